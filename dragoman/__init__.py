@@ -1,0 +1,1 @@
+"""Dragoman: search, rerank and read documents in languages the user does not read."""
