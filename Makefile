@@ -1,0 +1,53 @@
+# make demo   set everything up and serve the demo (DRAGOMAN_PORT chooses the port)
+# make test   set everything up and run the tests
+# make lint   ruff, mypy and the import contracts
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --require-virtualenv
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test browser-test lint format clean
+
+help:
+	@sed -n 's/^# make/make/p' Makefile
+
+setup: $(STAMP)
+
+# pyserini is wanted for the Lucene jar inside it, not for the many packages its Python modules import: --no-deps.
+$(STAMP): pyproject.toml constraints.txt Makefile
+	@test -n "$(PYTHON)" || { echo "Dragoman needs Python 3.11 or newer, and no python3 was found (set PYTHON=/path/to/python)" >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "Dragoman needs Python 3.11 or newer; $(PYTHON) is $$("$(PYTHON)" -V 2>&1) (set PYTHON=/path/to/python)" >&2; exit 1; }
+	@test -x $(BIN)/python || { echo "Creating $(VENV) with $(PYTHON)"; "$(PYTHON)" -m venv $(VENV); } || { \
+	    echo "No virtual environment could be made: $(PYTHON) lacks the venv module (Debian: the package python3-venv)" >&2; \
+	    rm -rf $(VENV); exit 1; }
+	@echo "Installing the packages of constraints.txt into $(VENV) (about 500 MB, a few minutes the first time)"
+	@$(PIP) install -c constraints.txt setuptools wheel
+	@$(PIP) install -c constraints.txt --no-deps pyserini
+	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev,postgresql]'
+	@touch $@
+
+demo: $(STAMP)
+	@exec $(BIN)/dragoman demo
+
+test: $(STAMP)
+	$(BIN)/python -m pytest
+
+browser-test: $(STAMP)
+	$(BIN)/python -m pytest tests/browser
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	PATH="$(CURDIR)/$(BIN):$$PATH" lint-imports
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
