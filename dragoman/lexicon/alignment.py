@@ -1,0 +1,281 @@
+"""Translation tables from parallel text: both directions aligned, symmetrised, counted.
+
+IBM Model 1, fast_align's reparametrised Model 2 and the HMM model are trained by expectation maximisation;
+see `alignment_models` and `alignment_hmm` for the papers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dragoman.lexicon.alignment_corpus import (
+    AlignmentToken,
+    Chunk,
+    Corpus,
+    CorpusCounts,
+    Doubles,
+    Floats,
+    Ints,
+    Progress,
+    SentencePair,
+    read_corpus,
+)
+from dragoman.lexicon.alignment_counts import (
+    SYMMETRISATIONS,
+    JointCounts,
+    Pruning,
+    conditionals,
+    occurrences,
+    prune,
+    totals,
+)
+from dragoman.lexicon.alignment_models import Diagonal, Direction, PositionModel, Uniform
+
+__all__ = [
+    "AlignmentConfig",
+    "AlignmentToken",
+    "IterationReport",
+    "Progress",
+    "Pruning",
+    "SentencePair",
+    "TrainedTable",
+    "train",
+]
+
+MODELS = ("model1", "model2")
+MARGINALS = ("aligned", "occurrences")
+THREADS = 2
+
+
+@dataclass(frozen=True)
+class AlignmentConfig:
+    """How to align and what to count. Raises ValueError naming the field that is out of range."""
+
+    model: str = "model2"
+    model1_iterations: int = 5
+    iterations: int = 5
+    """of `model`, after Model 1's own (unless `model` is model1)."""
+    symmetrisation: str = "geometric"
+    marginal: str = "aligned"
+    """What counts are divided by: the word's aligned mass, or how often it occurs."""
+    tension: float = 4.0
+    optimise_tension: bool = True
+    null_rate: float = 0.08
+    prior: float = 0.0
+    """Concentration of the Dirichlet prior over t(.|.) (variational Bayes); 0 for maximum likelihood."""
+    max_length: int = 100
+    max_ratio: float = 9.0
+    min_link: float = 0.01
+    """Links whose symmetrised weight is lower are not counted."""
+    keep_stop_words: bool = True
+    pruning: Pruning = field(default_factory=Pruning)
+
+    def __post_init__(self) -> None:
+        choices = {
+            "model": MODELS,
+            "symmetrisation": tuple(SYMMETRISATIONS),
+            "marginal": MARGINALS,
+        }
+        for name, valid in choices.items():
+            if getattr(self, name) not in valid:
+                raise ValueError(f"{name} must be one of {', '.join(valid)}, got {getattr(self, name)!r}")
+        ranges = {
+            "model1_iterations": (0, 1000),
+            "iterations": (1, 1000),
+            "tension": (0.1, 14.0),
+            "null_rate": (1e-6, 0.999),
+            "prior": (0.0, 1e6),
+            "max_length": (1, 1000),
+            "max_ratio": (1.0, 1000.0),
+            "min_link": (0.0, 1.0),
+        }
+        for name, (low, high) in ranges.items():
+            if not low <= getattr(self, name) <= high:
+                raise ValueError(f"{name} must be between {low} and {high}, got {getattr(self, name)}")
+
+    @property
+    def stages(self) -> list[tuple[str, int]]:
+        """The models in the order they are trained, with their iterations."""
+        if self.model == "model1":
+            return [("model1", self.iterations)]
+        return [("model1", self.model1_iterations), (self.model, self.iterations)]
+
+
+@dataclass(frozen=True)
+class IterationReport:
+    """One pass over the corpus in one direction, measured before its parameters were updated."""
+
+    direction: str
+    model: str
+    iteration: int
+    log_likelihood: float
+    perplexity: float
+    """exp(-log-likelihood per generated token)."""
+
+
+@dataclass(frozen=True)
+class TrainedTable:
+    """Entries ascending by source word, each word's translations falling by P(target|source)."""
+
+    sources: list[str]
+    targets: list[str]
+    source_ids: Ints
+    target_ids: Ints
+    counts: Doubles
+    p_ts: Doubles
+    p_st: Doubles
+    corpus: CorpusCounts
+    iterations: list[IterationReport]
+    pruned: int
+
+    def __len__(self) -> int:
+        return len(self.source_ids)
+
+    def entries(self) -> Iterator[tuple[str, str, float, float]]:
+        """(source word, target word, P(target|source), P(source|target))."""
+        columns = (self.source_ids, self.target_ids, self.p_ts, self.p_st)
+        for s, t, p_ts, p_st in zip(*(column.tolist() for column in columns), strict=True):
+            yield self.sources[s], self.targets[t], p_ts, p_st
+
+
+def train(
+    pairs: Iterable[SentencePair], config: AlignmentConfig, progress: Progress = lambda *_: None
+) -> TrainedTable:
+    """Align `pairs` over their tokens' terms and count translations over their tokens' words.
+
+    Deterministic: the same pairs in the same order give the same table. Phases reported to `progress`: read,
+    index, forward, backward, count. An input without a usable pair gives an empty table.
+    """
+    with ThreadPoolExecutor(THREADS, thread_name_prefix="align") as executor:
+        corpus = read_corpus(pairs, config.max_length, config.max_ratio, progress, executor)
+        directions = Direction(corpus, inverse=False), Direction(corpus, inverse=True)
+        names = "forward", "backward"
+        runs = [
+            executor.submit(fit, direction, config, name, progress)
+            for direction, name in zip(directions, names, strict=True)
+        ]
+        (forward, first), (backward, second) = (run.result() for run in runs)
+        joint = _count(corpus, directions, (forward, backward), config, progress, executor)
+    return _tabulate(corpus, joint, config, first + second)
+
+
+def position_model(name: str, config: AlignmentConfig) -> PositionModel:
+    """A fresh model of the given name, untrained."""
+    if name == "model1":
+        return Uniform()
+    return Diagonal(config.tension, config.null_rate, config.optimise_tension)
+
+
+def fit(
+    direction: Direction, config: AlignmentConfig, name: str, progress: Progress = lambda *_: None
+) -> tuple[PositionModel, list[IterationReport]]:
+    """Train one direction through all stages; its lexical table is updated in place."""
+    reports: list[IterationReport] = []
+    model: PositionModel = Uniform()
+    tokens = sum(float(c.weights.sum()) * direction.pairs(c).shape[1] for c in direction.corpus.chunks)
+    total = sum(count for _, count in config.stages) * direction.corpus.counts.cells
+    done = 0
+    for stage, iterations in config.stages:
+        if iterations == 0:
+            continue
+        model = position_model(stage, config)
+        for iteration in range(1, iterations + 1):
+            log_likelihood = 0.0
+            cells = np.zeros(len(direction.table.cells))
+            null = np.zeros(len(direction.table.null))
+            for chunk in direction.corpus.chunks:
+                log_likelihood += expect(direction, model, chunk, cells, null)
+                done += chunk.pairs.size
+                progress(name, done, total)
+            direction.maximise(cells, null, config.prior)
+            model.update()
+            perplexity = float(np.exp(-log_likelihood / max(tokens, 1e-9)))
+            reports.append(IterationReport(name, stage, iteration, log_likelihood, perplexity))
+    return model, reports
+
+
+def expect(direction: Direction, model: PositionModel, chunk: Chunk, cells: Doubles, null: Doubles) -> float:
+    """E-step over one chunk: add its expected counts to `cells` and `null`; its weighted log-likelihood."""
+    found = direction.posteriors(chunk, model, collect=True)
+    weights = chunk.weights.astype(np.float64)
+    np.add.at(cells, direction.pairs(chunk).astype(np.intp), found.cells * weights[:, None, None])
+    np.add.at(null, direction.generated(chunk).astype(np.intp), found.null * weights[:, None])
+    return float(found.log_likelihood @ weights)
+
+
+def _count(
+    corpus: Corpus,
+    directions: tuple[Direction, Direction],
+    models: tuple[PositionModel, PositionModel],
+    config: AlignmentConfig,
+    progress: Progress,
+    executor: Executor,
+) -> JointCounts:
+    join = SYMMETRISATIONS[config.symmetrisation]
+    source_words, _, source_stops = corpus.sources.arrays()
+    target_words, _, target_stops = corpus.targets.arrays()
+
+    def links(chunk: Chunk) -> tuple[Ints, Ints, Floats]:
+        forward, backward = (d.posteriors(chunk, m) for d, m in zip(directions, models, strict=True))
+        weights = join(forward, backward)
+        counted = weights >= max(config.min_link, 1e-9)
+        if not config.keep_stop_words:
+            counted &= ~source_stops[chunk.source][:, None, :]
+            counted &= ~target_stops[chunk.target][:, :, None]
+        rows, j, i = np.nonzero(counted)
+        values = weights[rows, j, i] * chunk.weights[rows]
+        return source_words[chunk.source[rows, i]], target_words[chunk.target[rows, j]], values
+
+    joint = JointCounts(len(corpus.targets.words))
+    for done, found in enumerate(executor.map(links, corpus.chunks), 1):
+        joint.add(*found)
+        progress("count", done, len(corpus.chunks))
+    return joint
+
+
+def _tabulate(
+    corpus: Corpus, joint: JointCounts, config: AlignmentConfig, reports: list[IterationReport]
+) -> TrainedTable:
+    sources, targets, counts = joint.result()
+    source_words, target_words = corpus.sources.words, corpus.targets.words
+    if config.marginal == "aligned":
+        source_totals = totals(sources, counts, len(source_words))
+        target_totals = totals(targets, counts, len(target_words))
+    else:
+        source_totals = occurrences(
+            ((chunk.source, chunk.weights) for chunk in corpus.chunks),
+            corpus.sources.arrays()[0],
+            len(source_words),
+        )
+        target_totals = occurrences(
+            ((chunk.target, chunk.weights) for chunk in corpus.chunks),
+            corpus.targets.arrays()[0],
+            len(target_words),
+        )
+    source_order, target_order = _ranked(source_words), _ranked(target_words)
+    p_ts, p_st = conditionals(sources, targets, counts, source_totals, target_totals)
+    sources, targets = source_order[sources], target_order[targets]
+    kept = prune(sources, targets, counts, p_ts, p_st, config.pruning)
+    return TrainedTable(
+        sorted(source_words),
+        sorted(target_words),
+        sources[kept],
+        targets[kept],
+        counts[kept],
+        p_ts[kept],
+        p_st[kept],
+        corpus.counts,
+        reports,
+        len(counts) - len(kept),
+    )
+
+
+def _ranked(words: list[str]) -> Ints:
+    """The place of each word in sorted order."""
+    ranks = np.empty(len(words), dtype=np.int32)
+    ranks[sorted(range(len(words)), key=words.__getitem__)] = np.arange(len(words), dtype=np.int32)
+    return ranks
