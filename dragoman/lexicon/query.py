@@ -1,0 +1,191 @@
+"""Query translation: the terms of a query as weighted terms of the documents' language.
+
+Each function turns the words of a query into :class:`TermGroup` objects, one per query term, whose alternatives
+the first stage scores:
+
+- :func:`psq`, probabilistic structured queries (Darwish & Oard 2003): a group is one BM25 term with
+  ``tf_e(D) = sum_f P(e|f) tf_f(D)`` and ``df_e = sum_f P(e|f) df_f``;
+- :func:`smt`, the baseline of "Mixed Attention Transformer" (its first stage): a group is the weighted combination
+  ``sum_f P(f|e) BM25(f)`` of the ten best translations;
+- :func:`untranslated`: documents in the query's language.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from dragoman.lexicon.table import Table
+from dragoman.lexicon.text import Token
+
+Method = Literal["psq", "smt", "none"]
+
+IDENTICAL = -1
+"""Origin of an alternative that is the query's own string, as names and numbers are."""
+TRANSLITERATED = -2
+"""Origin of an alternative found by its sound in another script."""
+
+LONGEST_PHRASE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A document-language index term that may translate a query term."""
+
+    term: str
+    weight: float
+    """``psq``: P(query term | document term); ``smt``: P(document term | query term), normalised; else 1."""
+    origin: int
+    """Member of the merged table that the entry comes from, or :data:`IDENTICAL` or :data:`TRANSLITERATED`."""
+
+
+@dataclass(frozen=True, slots=True)
+class TermGroup:
+    """One query term with everything in the documents that counts as it."""
+
+    query_word: str
+    query_term: str
+    start: int
+    end: int
+    """Offsets of the (first) query word in the query's text."""
+    alternatives: list[Alternative]
+    weight: float = 1.0
+    """How often the query holds the term."""
+    oov: bool = False
+    """No active table has a translation of the term."""
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatedQuery:
+    """A query for one document language."""
+
+    method: Method
+    groups: list[TermGroup] = field(default_factory=list)
+
+    @property
+    def oov(self) -> list[str]:
+        """The query words without an entry, in query order."""
+        return [group.query_word for group in self.groups if group.oov]
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """How a query word reaches documents without a table: as it is, or by its sound.
+
+    ``identical`` gives the index term that the word would have as a word of the documents ("" for a stop word),
+    ``sounds_like`` the index terms of the collection that sound like it, each with a similarity in (0, 1].
+    """
+
+    identical: Callable[[str], str]
+    sounds_like: Callable[[str], Sequence[tuple[str, float]]] = lambda word: ()
+
+
+def psq(
+    tokens: Sequence[Token],
+    table: Table | None,
+    bridge: Bridge,
+    glossaries: frozenset[int] = frozenset(),
+    min_probability: float = 0.003,
+) -> TranslatedQuery:
+    """Probabilistic structured query of ``tokens`` over an analysed table whose source is the query's language.
+
+    The weight of an alternative f for query term e is P(e|f). The identical string counts with probability 1. A
+    phrase of up to four words that a member in ``glossaries`` (origins of the table) knows is one query term;
+    elsewhere phrases have already been spread over their words when the table was analysed. A term without an
+    entry is searched as it is and by its sound, and is marked ``oov``.
+    """
+    groups: dict[str, TermGroup] = {}
+    for token in _units(tokens, table, glossaries):
+        known = groups.get(token.term)
+        if known is not None:
+            groups[token.term] = replace(known, weight=known.weight + 1)
+            continue
+        found = [
+            Alternative(entry.term, entry.p_backward, entry.origin)
+            for entry in (table.translations(token.term) if table else ())
+            if entry.p_backward >= min_probability and " " not in entry.term
+        ]
+        oov = not found
+        identical = bridge.identical(token.word)
+        if identical:
+            found = [Alternative(identical, 1.0, IDENTICAL), *(a for a in found if a.term != identical)]
+        if oov:
+            found += _by_sound(token.word, bridge, identical)
+        groups[token.term] = TermGroup(token.word, token.term, token.start, token.end, found, oov=oov)
+    return TranslatedQuery("psq", list(groups.values()))
+
+
+def smt(tokens: Sequence[Token], table: Table | None, bridge: Bridge, best: int = 10) -> TranslatedQuery:
+    """Weighted translation of each query word into its ``best`` translations, over a table of folded words.
+
+    Stop words and words with a character that is not a letter are dropped, nothing is stemmed, every query word
+    counts the same and its translations by P(f|e), normalised over those that are kept ("Mixed Attention
+    Transformer", first stage). A word without an entry is searched as it is.
+    """
+    groups: list[TermGroup] = []
+    for token in tokens:
+        if not token.term or not token.word.replace("'", "").isalpha():
+            continue
+        entries = [e for e in (table.translations(token.word) if table else ()) if " " not in e.term][:best]
+        total = sum(entry.p_forward for entry in entries)
+        if total > 0:
+            found = [Alternative(e.term, e.p_forward / total, e.origin) for e in entries if e.p_forward > 0]
+        else:
+            found = [Alternative(token.word, 1.0, IDENTICAL), *_by_sound(token.word, bridge, token.word)]
+        groups.append(TermGroup(token.word, token.word, token.start, token.end, found, oov=total <= 0))
+    return TranslatedQuery("smt", groups)
+
+
+def untranslated(tokens: Sequence[Token]) -> TranslatedQuery:
+    """The query's own index terms, for documents in its language."""
+    groups: dict[str, TermGroup] = {}
+    for token in tokens:
+        if not token.term:
+            continue
+        known = groups.get(token.term)
+        groups[token.term] = (
+            replace(known, weight=known.weight + 1)
+            if known
+            else TermGroup(
+                token.word, token.term, token.start, token.end, [Alternative(token.term, 1.0, IDENTICAL)]
+            )
+        )
+    return TranslatedQuery("none", list(groups.values()))
+
+
+def _by_sound(word: str, bridge: Bridge, identical: str) -> list[Alternative]:
+    return [
+        Alternative(term, similarity, TRANSLITERATED)
+        for term, similarity in bridge.sounds_like(word)
+        if term != identical
+    ]
+
+
+def _units(tokens: Sequence[Token], table: Table | None, glossaries: frozenset[int]) -> Iterator[Token]:
+    """The query's content words, with the longest phrases that a glossary knows joined into one token."""
+    content = [token for token in tokens if token.term]
+    place = 0
+    while place < len(content):
+        length = _phrase_length(content[place : place + LONGEST_PHRASE], table, glossaries)
+        phrase = content[place : place + length]
+        if length == 1:
+            yield phrase[0]
+        else:
+            yield Token(
+                " ".join(token.word for token in phrase),
+                " ".join(token.term for token in phrase),
+                phrase[0].start,
+                phrase[-1].end,
+            )
+        place += length
+
+
+def _phrase_length(words: Sequence[Token], table: Table | None, glossaries: frozenset[int]) -> int:
+    if table is None or not glossaries:
+        return 1
+    for length in range(len(words), 1, -1):
+        entries = table.translations(" ".join(token.term for token in words[:length]))
+        if any(entry.origin in glossaries for entry in entries):
+            return length
+    return 1
