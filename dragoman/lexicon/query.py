@@ -1,11 +1,11 @@
 """Query translation: the terms of a query as weighted terms of the documents' language.
 
-Each function turns the words of a query into :class:`TermGroup` objects, one per query term, whose alternatives
-the first stage scores:
+Each function turns the words of a query into :class:`TermGroup` objects, one per query term, whose
+alternatives the first stage scores:
 
 - :func:`psq`, probabilistic structured queries (Darwish & Oard 2003): a group is one BM25 term with
   ``tf_e(D) = sum_f P(e|f) tf_f(D)`` and ``df_e = sum_f P(e|f) df_f``;
-- :func:`smt`, the baseline of "Mixed Attention Transformer" (its first stage): a group is the weighted combination
+- :func:`smt`, the first stage of "Mixed Attention Transformer": a group is the weighted combination
   ``sum_f P(f|e) BM25(f)`` of the ten best translations;
 - :func:`untranslated`: documents in the query's language.
 """
@@ -35,9 +35,9 @@ class Alternative:
 
     term: str
     weight: float
-    """``psq``: P(query term | document term); ``smt``: P(document term | query term), normalised; else 1."""
+    """P(query term | document term) for ``psq``, normalised P(document term | query term) for ``smt``, else 1."""
     origin: int
-    """Member of the merged table that the entry comes from, or :data:`IDENTICAL` or :data:`TRANSLITERATED`."""
+    """The merged table's member that the entry comes from, :data:`IDENTICAL` or :data:`TRANSLITERATED`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ class TranslatedQuery:
 class Bridge:
     """How a query word reaches documents without a table: as it is, or by its sound.
 
-    ``identical`` gives the index term that the word would have as a word of the documents ("" for a stop word),
-    ``sounds_like`` the index terms of the collection that sound like it, each with a similarity in (0, 1].
+    ``identical`` gives the index term that the word would have in a document ("" for a stop word), and
+    ``sounds_like`` the index terms of the collection that sound like it, with a similarity in (0, 1].
     """
 
     identical: Callable[[str], str]
@@ -88,10 +88,10 @@ def psq(
     glossaries: frozenset[int] = frozenset(),
     min_probability: float = 0.003,
 ) -> TranslatedQuery:
-    """Probabilistic structured query of ``tokens`` over an analysed table whose source is the query's language.
+    """Probabilistic structured query over an analysed table whose source is the query's language.
 
-    The weight of an alternative f for query term e is P(e|f). The identical string counts with probability 1. A
-    phrase of up to four words that a member in ``glossaries`` (origins of the table) knows is one query term;
+    The weight of an alternative f for query term e is P(e|f). The identical string counts with probability 1.
+    A phrase of up to four words that a member in ``glossaries`` (origins of the table) knows is one query term;
     elsewhere phrases have already been spread over their words when the table was analysed. A term without an
     entry is searched as it is and by its sound, and is marked ``oov``.
     """
@@ -101,11 +101,7 @@ def psq(
         if known is not None:
             groups[token.term] = replace(known, weight=known.weight + 1)
             continue
-        found = [
-            Alternative(entry.term, entry.p_backward, entry.origin)
-            for entry in (table.translations(token.term) if table else ())
-            if entry.p_backward >= min_probability and " " not in entry.term
-        ]
+        found = list(_translations(token.term, table, min_probability))
         oov = not found
         identical = bridge.identical(token.word)
         if identical:
@@ -119,9 +115,9 @@ def psq(
 def smt(tokens: Sequence[Token], table: Table | None, bridge: Bridge, best: int = 10) -> TranslatedQuery:
     """Weighted translation of each query word into its ``best`` translations, over a table of folded words.
 
-    Stop words and words with a character that is not a letter are dropped, nothing is stemmed, every query word
-    counts the same and its translations by P(f|e), normalised over those that are kept ("Mixed Attention
-    Transformer", first stage). A word without an entry is searched as it is.
+    Stop words and words with a character that is not a letter are dropped, nothing is stemmed, every query
+    word counts the same and its translations by P(f|e), normalised over those that are kept ("Mixed Attention
+    Transformer", first stage). A word without an entry is searched as it is and by its sound.
     """
     groups: list[TermGroup] = []
     for token in tokens:
@@ -152,6 +148,16 @@ def untranslated(tokens: Sequence[Token]) -> TranslatedQuery:
             )
         )
     return TranslatedQuery("none", list(groups.values()))
+
+
+def _translations(term: str, table: Table | None, min_probability: float) -> Iterator[Alternative]:
+    """The single-word alternatives of a term; a phrase translating a phrase is shared out among its words."""
+    for entry in table.translations(term) if table else ():
+        words = entry.term.split(" ")
+        if entry.p_backward < min_probability or (len(words) > 1 and " " not in term):
+            continue
+        for word in words:
+            yield Alternative(word, entry.p_backward / len(words), entry.origin)
 
 
 def _by_sound(word: str, bridge: Bridge, identical: str) -> list[Alternative]:
