@@ -35,7 +35,7 @@ class Alternative:
 
     term: str
     weight: float
-    """P(query term | document term) for ``psq``, normalised P(document term | query term) for ``smt``, else 1."""
+    """``psq``: P(query term | document term); ``smt``: P(document term | query term), sums to 1; else 1."""
     origin: int
     """The merged table's member that the entry comes from, :data:`IDENTICAL` or :data:`TRANSLITERATED`."""
 
@@ -91,8 +91,8 @@ def psq(
     """Probabilistic structured query over an analysed table whose source is the query's language.
 
     The weight of an alternative f for query term e is P(e|f). The identical string counts with probability 1.
-    A phrase of up to four words that a member in ``glossaries`` (origins of the table) knows is one query term;
-    elsewhere phrases have already been spread over their words when the table was analysed. A term without an
+    A phrase of up to four words that a member in ``glossaries`` (origins of the table) knows is one query
+    term; elsewhere phrases have been spread over their words when the table was analysed. A term without an
     entry is searched as it is and by its sound, and is marked ``oov``.
     """
     groups: dict[str, TermGroup] = {}
@@ -101,7 +101,7 @@ def psq(
         if known is not None:
             groups[token.term] = replace(known, weight=known.weight + 1)
             continue
-        found = list(_translations(token.term, table, min_probability))
+        found = _translations(token.term, table, min_probability)
         oov = not found
         identical = bridge.identical(token.word)
         if identical:
@@ -150,14 +150,18 @@ def untranslated(tokens: Sequence[Token]) -> TranslatedQuery:
     return TranslatedQuery("none", list(groups.values()))
 
 
-def _translations(term: str, table: Table | None, min_probability: float) -> Iterator[Alternative]:
+def _translations(term: str, table: Table | None, min_probability: float) -> list[Alternative]:
     """The single-word alternatives of a term; a phrase translating a phrase is shared out among its words."""
+    found: dict[str, Alternative] = {}
     for entry in table.translations(term) if table else ():
         words = entry.term.split(" ")
         if entry.p_backward < min_probability or (len(words) > 1 and " " not in term):
             continue
         for word in words:
-            yield Alternative(word, entry.p_backward / len(words), entry.origin)
+            before = found.get(word)
+            weight = entry.p_backward / len(words) + (before.weight if before else 0.0)
+            found[word] = Alternative(word, min(1.0, weight), before.origin if before else entry.origin)
+    return list(found.values())
 
 
 def _by_sound(word: str, bridge: Bridge, identical: str) -> list[Alternative]:
