@@ -33,6 +33,7 @@ from dragoman.lexicon.alignment_counts import (
     prune,
     totals,
 )
+from dragoman.lexicon.alignment_hmm import Hmm
 from dragoman.lexicon.alignment_models import Diagonal, Direction, PositionModel, Uniform
 
 __all__ = [
@@ -46,7 +47,7 @@ __all__ = [
     "train",
 ]
 
-MODELS = ("model1", "model2")
+MODELS = ("model1", "model2", "hmm")
 MARGINALS = ("aligned", "occurrences")
 THREADS = 2
 
@@ -65,6 +66,8 @@ class AlignmentConfig:
     tension: float = 4.0
     optimise_tension: bool = True
     null_rate: float = 0.08
+    max_jump: int = 10
+    """The HMM tells distances up to this one apart."""
     prior: float = 0.0
     """Concentration of the Dirichlet prior over t(.|.) (variational Bayes); 0 for maximum likelihood."""
     max_length: int = 100
@@ -88,6 +91,7 @@ class AlignmentConfig:
             "iterations": (1, 1000),
             "tension": (0.1, 14.0),
             "null_rate": (1e-6, 0.999),
+            "max_jump": (1, 100),
             "prior": (0.0, 1e6),
             "max_length": (1, 1000),
             "max_ratio": (1.0, 1000.0),
@@ -167,6 +171,8 @@ def position_model(name: str, config: AlignmentConfig) -> PositionModel:
     """A fresh model of the given name, untrained."""
     if name == "model1":
         return Uniform()
+    if name == "hmm":
+        return Hmm(config.null_rate, config.max_jump)
     return Diagonal(config.tension, config.null_rate, config.optimise_tension)
 
 
@@ -202,8 +208,11 @@ def expect(direction: Direction, model: PositionModel, chunk: Chunk, cells: Doub
     """E-step over one chunk: add its expected counts to `cells` and `null`; its weighted log-likelihood."""
     found = direction.posteriors(chunk, model, collect=True)
     weights = chunk.weights.astype(np.float64)
-    np.add.at(cells, direction.pairs(chunk).astype(np.intp), found.cells * weights[:, None, None])
-    np.add.at(null, direction.generated(chunk).astype(np.intp), found.null * weights[:, None])
+    expected = found.cells * weights[:, None, None]
+    np.add.at(cells, direction.pairs(chunk).ravel().astype(np.intp), expected.ravel())
+    np.add.at(
+        null, direction.generated(chunk).ravel().astype(np.intp), (found.null * weights[:, None]).ravel()
+    )
     return float(found.log_likelihood @ weights)
 
 

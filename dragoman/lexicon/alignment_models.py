@@ -98,7 +98,7 @@ class Direction:
         if prior > 0:
             rates = np.exp(-digamma(totals + prior * self._support))
             estimate = np.exp(digamma(cells + prior)) * rates[self._pair_conditioning]
-            null_total = np.asarray(null.sum() + prior * len(null))
+            null_total = np.asarray(null.sum() + prior * max(len(null), 1))
             null_estimate = np.exp(digamma(null + prior) - digamma(null_total))
         else:
             rates = 1.0 / np.maximum(totals, float(TINY))
