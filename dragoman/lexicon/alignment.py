@@ -39,6 +39,7 @@ from dragoman.lexicon.alignment_models import Diagonal, Direction, PositionModel
 __all__ = [
     "AlignmentConfig",
     "AlignmentToken",
+    "CorpusCounts",
     "IterationReport",
     "Progress",
     "Pruning",

@@ -46,7 +46,7 @@ class Reference:
 
     def _prior(self, j: int, length: int, positions: int) -> dict[int, float]:
         if self.model == "model1":
-            return {i: 1 / (positions + 1) for i in [NULL, *range(positions)]}
+            return dict.fromkeys([NULL, *range(positions)], 1 / (positions + 1))
         scores = [
             math.exp(-self.tension * abs((i + 1) / positions - (j + 1) / length)) for i in range(positions)
         ]

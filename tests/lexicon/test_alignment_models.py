@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -110,7 +111,7 @@ def test_likelihood_never_falls(model: str, raw: Raw) -> None:
     for inverse in (False, True):
         _, reports = fit(Direction(corpus_of(raw), inverse), config, "any")
         values = [report.log_likelihood for report in reports]
-        for before, after in zip(values, values[1:], strict=False):
+        for before, after in pairwise(values):
             assert after >= before - 1e-4 * (1 + abs(before))
 
 

@@ -1,0 +1,153 @@
+"""Reading parallel text and dictionaries: tab-separated lines, plain or gzip, every rejection accounted for."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, cast
+
+GZIP_MAGIC = b"\x1f\x8b"
+BOM = b"\xef\xbb\xbf"
+MAX_LINE_BYTES = 1 << 20
+SHOWN_REJECTIONS = 20
+SUFFIXES = (".tsv", ".tsv.gz", ".txt", ".txt.gz")
+COLUMN_NAMES = ("source", "target", "_")
+
+
+class TrainingError(ValueError):
+    """Input that a table cannot be trained from; the message names the file and the line if there is one."""
+
+
+@dataclass(frozen=True)
+class Rejection:
+    """A line that was left out because it is malformed."""
+
+    line: int
+    reason: str
+
+
+@dataclass
+class FileReport:
+    """What one file held. `rejections` lists the first malformed lines, `malformed` counts all of them."""
+
+    path: Path
+    lines: int = 0
+    pairs: int = 0
+    blank: int = 0
+    malformed: int = 0
+    rejections: list[Rejection] = field(default_factory=list)
+
+    def reject(self, reason: str) -> None:
+        self.malformed += 1
+        if len(self.rejections) < SHOWN_REJECTIONS:
+            self.rejections.append(Rejection(self.lines, reason))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns hold the source and the target text; columns after the last named one are ignored."""
+
+    source: int
+    target: int
+
+    @classmethod
+    def parse(cls, text: str) -> Columns:
+        """From a list such as `target,source` or `_,source,target`, `_` being a column to pass over."""
+        names = [name.strip() for name in text.split(",")]
+        unknown = sorted(set(names) - set(COLUMN_NAMES))
+        if unknown or names.count("source") != 1 or names.count("target") != 1:
+            raise TrainingError(
+                f"columns must name source and target once each, and _ for columns to pass over: got {text!r}"
+            )
+        return cls(names.index("source"), names.index("target"))
+
+    @property
+    def needed(self) -> int:
+        return max(self.source, self.target) + 1
+
+
+def expand(paths: Sequence[Path]) -> list[Path]:
+    """The files given, and the .tsv, .tsv.gz, .txt and .txt.gz files in the folders given, at any depth.
+
+    Raises:
+        TrainingError: a path that does not exist, a folder without such a file, a file met twice.
+    """
+    files: list[Path] = []
+    for path in paths:
+        if path.is_dir():
+            found = sorted(p for p in path.rglob("*") if p.name.endswith(SUFFIXES) and p.is_file())
+            if not found:
+                raise TrainingError(f"{path}: no file in this folder ends in {', '.join(SUFFIXES)}")
+            files.extend(found)
+        elif path.exists():
+            files.append(path)
+        else:
+            raise TrainingError(f"{path}: no such file or folder")
+    seen: set[Path] = set()
+    for file in files:
+        if file.resolve() in seen:
+            raise TrainingError(f"{file}: given twice")
+        seen.add(file.resolve())
+    return files
+
+
+def read_pairs(report: FileReport, columns: Columns) -> Iterator[tuple[str, str]]:
+    """(source text, target text) of each line of `report.path`; what is left out is noted in `report`.
+
+    Raises:
+        TrainingError: unreadable file, damaged gzip, or most of the file malformed (after its last line).
+    """
+    try:
+        with report.path.open("rb") as plain:
+            magic = plain.read(2)
+            plain.seek(0)
+            stream = cast(BinaryIO, gzip.GzipFile(fileobj=plain)) if magic == GZIP_MAGIC else plain
+            yield from _lines(stream, report, columns)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise TrainingError(f"{report.path}, after line {report.lines}: damaged gzip: {error}") from error
+    except OSError as error:
+        raise TrainingError(f"{report.path}, after line {report.lines}: {error}") from error
+    if report.malformed * 2 > report.lines:
+        first = report.rejections[0]
+        raise TrainingError(
+            f"{report.path}: {report.malformed} of {report.lines} lines are malformed, "
+            f"the first in line {first.line}: {first.reason}"
+        )
+
+
+def _lines(stream: BinaryIO, report: FileReport, columns: Columns) -> Iterator[tuple[str, str]]:
+    while raw := stream.readline(MAX_LINE_BYTES + 1):
+        report.lines += 1
+        if len(raw) > MAX_LINE_BYTES:
+            _skip_line(stream, raw)
+            report.reject(f"longer than {MAX_LINE_BYTES} bytes")
+            continue
+        pair = _parse(raw.removeprefix(BOM) if report.lines == 1 else raw, report, columns)
+        if pair is not None:
+            report.pairs += 1
+            yield pair
+
+
+def _skip_line(stream: BinaryIO, raw: bytes) -> None:
+    while raw and not raw.endswith(b"\n"):
+        raw = stream.readline(MAX_LINE_BYTES)
+
+
+def _parse(raw: bytes, report: FileReport, columns: Columns) -> tuple[str, str] | None:
+    try:
+        line = raw.decode("utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        report.reject(f"not UTF-8 at byte {error.start + 1}")
+        return None
+    if not line.strip():
+        report.blank += 1
+        return None
+    cells = line.split("\t")
+    if len(cells) < columns.needed:
+        noun = "column" if len(cells) == 1 else "columns"
+        report.reject(f"{len(cells)} tab-separated {noun} where {columns.needed} are needed")
+        return None
+    return cells[columns.source], cells[columns.target]
