@@ -1,0 +1,24 @@
+"""What endpoints ask for by annotation."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from dragoman.service.runtime import Runtime
+from dragoman.service.settings import Settings
+
+
+def _runtime(request: Request) -> Runtime:
+    runtime: Runtime = request.app.state.runtime
+    return runtime
+
+
+def _settings(request: Request) -> Settings:
+    settings: Settings = request.app.state.settings
+    return settings
+
+
+RuntimeDep = Annotated[Runtime, Depends(_runtime)]
+SettingsDep = Annotated[Settings, Depends(_settings)]

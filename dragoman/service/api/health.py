@@ -1,0 +1,49 @@
+"""Whether the service lives and can do its work, its metrics, and the web page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fastapi import APIRouter
+from fastapi.responses import FileResponse, PlainTextResponse, Response
+from pydantic import BaseModel
+
+from dragoman.service.api.dependencies import RuntimeDep
+from dragoman.service.api.requests import StrictRoute
+from dragoman.service.errors import NotFound, Unavailable
+
+router = APIRouter(route_class=StrictRoute, tags=["running"])
+
+_PAGE = Path(__file__).parent.parent / "web" / "index.html"
+_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Health(BaseModel):
+    status: str
+
+
+@router.get("/healthz")
+async def healthz() -> Health:
+    """The process is alive."""
+    return Health(status="ok")
+
+
+@router.get("/readyz")
+def readyz(runtime: RuntimeDep) -> Health:
+    """Every index is open and the database can be written; 503 with what is missing otherwise."""
+    if not runtime.store.writable():
+        raise Unavailable("the database cannot be written")
+    return Health(status="ready")
+
+
+@router.get("/metrics", response_class=PlainTextResponse)
+def metrics(runtime: RuntimeDep) -> Response:
+    """Counters and timings for Prometheus."""
+    return Response(runtime.metrics.expose(), media_type=_METRICS_TYPE)
+
+
+@router.get("/", include_in_schema=False)
+def page() -> FileResponse:
+    if not _PAGE.is_file():
+        raise NotFound("the web page is not installed")
+    return FileResponse(_PAGE, media_type="text/html; charset=utf-8", headers={"Cache-Control": "no-cache"})

@@ -1,0 +1,57 @@
+"""Around every request: its id, its metrics, and the error body for what nobody foresaw."""
+
+from __future__ import annotations
+
+import re
+import time
+from uuid import uuid4
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dragoman.service.api.errors import error_response, unexpected
+from dragoman.service.runtime import Runtime
+
+_USABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}", re.ASCII)
+
+
+class RequestContext:
+    """Gives each request an id (the caller's X-Request-Id when usable), returns it, counts and times."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        identifier = _identifier(scope)
+        scope.setdefault("state", {})["request_id"] = identifier
+        started = time.perf_counter()
+        status = 0
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), (b"x-request-id", identifier.encode())]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_with_id)
+        except Exception as fault:
+            error = unexpected(fault, identifier)
+            if status == 0:
+                await error_response(error, identifier)(scope, receive, send_with_id)
+        finally:
+            route = getattr(scope.get("route"), "path", "unmatched")
+            runtime: Runtime = scope["app"].state.runtime
+            runtime.metrics.request(scope["method"], route, status, time.perf_counter() - started)
+
+
+def _identifier(scope: Scope) -> str:
+    for name, value in scope["headers"]:
+        if name == b"x-request-id":
+            given = value.decode("latin-1")
+            if _USABLE_ID.fullmatch(given):
+                return str(given)
+    return uuid4().hex

@@ -1,0 +1,9 @@
+"""All routers of the service, in the order in which the documentation shows them."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from dragoman.service.api import health
+
+ROUTERS: tuple[APIRouter, ...] = (health.router,)

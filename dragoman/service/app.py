@@ -1,0 +1,64 @@
+"""The HTTP application: routers, errors, middleware, and the runtime's life."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import Any
+
+import anyio
+import anyio.to_thread
+from fastapi import FastAPI
+
+from dragoman.service.api import errors
+from dragoman.service.api.errors import ErrorBody
+from dragoman.service.api.middleware import RequestContext
+from dragoman.service.api.routers import ROUTERS
+from dragoman.service.errors import ERRORS
+from dragoman.service.runtime import Runtime
+from dragoman.service.settings import Settings
+
+_DESCRIPTION = """Search and read documents in languages you don't read, with translation tables you own.
+
+Every error, whatever the address, has the body `ErrorBody`."""
+
+
+def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
+    """The application over a runtime, which it closes when it ends.
+
+    Without a runtime it makes one from the settings when it starts.
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        opened: Runtime = runtime or await anyio.to_thread.run_sync(Runtime, settings)
+        app.state.runtime = opened
+        app.state.upload_limiter = anyio.CapacityLimiter(settings.concurrent_uploads)
+        try:
+            yield
+        finally:
+            await anyio.to_thread.run_sync(opened.close)
+
+    app = FastAPI(
+        title="Dragoman",
+        version=version("dragoman"),
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        redirect_slashes=False,
+        responses=_error_responses(),
+    )
+    app.state.settings = settings
+    for router in ROUTERS:
+        app.include_router(router)
+    errors.install(app)
+    app.add_middleware(RequestContext)
+    return app
+
+
+def _error_responses() -> dict[int | str, dict[str, Any]]:
+    return {
+        error.status: {"model": ErrorBody, "description": error.error_type}
+        for error in ERRORS
+        if error.status in (400, 404, 413, 422, 500, 503)
+    }

@@ -1,0 +1,41 @@
+"""The data directory: made when missing, and used by one process at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from dragoman.service.errors import Conflict, Unavailable
+
+
+class DataDirectory:
+    """Holds the lock of a data directory from construction to :meth:`close`; the kernel lets go of it when
+    the process dies, however it dies.
+
+    Raises:
+        Conflict: another process holds it.
+        Unavailable: it cannot be made or written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as fault:
+            raise Unavailable(f"the data directory {path} cannot be written: {fault.strerror}") from fault
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as fault:
+            holder = os.pread(self._descriptor, 32, 0).decode("ascii", "replace").strip()
+            os.close(self._descriptor)
+            raise Conflict(
+                f"the data directory {path} is in use by another dragoman process"
+                f"{f' (process {holder})' if holder else ''}: stop it, or choose another --data-dir"
+            ) from fault
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+
+    def close(self) -> None:
+        os.close(self._descriptor)

@@ -1,0 +1,56 @@
+"""What Prometheus reads at /metrics."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
+
+
+class Metrics:
+    """The counters of one service; each has its own registry, so that several can live in one process."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "dragoman_requests", "Requests answered.", ["method", "route", "status"], registry=self.registry
+        )
+        self._latency = Histogram(
+            "dragoman_request_seconds",
+            "Time to answer a request.",
+            ["method", "route"],
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self._stages = Histogram(
+            "dragoman_stage_seconds",
+            "Time spent in a stage: translate, first_stage, store, index and so on.",
+            ["stage"],
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self._documents = Counter(
+            "dragoman_documents",
+            "Documents stored, deleted or rejected.",
+            ["outcome"],
+            registry=self.registry,
+        )
+        self.collections = Gauge(
+            "dragoman_collections", "Collections by index state.", ["state"], registry=self.registry
+        )
+
+    def request(self, method: str, route: str, status: int, seconds: float) -> None:
+        method = method if method in _METHODS else "other"
+        self._requests.labels(method, route, str(status)).inc()
+        self._latency.labels(method, route).observe(seconds)
+
+    def stage(self, name: str, seconds: float) -> None:
+        """Record the time that one stage of a request took."""
+        self._stages.labels(name).observe(seconds)
+
+    def documents(self, outcome: str, count: int) -> None:
+        self._documents.labels(outcome).inc(count)
+
+    def expose(self) -> bytes:
+        return generate_latest(self.registry)

@@ -1,0 +1,162 @@
+"""The tables of the database, which is the source of truth: indexes and compiled tables are made from it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Dialect,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy import DateTime as SqlDateTime
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+ID_CHARS = 512
+"""Longest document id, characters."""
+
+BigKey = BigInteger().with_variant(Integer, "sqlite")
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Instant(TypeDecorator[datetime]):
+    """A point in time, always read back in UTC, also from SQLite, which keeps no time zone."""
+
+    impl = SqlDateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a time needs a time zone")
+        return value.astimezone(UTC)
+
+    def process_result_value(self, value: Any | None, dialect: Dialect) -> datetime | None:
+        if value is None:
+            return None
+        moment: datetime = value
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+class Base(DeclarativeBase):
+    """The declarative base; its metadata is what the migrations are compared with."""
+
+
+class Collection(Base):
+    """Documents searched together. ``generation`` grows by one with every change of its documents."""
+
+    __tablename__ = "collections"
+
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
+    uid: Mapped[str] = mapped_column(String(32), unique=True, default=lambda: uuid4().hex)
+    """Never used again, unlike the name: what the index on disk is called."""
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    language: Mapped[str] = mapped_column(String(8))
+    description: Mapped[str | None] = mapped_column(Text)
+    generation: Mapped[int] = mapped_column(BigInteger, default=0)
+    document_count: Mapped[int] = mapped_column(BigInteger, default=0)
+    created_at: Mapped[datetime] = mapped_column(Instant, default=now)
+
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+
+class Document(Base):
+    """A document; ``deleted`` rows are tombstones that stay until the index has forgotten the document."""
+
+    __tablename__ = "documents"
+
+    key: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
+    collection_id: Mapped[int] = mapped_column(BigKey, ForeignKey("collections.id"))
+    id: Mapped[str] = mapped_column(String(ID_CHARS))
+    language: Mapped[str] = mapped_column(String(8))
+    title: Mapped[str | None] = mapped_column(Text)
+    text: Mapped[str] = mapped_column(Text)
+    metadata_: Mapped[dict[str, Any] | None] = mapped_column("metadata", JSON(none_as_null=True))
+    generation: Mapped[int] = mapped_column(BigInteger)
+    deleted: Mapped[bool] = mapped_column(Boolean, default=False)
+
+    __table_args__ = (
+        UniqueConstraint("collection_id", "id", name="uq_documents_collection_id_id"),
+        Index("ix_documents_generation", "collection_id", "generation", "key"),
+        {"sqlite_autoincrement": True},
+    )
+
+
+class TranslationTable(Base):
+    """A named translation table; what it holds lies in its versions."""
+
+    __tablename__ = "translation_tables"
+
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
+    name: Mapped[str] = mapped_column(String(64), unique=True)
+    source: Mapped[str] = mapped_column(String(8))
+    target: Mapped[str] = mapped_column(String(8))
+    kind: Mapped[str] = mapped_column(String(16), default="statistical")
+    """``statistical`` or ``glossary``: a glossary outranks statistical tables where both are active."""
+    weight: Mapped[float] = mapped_column(Double, default=1.0)
+    created_at: Mapped[datetime] = mapped_column(Instant, default=now)
+
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+
+class TableVersion(Base):
+    """One upload of a table. Only ``ready`` versions can be active, and at most one of a table is."""
+
+    __tablename__ = "table_versions"
+
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
+    table_id: Mapped[int] = mapped_column(BigKey, ForeignKey("translation_tables.id"))
+    version: Mapped[int] = mapped_column(Integer)
+    checksum: Mapped[str] = mapped_column(String(64), default="")
+    kind: Mapped[str] = mapped_column(String(16), default="statistical")
+    state: Mapped[str] = mapped_column(String(16), default="building")
+    active: Mapped[bool] = mapped_column(Boolean, default=False)
+    source_terms: Mapped[int] = mapped_column(BigInteger, default=0)
+    entries: Mapped[int] = mapped_column(BigInteger, default=0)
+    rejected: Mapped[int] = mapped_column(BigInteger, default=0)
+    pruned: Mapped[int] = mapped_column(BigInteger, default=0)
+    created_at: Mapped[datetime] = mapped_column(Instant, default=now)
+    created_by: Mapped[str | None] = mapped_column(String(128))
+
+    __table_args__ = (
+        UniqueConstraint("table_id", "version", name="uq_table_versions_table_id_version"),
+        Index(
+            "uq_table_versions_active",
+            "table_id",
+            unique=True,
+            sqlite_where=text("active = 1"),
+            postgresql_where=text("active"),
+        ),
+        {"sqlite_autoincrement": True},
+    )
+
+
+class TableEntry(Base):
+    """One translation of a version: P(target|source) and P(source|target); ``number`` keeps their order."""
+
+    __tablename__ = "table_entries"
+
+    version_id: Mapped[int] = mapped_column(BigKey, ForeignKey("table_versions.id"), primary_key=True)
+    number: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    source: Mapped[str] = mapped_column(Text)
+    target: Mapped[str] = mapped_column(Text)
+    p_ts: Mapped[float] = mapped_column(Double)
+    p_st: Mapped[float] = mapped_column(Double)
+
+    __table_args__ = ({"sqlite_with_rowid": False},)
