@@ -107,16 +107,17 @@ class TranslationTable(Base):
     name: Mapped[str] = mapped_column(String(64), unique=True)
     source: Mapped[str] = mapped_column(String(8))
     target: Mapped[str] = mapped_column(String(8))
-    kind: Mapped[str] = mapped_column(String(16), default="statistical")
-    """``statistical`` or ``glossary``: a glossary outranks statistical tables where both are active."""
-    weight: Mapped[float] = mapped_column(Double, default=1.0)
     created_at: Mapped[datetime] = mapped_column(Instant, default=now)
 
     __table_args__ = ({"sqlite_autoincrement": True},)
 
 
 class TableVersion(Base):
-    """One upload of a table. Only ``ready`` versions can be active, and at most one of a table is."""
+    """One upload of a table. Only ``ready`` versions can be active, and at most one of a table is.
+
+    A version that is ``building`` has a negative number, which nobody sees; one that is ``deleted`` keeps its
+    number, without entries, so that it is never given again.
+    """
 
     __tablename__ = "table_versions"
 
@@ -125,6 +126,9 @@ class TableVersion(Base):
     version: Mapped[int] = mapped_column(Integer)
     checksum: Mapped[str] = mapped_column(String(64), default="")
     kind: Mapped[str] = mapped_column(String(16), default="statistical")
+    """``statistical`` or ``glossary``: a glossary outranks statistical tables where both are active."""
+    weight: Mapped[float] = mapped_column(Double, default=1.0)
+    format: Mapped[str] = mapped_column(String(16), default="tsv")
     state: Mapped[str] = mapped_column(String(16), default="building")
     active: Mapped[bool] = mapped_column(Boolean, default=False)
     source_terms: Mapped[int] = mapped_column(BigInteger, default=0)

@@ -54,8 +54,6 @@ def _tables() -> None:
         sa.Column("name", sa.String(64), nullable=False, unique=True),
         sa.Column("source", sa.String(8), nullable=False),
         sa.Column("target", sa.String(8), nullable=False),
-        sa.Column("kind", sa.String(16), nullable=False),
-        sa.Column("weight", sa.Double, nullable=False),
         sa.Column("created_at", INSTANT, nullable=False),
         sqlite_autoincrement=True,
     )
@@ -66,6 +64,8 @@ def _tables() -> None:
         sa.Column("version", sa.Integer, nullable=False),
         sa.Column("checksum", sa.String(64), nullable=False),
         sa.Column("kind", sa.String(16), nullable=False),
+        sa.Column("weight", sa.Double, nullable=False),
+        sa.Column("format", sa.String(16), nullable=False),
         sa.Column("state", sa.String(16), nullable=False),
         sa.Column("active", sa.Boolean, nullable=False),
         sa.Column("source_terms", sa.BigInteger, nullable=False),
