@@ -88,7 +88,7 @@ LANGUAGES: dict[str, str] = {
     "ki": "Kikuyu",
     "kj": "Kuanyama",
     "kk": "Kazakh",
-    "kl": "Kalaallisut; Greenlandic",
+    "kl": "Kalaallisut",
     "km": "Khmer",
     "kn": "Kannada",
     "ko": "Korean",

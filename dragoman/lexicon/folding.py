@@ -1,0 +1,213 @@
+"""Folding: the one form that words of documents, queries and translation tables are compared in.
+
+Compatibility forms and case are folded as in Unicode's ``NFKC_Casefold``; diacritics script by script, so
+that no letter is lost that its language counts as one. Nothing is ever transliterated to ASCII.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+import regex
+
+FOLDING_VERSION = "1"
+
+APOSTROPHES = "'’‘‛ʼʻʾʿʹ＇ꞌꞋ"
+NUMBER_SEPARATORS = ".,'’\u00a0\u2009\u202f\u066c，．＇"
+IGNORABLE = (
+    r"\u00AD\u034F\u055A-\u055F\u061C\u0640\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200C-\u200F\u202A-\u202E"
+    r"\u2060-\u206F\u3164\uFE00-\uFE0F\uFEFF\uFFA0\U000E0000-\U000E0FFF"
+    # isolated forms of marks, whose compatibility decomposition starts with a space
+    r"\u037A\uFC5E-\uFC63\uFE70\uFE72\uFE74\uFE76\uFE78\uFE7A\uFE7C\uFE7E"
+)
+"""Character class body: joiners, direction marks, tatweel, soft hyphens and the like, dropped from words."""
+
+OWN_LETTERS: dict[str, str] = {
+    "ay": "ñ",
+    "az": "çğöşü",
+    "bs": "čćšž",
+    "cs": "áčďéěíňóřšťúůýž",
+    "da": "å",
+    "de": "äöü",
+    "eo": "ĉĝĥĵŝŭ",
+    "es": "ñ",
+    "et": "äöõüšž",
+    "eu": "ñ",
+    "fi": "åäö",
+    "fo": "áíóúý",
+    "gl": "ñ",
+    "gn": "ñ",
+    "hr": "čćšž",
+    "hu": "áéíóöőúüű",
+    "ig": "ịọụṅ",
+    "is": "áéíóúýö",
+    "ku": "çêîşû",
+    "lb": "äëé",
+    "lt": "ąčęėįšųūž",
+    "lv": "āčēģīķļņšūž",
+    "mt": "ċġż",
+    "nb": "å",
+    "nn": "å",
+    "no": "å",
+    "pl": "ąćęńóśźż",
+    "qu": "ñ",
+    "ro": "ăâîșț",
+    "se": "áčšž",
+    "sk": "áäčďéíĺľňóôŕšťúýž",
+    "sl": "čćšž",
+    "sq": "çë",
+    "sr": "čćšž",
+    "sv": "åäö",
+    "tk": "çäžňöşüý",
+    "tl": "ñ",
+    "tr": "çğöşü",
+    "wo": "ñ",
+    "yo": "ẹọṣ",
+}
+"""Marked Latin letters that are letters of a language's own alphabet, and what its stemmer and stop words
+are written in: kept there, stripped to the bare letter in every other language. Vietnamese keeps all."""
+
+
+def grouped_number(digit: str = r"\p{Nd}", group: int = 1) -> str:
+    """Pattern of a number whose digits are grouped by thousands; it holds one capturing group, ``group``."""
+    return (
+        rf"(?!0){digit}{{1,3}}([{NUMBER_SEPARATORS}]){digit}{{3}}"
+        rf"(?:\{group}{digit}{{3}})*+(?!\{group}?{digit})"
+    )
+
+
+_DOTLESS_I = frozenset({"tr", "az"})
+_STRIPPED = regex.compile(
+    r"[[[\p{Mn}\p{Me}]&&[\p{Inherited}\p{Hebrew}\p{Arabic}\p{Latin}\p{Greek}\p{Cyrillic}\p{Common}]]--[\u3099\u309A]]",
+    regex.V1,
+)
+_IGNORED = regex.compile(f"[{IGNORABLE}]")
+_MARK = regex.compile(r"\p{M}")
+_CYRILLIC = regex.compile(r"\p{Cyrillic}")
+_HEBREW_QUOTES = regex.compile(r"(?<=\p{Hebrew})['\"״“”׳]+")
+_ACRONYM_DOTS = regex.compile(r"(?<=(?<![\w\p{M}])\p{L}\p{M}*)[.．](?=\p{L}\p{M}*(?![\w\p{M}]))")
+_GROUPED_NUMBER = regex.compile(rf"(?<![\w\p{{M}}]){grouped_number()}")
+_SEPARATORS = str.maketrans("", "", NUMBER_SEPARATORS)
+_SPELLED_WITH_AM = regex.compile(
+    "(\u0e4d(?=.?\u0e32)|\u0ecd(?=.?\u0eb2))([\u0e48-\u0e4b\u0ec8-\u0ecb]?)[\u0e32\u0eb2]"
+)
+_AM = {"\u0e4d": "\u0e33", "\u0ecd": "\u0eb3"}
+
+_CHILLU = {0x0D7A: "ണ്", 0x0D7B: "ന്", 0x0D7C: "ര്", 0x0D7D: "ല്", 0x0D7E: "ള്", 0x0D7F: "ക്"}
+_ARABIC = {"ى": "ي", "ی": "ي", "ک": "ك", "ڪ": "ك", "ة": "ه", "ہ": "ه", "ە": "ه", "ۃ": "ه", "ٱ": "ا"}
+_ARABIC_KEPT = {"sd": "کڪ", "ug": "ىە", "ku": "ە", "kk": "ىە", "ky": "ىە", "ks": "ە"}
+
+
+def _letter_forms(language: str) -> dict[int, str]:
+    kept = _ARABIC_KEPT.get(language, "")
+    forms: dict[int, str] = {ord(a): b for a, b in _ARABIC.items() if a not in kept}
+    forms.update(_CHILLU)
+    forms.update({ord(a): "'" for a in APOSTROPHES})
+    return forms
+
+
+def _undotted(text: str) -> str:
+    """Join the digit groups of numbers and the letters of dotted acronyms."""
+    text = _GROUPED_NUMBER.sub(lambda m: str(m[0].translate(_SEPARATORS)), text)
+    return str(_ACRONYM_DOTS.sub("", text))
+
+
+class Folder:
+    """Folds text of one language; :func:`fold` keeps one per language."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        self._forms = _letter_forms(language)
+        self._own = frozenset(OWN_LETTERS.get(language, "")) | {"ؤ", "ئ", "ѓ", "ќ"}
+        self._keeps_all = language == "vi"
+
+    def __call__(self, text: str) -> str:
+        """The folded ``text``; idempotent, and equal for canonically equivalent texts."""
+        text = unicodedata.normalize("NFKD", _undotted(_IGNORED.sub("", text)))
+        if self.language in _DOTLESS_I:
+            text = text.replace("I\u0307", "i").replace("I\u0302", "i").replace("I", "ı")
+        text = unicodedata.normalize("NFKD", _IGNORED.sub("", text.casefold())).translate(self._forms)
+        if not text.isascii():
+            text = self._without_marks(text)
+        text = _undotted(unicodedata.normalize("NFKC", _HEBREW_QUOTES.sub("", text)))
+        return str(_SPELLED_WITH_AM.sub(lambda m: m[2] + _AM[m[1]], text))
+
+    def _without_marks(self, text: str) -> str:
+        """Drop the marks that are no part of a letter, and write decimal digits as ASCII."""
+        kept: list[str] = []
+        letter = ""
+        for character in text:
+            if character.isascii():
+                letter = character
+            elif _STRIPPED.match(character):
+                composed = self._with_mark(letter, character)
+                if composed is None:
+                    continue
+                letter = composed
+                if character == "\u0327" and self.language == "ro":
+                    character = "\u0326"
+            else:
+                if character.isdecimal():
+                    character = str(unicodedata.decimal(character))
+                if not _MARK.match(character):
+                    letter = character
+            kept.append(character)
+        return "".join(kept)
+
+    def _with_mark(self, letter: str, mark: str) -> str | None:
+        """``letter`` with a mark that belongs to it, or None where the mark is to be dropped."""
+        if not letter:
+            return None
+        if self.language == "ro" and mark == "\u0327":
+            mark = "\u0326"
+        composed = unicodedata.normalize("NFC", letter + mark)
+        if self._keeps_all or composed in self._own:
+            return composed
+        if _CYRILLIC.match(letter):
+            return None if mark in "\u0300\u0301" or composed == "ё" else composed
+        return None
+
+
+_FOLDERS: dict[str, Folder] = {}
+_FOLDED: dict[str, dict[str, str]] = {}
+_CACHED_WORDS = 65_536
+_CACHED_LENGTH = 64
+
+
+def folded_words(language: str) -> dict[str, str]:
+    """The bounded cache of folded words of one language, surface to folded."""
+    return _FOLDED.setdefault(language, {})
+
+
+def folder(language: str) -> Folder:
+    """The :class:`Folder` of a language."""
+    found = _FOLDERS.get(language)
+    if found is None:
+        found = _FOLDERS[language] = Folder(language)
+    return found
+
+
+def fold(text: str, language: str) -> str:
+    """Return the form of ``text`` in which it is compared.
+
+    Compatibility forms (full-width, ligatures, presentation forms) and case are folded; decimal digits become
+    ASCII and lose their grouping separators (``1.000`` and ``1,000`` are ``1000``); dots between single
+    letters go (``U.S.`` is ``us.``). Diacritics by script: Latin and Greek marks are stripped except those of
+    :data:`OWN_LETTERS` (Vietnamese keeps all); Cyrillic loses stress marks and ё becomes е; Arabic script
+    loses vowel signs and tatweel, and its alef, yeh, kaf and heh forms are unified; Hebrew loses points,
+    geresh and gershayim; vowel signs of Indic scripts, Thai, Lao, Khmer and Burmese are letters and stay. Joiners,
+    bidirectional marks and soft hyphens are dropped. ß becomes ss; ø, ł, đ stay.
+
+    A stop list must be folded before words are looked up in it. Idempotent; NFC and NFD texts fold alike.
+    """
+    if text.isascii() and text.isalnum() and language not in _DOTLESS_I:
+        return text.lower()
+    if len(text) > _CACHED_LENGTH:
+        return folder(language)(text)
+    cache = folded_words(language)
+    found = cache.get(text)
+    if found is None:
+        if len(cache) >= _CACHED_WORDS:
+            cache.clear()
+        found = cache[text] = folder(language)(text)
+    return found
