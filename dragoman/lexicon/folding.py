@@ -195,7 +195,8 @@ def fold(text: str, language: str) -> str:
     letters go (``U.S.`` is ``us.``). Diacritics by script: Latin and Greek marks are stripped except those of
     :data:`OWN_LETTERS` (Vietnamese keeps all); Cyrillic loses stress marks and ё becomes е; Arabic script
     loses vowel signs and tatweel, and its alef, yeh, kaf and heh forms are unified; Hebrew loses points,
-    geresh and gershayim; vowel signs of Indic scripts, Thai, Lao, Khmer and Burmese are letters and stay. Joiners,
+    geresh and gershayim; vowel signs of Indic scripts, Thai, Lao, Khmer and Burmese are letters and stay.
+    Joiners,
     bidirectional marks and soft hyphens are dropped. ß becomes ss; ø, ł, đ stay.
 
     A stop list must be folded before words are looked up in it. Idempotent; NFC and NFD texts fold alike.

@@ -87,7 +87,30 @@ _APOSTROPHE = regex.compile(f"[{APOSTROPHES}]")
 _ELIDED = {
     "fr": frozenset(("l", "m", "t", "s", "n", "d", "c", "j", "qu", "jusqu", "quoiqu", "lorsqu", "puisqu")),
     "it": frozenset(
-        "l|c|d|m|t|s|v|n|un|all|dall|dell|nell|sull|coll|pell|gl|agl|dagl|degl|negl|sugl".split("|")
+        [
+            "l",
+            "c",
+            "d",
+            "m",
+            "t",
+            "s",
+            "v",
+            "n",
+            "un",
+            "all",
+            "dall",
+            "dell",
+            "nell",
+            "sull",
+            "coll",
+            "pell",
+            "gl",
+            "agl",
+            "dagl",
+            "degl",
+            "negl",
+            "sugl",
+        ]
     ),
     "ca": frozenset(("l", "d", "m", "n", "s", "t")),
     "oc": frozenset(("l", "d", "m", "n", "s", "t", "qu")),
