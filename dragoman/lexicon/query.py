@@ -143,9 +143,7 @@ def untranslated(tokens: Sequence[Token]) -> TranslatedQuery:
         groups[token.term] = (
             replace(known, weight=known.weight + 1)
             if known
-            else TermGroup(
-                token.word, token.term, token.start, token.end, [Alternative(token.term, 1.0, IDENTICAL)]
-            )
+            else TermGroup(token.word, token.term, token.start, token.end, [Alternative(token.term, 1.0, IDENTICAL)])
         )
     return TranslatedQuery("none", list(groups.values()))
 

@@ -1,0 +1,174 @@
+"""Benchmark folders: queries, documents and relevance judgements as files.
+
+Three layouts are read, each file plain or gzipped:
+
+- judged: ``queries/<language>.jsonl`` (``id``, ``text``), ``corpus/<unit>.<language>.jsonl`` (``id``, ``text``)
+  and ``qrels/<unit>.<language>.trec`` or ``qrels/<queries>.trec``; judgements of documents outside the chosen
+  corpus are left out. The human translation of a query is the query with the same ``qid`` (or the same id after
+  its language prefix) in ``queries/<target>.jsonl``, or its ``text_pivot`` field.
+- parallel: ``<language>.jsonl`` files whose lines with the same ``id`` are translations of each other: each
+  sentence is a query for its translation.
+- sample: ``queries.<language>.jsonl``, ``documents.<language>.jsonl`` and ``qrels.trec``, as the demo has them.
+
+Only ``text`` is ever indexed: a title in the corpus may be in the language of the queries.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+class BenchmarkError(ValueError):
+    """A benchmark folder lacks a file or has a bad line; the message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One retrieval task: queries of one language over documents of another."""
+
+    source: str
+    target: str
+    unit: str
+    queries: dict[str, str]
+    translated_queries: dict[str, str]
+    """The same ids with the human translation of the query into the documents' language; may be empty."""
+    documents: dict[str, str]
+    qrels: dict[str, dict[str, int]]
+
+
+Keep = Callable[[dict[str, Any]], bool]
+
+
+def load_benchmark(
+    folder: Path,
+    source: str,
+    target: str,
+    unit: str,
+    queries: str | None = None,
+    keep: Keep = lambda query: True,
+) -> Benchmark:
+    """Read one task from a benchmark folder.
+
+    ``queries`` names the query file where it isn't the language code; ``keep`` chooses queries by their fields.
+
+    Raises:
+        BenchmarkError: a file is missing, a line is malformed, or no kept query has a relevant document.
+    """
+    if (folder / "corpus").is_dir():
+        task = _judged(folder, source, target, unit, queries or source, keep)
+    elif _find(folder, f"{target}.jsonl") is not None:
+        task = _parallel(folder, source, target, unit, keep)
+    else:
+        task = _sample(folder, source, target, unit, keep)
+    judged = {query: rels for query, rels in task.qrels.items() if query in task.queries and rels}
+    if not judged:
+        raise BenchmarkError(f"{folder}: no query of {source} has a relevant {unit} in {target}")
+    return Benchmark(
+        source,
+        target,
+        unit,
+        {query: task.queries[query] for query in judged},
+        {query: text for query, text in task.translated_queries.items() if query in judged},
+        task.documents,
+        judged,
+    )
+
+
+def _judged(folder: Path, source: str, target: str, unit: str, name: str, keep: Keep) -> Benchmark:
+    corpus = {line["id"]: line["text"] for line in _lines(_need(folder, f"corpus/{unit}.{target}.jsonl"))}
+    rows = [row for row in _lines(_need(folder, f"queries/{name}.jsonl")) if keep(row)]
+    pivot = {row["id"]: row["text_pivot"] for row in rows if row.get("pivot", target) == target and "text_pivot" in row}
+    human = _find(folder, f"queries/{target}.jsonl")
+    if human is not None:
+        by_key = {_key(row): row["text"] for row in _lines(human)}
+        pivot = {row["id"]: by_key[_key(row)] for row in rows if _key(row) in by_key}
+    judgements = _find(folder, f"qrels/{unit}.{name}.trec") or _need(folder, f"qrels/{name}.trec")
+    return Benchmark(
+        source,
+        target,
+        unit,
+        {row["id"]: row["text"] for row in rows},
+        pivot,
+        corpus,
+        _qrels(judgements, corpus),
+    )
+
+
+def _parallel(folder: Path, source: str, target: str, unit: str, keep: Keep) -> Benchmark:
+    corpus = {line["id"]: line["text"] for line in _lines(_need(folder, f"{target}.jsonl"))}
+    rows = [row for row in _lines(_need(folder, f"{source}.jsonl")) if keep(row)]
+    return Benchmark(
+        source,
+        target,
+        unit,
+        {row["id"]: row["text"] for row in rows},
+        {row["id"]: corpus[row["id"]] for row in rows if row["id"] in corpus},
+        corpus,
+        {row["id"]: {row["id"]: 1} for row in rows if row["id"] in corpus},
+    )
+
+
+def _sample(folder: Path, source: str, target: str, unit: str, keep: Keep) -> Benchmark:
+    corpus = {line["id"]: line["text"] for line in _lines(_need(folder, f"documents.{target}.jsonl"))}
+    rows = [row for row in _lines(_need(folder, f"queries.{source}.jsonl")) if keep(row)]
+    return Benchmark(
+        source,
+        target,
+        unit,
+        {row["id"]: row["text"] for row in rows},
+        {},
+        corpus,
+        _qrels(_need(folder, "qrels.trec"), corpus),
+    )
+
+
+def _key(row: dict[str, Any]) -> str:
+    """What a query and its translations share."""
+    return str(row.get("qid") or re.sub(r"^[a-z]{2,3}-", "", row["id"]))
+
+
+def _find(folder: Path, name: str) -> Path | None:
+    return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
+
+
+def _need(folder: Path, name: str) -> Path:
+    path = _find(folder, name)
+    if path is None:
+        raise BenchmarkError(f"{folder}: neither {name} nor {name}.gz is there")
+    return path
+
+
+def _texts(path: Path) -> Iterator[tuple[int, str]]:
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8") as stream:
+        for number, line in enumerate(stream, 1):
+            if line.strip():
+                yield number, line
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    for number, line in _texts(path):
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise BenchmarkError(f"{path}:{number}: not JSON: {error}") from None
+        if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in ("id", "text")):
+            raise BenchmarkError(f'{path}:{number}: needs the strings "id" and "text"')
+        yield row
+
+
+def _qrels(path: Path, corpus: dict[str, str]) -> dict[str, dict[str, int]]:
+    qrels: dict[str, dict[str, int]] = {}
+    for number, line in _texts(path):
+        fields = line.split()
+        if len(fields) != 4 or not re.fullmatch(r"-?\d+", fields[3]):
+            raise BenchmarkError(f"{path}:{number}: needs `query 0 document relevance`")
+        if fields[2] in corpus and int(fields[3]) > 0:
+            qrels.setdefault(fields[0], {})[fields[2]] = int(fields[3])
+    return qrels

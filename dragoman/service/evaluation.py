@@ -1,0 +1,259 @@
+"""``dragoman evaluate``: a benchmark through the HTTP API, measured with ir-measures.
+
+A server of its own is started on a fresh data directory, the documents and tables are uploaded, and every query
+goes through ``POST /v1/search`` as any client's would.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import ir_measures
+import uvicorn
+from ir_measures import AP, R, nDCG
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table as ScreenTable
+from scipy.stats import ttest_rel
+
+from dragoman.service.app import create_app
+from dragoman.service.benchmark import Benchmark, BenchmarkError, load_benchmark
+from dragoman.service.settings import Settings
+
+SYSTEMS = {
+    "bm25": "BM25 with the human-translated query: the ceiling of query translation",
+    "none": "BM25 with the query as it is",
+    "smt": "weighted translation into the ten best terms",
+    "psq": "probabilistic structured queries",
+}
+MEASURES = {"MAP@100": AP @ 100, "nDCG@20": nDCG @ 20, "R@100": R @ 100}
+DEPTH = 100
+COLLECTION = "benchmark"
+
+Run = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A translation table to upload before the queries run."""
+
+    path: Path
+    source: str
+    target: str
+    kind: str = "statistical"
+    weight: float = 1.0
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """What one system did on one task: measures per query and seconds."""
+
+    system: str
+    run: Run
+    seconds: float
+    per_query: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def mean(self, measure: str, queries: Sequence[str]) -> float:
+        """The measure's mean over ``queries``; a query that retrieved nothing counts 0."""
+        return sum(self.per_query[measure].get(query, 0.0) for query in queries) / len(queries)
+
+
+def run(
+    data: Path,
+    source: str,
+    target: str,
+    unit: str,
+    systems: Sequence[str],
+    output: Path,
+    tables: Sequence[TableFile] = (),
+    queries: str | None = None,
+    only: str | None = None,
+    without: str | None = None,
+) -> dict[str, Any]:
+    """Evaluate ``systems`` on one task; write ``report.json`` and a TREC run per system to ``output``.
+
+    ``only`` and ``without`` choose queries, each ``FIELD=REGEX`` on a field of the query file.
+
+    Raises:
+        BenchmarkError: the folder, a system's name, or a choice of queries is not usable.
+    """
+    unknown = [system for system in systems if system not in SYSTEMS]
+    if unknown:
+        raise BenchmarkError(f"unknown system {unknown[0]!r}; there are {', '.join(SYSTEMS)}")
+    task = load_benchmark(data, source, target, unit, queries, _choice(only, without))
+    if "bm25" in systems and not task.translated_queries:
+        raise BenchmarkError(f"{data}: has no human translation of the queries into {target}, which bm25 needs")
+    with serve_temporarily() as client:
+        upload(client, task, tables)
+        results = [evaluate(client, task, system) for system in systems]
+    report = _report(task, results, tables)
+    output.mkdir(parents=True, exist_ok=True)
+    for result in results:
+        _write_run(output / f"{result.system}.trec", result)
+    (output / "report.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+    Console().print(_screen(report))
+    return report
+
+
+def _choice(only: str | None, without: str | None) -> Any:
+    def matches(choice: str, row: dict[str, Any]) -> bool:
+        name, _, pattern = choice.partition("=")
+        if not pattern:
+            raise BenchmarkError(f"{choice!r}: needs FIELD=REGEX")
+        return re.search(pattern, str(row.get(name, ""))) is not None
+
+    return lambda row: (not only or matches(only, row)) and not (without and matches(without, row))
+
+
+@contextlib.contextmanager
+def serve_temporarily(data_dir: Path | None = None) -> Iterator[httpx.Client]:
+    """A server on a free loopback port, over ``data_dir`` or a directory that goes away with it."""
+    with contextlib.ExitStack() as stack:
+        where = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dragoman-")))
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        app = create_app(Settings(data_dir=where))
+        server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        try:
+            while not server.started:
+                if not thread.is_alive():
+                    raise RuntimeError("the evaluation's server did not start; its log says why")
+                time.sleep(0.02)
+            yield stack.enter_context(httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600))
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def upload(client: httpx.Client, task: Benchmark, tables: Sequence[TableFile]) -> None:
+    """Create the collection, send its documents (text alone) and the tables."""
+    _post(client, "/v1/collections", json={"name": COLLECTION, "language": task.target})
+    body = "\n".join(json.dumps({"id": key, "text": text}) for key, text in task.documents.items())
+    answer = _post(
+        client,
+        f"/v1/collections/{COLLECTION}/documents",
+        content=body.encode(),
+        headers={"Content-Type": "application/x-ndjson"},
+    ).json()
+    if answer["rejected"]:
+        raise BenchmarkError(f"documents were refused, the first: {answer['rejected'][0]}")
+    for number, table in enumerate(tables):
+        parameters = {
+            "source": table.source,
+            "target": table.target,
+            "kind": table.kind,
+            "weight": table.weight,
+            "format": "tsv",
+            "activate": True,
+        }
+        with table.path.open("rb") as stream:
+            response = client.put(f"/v1/tables/table-{number}", params=parameters, content=stream)
+        _checked(response)
+
+
+def evaluate(client: httpx.Client, task: Benchmark, system: str) -> Evaluation:
+    """Run every query of the task through ``/v1/search`` and measure."""
+    texts = task.translated_queries if system == "bm25" else task.queries
+    language = task.target if system == "bm25" else task.source
+    method = {"bm25": "none"}.get(system, system)
+    results: Run = {}
+    begun = time.perf_counter()
+    with Progress(transient=True) as progress:
+        for query, text in progress.track(texts.items(), description=f"{task.source}-{task.target} {system}"):
+            answer = _post(
+                client,
+                "/v1/search",
+                json={
+                    "query": text,
+                    "query_language": language,
+                    "query_id": query,
+                    "collections": [COLLECTION],
+                    "top_k": DEPTH,
+                    "method": method,
+                    "rerank": False,
+                },
+                headers={"Accept": "application/x-trec-run"},
+            ).text
+            results[query] = {fields[2]: float(fields[4]) for fields in map(str.split, answer.splitlines())}
+    result = Evaluation(system, results, time.perf_counter() - begun, {name: {} for name in MEASURES})
+    names = {measure: name for name, measure in MEASURES.items()}
+    for metric in ir_measures.iter_calc(list(MEASURES.values()), task.qrels, results):
+        result.per_query[names[metric.measure]][metric.query_id] = metric.value
+    return result
+
+
+def _post(client: httpx.Client, path: str, **arguments: Any) -> httpx.Response:
+    return _checked(client.post(path, **arguments))
+
+
+def _checked(response: httpx.Response) -> httpx.Response:
+    if response.is_error:
+        raise BenchmarkError(f"{response.request.method} {response.request.url.path}: {response.text}")
+    return response
+
+
+def _report(task: Benchmark, results: Sequence[Evaluation], tables: Sequence[TableFile]) -> dict[str, Any]:
+    queries = list(task.queries)
+    best = max(results, key=lambda result: result.mean("MAP@100", queries))
+    return {
+        "source": task.source,
+        "target": task.target,
+        "unit": task.unit,
+        "queries": len(queries),
+        "documents": len(task.documents),
+        "tables": [table.path.name for table in tables],
+        "systems": {
+            result.system: {
+                **{name: round(result.mean(name, queries), 4) for name in MEASURES},
+                "queries_per_second": round(len(result.run) / result.seconds, 1),
+                "p_against_best": None if result is best else _p_value(result, best, queries),
+            }
+            for result in results
+        },
+        "p_values": {
+            f"{first.system} against {second.system}": _p_value(first, second, queries)
+            for place, first in enumerate(results)
+            for second in results[place + 1 :]
+        },
+    }
+
+
+def _p_value(first: Evaluation, second: Evaluation, queries: Sequence[str]) -> float:
+    """Two-tailed paired t-test of average precision per query; 1 where no query differs."""
+    pair = [[result.per_query["MAP@100"].get(query, 0.0) for query in queries] for result in (first, second)]
+    return 1.0 if pair[0] == pair[1] else float(ttest_rel(*pair).pvalue)
+
+
+def _write_run(path: Path, result: Evaluation) -> None:
+    with path.open("w", encoding="utf-8") as stream:
+        for query, hits in result.run.items():
+            for rank, (document, score) in enumerate(hits.items(), 1):
+                stream.write(f"{query} Q0 {document} {rank} {score!r} {result.system}\n")
+
+
+def _screen(report: dict[str, Any]) -> ScreenTable:
+    title = "{source} to {target}, {queries} queries, {documents} documents ({unit})".format(**report)
+    table = ScreenTable("system", *MEASURES, "queries/s", "p (MAP, against best)", title=title)
+    for system, values in report["systems"].items():
+        p_value = values["p_against_best"]
+        table.add_row(
+            system,
+            *(f"{values[name]:.4f}" for name in MEASURES),
+            f"{values['queries_per_second']:.1f}",
+            "best" if p_value is None else f"{p_value:.2g}",
+        )
+    return table
