@@ -147,9 +147,7 @@ class TrainedTable:
             yield self.sources[s], self.targets[t], p_ts, p_st
 
 
-def train(
-    pairs: Iterable[SentencePair], config: AlignmentConfig, progress: Progress = lambda *_: None
-) -> TrainedTable:
+def train(pairs: Iterable[SentencePair], config: AlignmentConfig, progress: Progress = lambda *_: None) -> TrainedTable:
     """Align `pairs` over their tokens' terms and count translations over their tokens' words.
 
     Deterministic: the same pairs in the same order give the same table. Phases reported to `progress`: read,
@@ -211,10 +209,8 @@ def expect(direction: Direction, model: PositionModel, chunk: Chunk, cells: Doub
     weights = chunk.weights.astype(np.float64)
     expected = found.cells * weights[:, None, None]
     np.add.at(cells, direction.pairs(chunk).ravel().astype(np.intp), expected.ravel())
-    np.add.at(
-        null, direction.generated(chunk).ravel().astype(np.intp), (found.null * weights[:, None]).ravel()
-    )
-    return float(found.log_likelihood @ weights)
+    np.add.at(null, direction.generated(chunk).ravel().astype(np.intp), (found.null * weights[:, None]).ravel())
+    return float((found.log_likelihood * weights).sum())
 
 
 def _count(

@@ -24,6 +24,9 @@ Progress = Callable[[str, int, int], None]
 """Called as (phase, completed, total); total is 0 while it is unknown. May be called from any thread."""
 
 CHUNK_CELLS = 1 << 17
+"""Large enough for numpy's overhead per call not to count, small enough for the processor's cache, and for
+matrix products (B, n) by (n, n) to stay below the size at which BLAS starts threads of its own.
+"""
 GROUP_CELLS = 1 << 22
 
 
@@ -198,7 +201,7 @@ def _flatten(pairs: Iterable[SentencePair], max_length: int, max_ratio: float, p
 
 
 def _stack(flat: _Flat) -> Iterator[tuple[Ints, Ints, Floats]]:
-    """Sentence pairs of equal shape as (B, n) and (B, m) token numbers, at most CHUNK_CELLS cells each."""
+    """Sentence pairs of equal shape as (B, n) and (B, m) token numbers, a chunk's worth at a time."""
     source_ids = np.array(flat.source_ids, dtype=np.int32)
     target_ids = np.array(flat.target_ids, dtype=np.int32)
     n, m = np.array(flat.source_lengths, dtype=np.int64), np.array(flat.target_lengths, dtype=np.int64)
@@ -208,7 +211,7 @@ def _stack(flat: _Flat) -> Iterator[tuple[Ints, Ints, Floats]]:
     changes = np.flatnonzero((np.diff(n[order]) != 0) | (np.diff(m[order]) != 0)) + 1
     for members in np.split(order, changes) if len(order) else []:
         rows, columns = int(m[members[0]]), int(n[members[0]])
-        size = max(1, CHUNK_CELLS // (rows * columns))
+        size = max(1, CHUNK_CELLS // max(rows, columns) ** 2)
         for begin in range(0, len(members), size):
             part = members[begin : begin + size]
             yield (
@@ -230,8 +233,7 @@ def _number_pairs(
 
     def local(group: list[tuple[Ints, Ints, Floats]]) -> tuple[Longs, Ints]:
         keys = [
-            source_classes[s][:, None, :].astype(np.int64) * width + target_classes[t][:, :, None]
-            for s, t, _ in group
+            source_classes[s][:, None, :].astype(np.int64) * width + target_classes[t][:, :, None] for s, t, _ in group
         ]
         return _unique(np.concatenate([part.ravel() for part in keys]))
 

@@ -148,9 +148,7 @@ class Pruning:
             raise ValueError(f"min_count must be at least 0, got {self.min_count}")
 
 
-def prune(
-    sources: Ints, targets: Ints, counts: Doubles, p_ts: Doubles, p_st: Doubles, rules: Pruning
-) -> Longs:
+def prune(sources: Ints, targets: Ints, counts: Doubles, p_ts: Doubles, p_st: Doubles, rules: Pruning) -> Longs:
     """Positions of the entries that stay, ascending by source and falling by P(target|source)."""
     forward = (p_ts >= rules.min_probability) & (_ranks(sources, targets, p_ts) < rules.max_translations)
     backward = (p_st >= rules.min_probability) & (_ranks(targets, sources, p_st) < rules.max_translations)

@@ -76,9 +76,7 @@ class Hmm:
     def _start_index(self, positions: int) -> Longs:
         return np.minimum(np.arange(positions), self.max_jump)
 
-    def posteriors(
-        self, emission: Floats, null: Floats, weights: Floats, collect: bool = False
-    ) -> Posteriors:
+    def posteriors(self, emission: Floats, null: Floats, weights: Floats, collect: bool = False) -> Posteriors:
         first, moves = self.transitions(emission.shape[2])
         passes = _forward_backward(emission, null, first, moves, np.float32(self.null_rate))
         if collect:
@@ -91,16 +89,14 @@ class Hmm:
     def _collect(self, passes: _Passes, moves: Floats, weights: Floats) -> None:
         positions = len(moves)
         before = passes.forward + passes.empty
-        start = weights @ (before[0] * passes.backward[0])
+        start = (before[0] * passes.backward[0] * weights[:, None]).sum(axis=0)
         arriving = passes.arriving[1:] * weights[:, None]
-        expected = before[:-1].reshape(-1, positions).T @ arriving.reshape(-1, positions)
+        expected = (before[:-1].transpose(0, 2, 1) @ arriving).sum(axis=0)
         self._first[positions] = self._first.get(positions, 0.0) + start.astype(np.float64)
         self._moves[positions] = self._moves.get(positions, 0.0) + (expected * moves).astype(np.float64)
 
     def update(self) -> None:
-        rows = [
-            (self._jump_index(positions), expected) for positions, expected in sorted(self._moves.items())
-        ]
+        rows = [(self._jump_index(positions), expected) for positions, expected in sorted(self._moves.items())]
         self.jumps = _maximise(self.jumps, rows)
         rows = [
             (self._start_index(positions)[None, :], expected[None, :])
@@ -110,9 +106,7 @@ class Hmm:
         self._transitions, self._moves, self._first = {}, {}, {}
 
 
-def _forward_backward(
-    emission: Floats, null: Floats, first: Floats, moves: Floats, null_rate: np.float32
-) -> _Passes:
+def _forward_backward(emission: Floats, null: Floats, first: Floats, moves: Floats, null_rate: np.float32) -> _Passes:
     """`emission` (B, J, I), `null` (B, J)."""
     words = np.ascontiguousarray(emission.transpose(1, 0, 2)) * (np.float32(1) - null_rate)
     nothing = null.T[:, :, None] * null_rate

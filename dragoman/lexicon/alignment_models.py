@@ -31,9 +31,7 @@ class PositionModel(Protocol):
 
     name: str
 
-    def posteriors(
-        self, emission: Floats, null: Floats, weights: Floats, collect: bool = False
-    ) -> Posteriors:
+    def posteriors(self, emission: Floats, null: Floats, weights: Floats, collect: bool = False) -> Posteriors:
         """E-step: `emission` (B, J, I) = t(generated | conditioning), `null` (B, J) = t(generated | NULL).
 
         With `collect`, the statistics that `update` needs are kept, multiplied by `weights` (B,).
@@ -114,9 +112,7 @@ class Uniform:
 
     name = "model1"
 
-    def posteriors(
-        self, emission: Floats, null: Floats, weights: Floats, collect: bool = False
-    ) -> Posteriors:
+    def posteriors(self, emission: Floats, null: Floats, weights: Floats, collect: bool = False) -> Posteriors:
         positions = emission.shape[2] + 1
         return _independent(emission / np.float32(positions), null / np.float32(positions))
 
@@ -151,13 +147,11 @@ class Diagonal:
             self._priors[shape] = found
         return found
 
-    def posteriors(
-        self, emission: Floats, null: Floats, weights: Floats, collect: bool = False
-    ) -> Posteriors:
+    def posteriors(self, emission: Floats, null: Floats, weights: Floats, collect: bool = False) -> Posteriors:
         shape = emission.shape[1], emission.shape[2]
         result = _independent(emission * self.prior(*shape), null * np.float32(self.null_rate))
         if collect and self.optimise:
-            mass = np.tensordot(weights, result.cells, axes=1).astype(np.float64)
+            mass = (result.cells * weights[:, None, None]).sum(axis=0, dtype=np.float64)
             self._mass[shape] = self._mass.get(shape, 0.0) + mass.sum(axis=1)
             self._distance += float((mass * _distances(*shape)).sum())
         return result

@@ -1,4 +1,4 @@
-"""Reading parallel text and dictionaries: tab-separated lines, plain or gzip, every rejection accounted for."""
+"""Reading parallel text and dictionaries: tab-separated lines, plain or gzip, all rejections accounted for."""
 
 from __future__ import annotations
 
