@@ -32,7 +32,8 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        opened: Runtime = runtime or await anyio.to_thread.run_sync(Runtime, settings)
+        opened = runtime if runtime is not None else await anyio.to_thread.run_sync(Runtime, settings)
+        await anyio.to_thread.run_sync(opened.start)
         app.state.runtime = opened
         app.state.upload_limiter = anyio.CapacityLimiter(settings.concurrent_uploads)
         try:

@@ -36,7 +36,7 @@ class Metrics:
             ["outcome"],
             registry=self.registry,
         )
-        self.collections = Gauge(
+        self._collections = Gauge(
             "dragoman_collections", "Collections by index state.", ["state"], registry=self.registry
         )
 
@@ -51,6 +51,12 @@ class Metrics:
 
     def documents(self, outcome: str, count: int) -> None:
         self._documents.labels(outcome).inc(count)
+
+    def indexes(self, states: dict[str, int]) -> None:
+        """Record how many collections have an index in each state."""
+        self._collections.clear()
+        for state, count in states.items():
+            self._collections.labels(state).set(count)
 
     def expose(self) -> bytes:
         return generate_latest(self.registry)

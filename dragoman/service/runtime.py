@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
+from dragoman.indexes import jvm
+from dragoman.service.collections import Collections
 from dragoman.service.data_dir import DataDirectory
+from dragoman.service.errors import InvalidRequest, Unavailable
+from dragoman.service.indexes_registry import Indexes
 from dragoman.service.metrics import Metrics
 from dragoman.service.settings import Settings
 from dragoman.service.store import Store
@@ -18,14 +24,32 @@ class Runtime:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.metrics = Metrics()
-        self._directory = DataDirectory(settings.data_dir)
-        try:
+        _configure_java(settings.jvm_heap)
+        with ExitStack() as opened:
+            opened.callback(DataDirectory(settings.data_dir).close)
             self.store = Store(settings.url)
+            opened.callback(self.store.close)
             self.store.migrate()
-        except BaseException:
-            self._directory.close()
-            raise
+            self.indexes = Indexes(self.store, settings.indexes_dir, settings.index_commit_seconds)
+            opened.callback(self.indexes.close)
+            self.collections = Collections(self.store, self.indexes, settings, self.metrics)
+            self._opened = opened.pop_all()
+
+    def start(self) -> None:
+        """Open all indexes; those that take long are finished in the background."""
+        self.indexes.start(self.settings.startup_wait_seconds)
 
     def close(self) -> None:
-        self.store.close()
-        self._directory.close()
+        """Commit and close everything, in the reverse order of opening."""
+        self._opened.close()
+
+
+def _configure_java(heap: str | None) -> None:
+    if heap is None:
+        return
+    try:
+        jvm.configure(heap)
+    except ValueError as fault:
+        raise InvalidRequest(str(fault)) from fault
+    except jvm.JvmUnavailable as fault:
+        raise Unavailable(str(fault)) from fault

@@ -18,9 +18,7 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="DRAGOMAN_", extra="ignore")
 
-    data_dir: Path = Field(
-        default=Path("data"), description="Folder of the database, indexes and compiled tables."
-    )
+    data_dir: Path = Field(default=Path("data"), description="Folder of the database, indexes and compiled tables.")
     database_url: str | None = Field(
         default=None,
         description="SQLAlchemy URL, such as postgresql://user@host/db; default: SQLite in data_dir.",
@@ -28,39 +26,31 @@ class Settings(BaseSettings):
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8080, ge=0, le=65535, description="Port to listen on; 0 chooses a free one.")
 
-    java_heap_mib: int = Field(
-        default=256, ge=64, description="Upper limit of the Java heap that Lucene works in, MiB."
+    jvm_heap: str | None = Field(
+        default=None,
+        description="Largest Java heap, in which Lucene works, such as 512m or 2g; default 384m.",
+    )
+    index_commit_seconds: float = Field(
+        default=5.0, gt=0, description="Pause between two rounds that make changed indexes durable."
     )
     startup_wait_seconds: float = Field(
         default=10.0, ge=0, description="How long a start waits for the indexes before it answers requests."
     )
 
     body_bytes: int = Field(default=64 * MIB, gt=0, description="Largest JSON request body, bytes.")
-    body_depth: int = Field(
-        default=64, gt=0, description="Deepest nesting of a JSON request body or NDJSON line."
-    )
+    body_depth: int = Field(default=64, gt=0, description="Deepest nesting of a JSON request body or NDJSON line.")
     upload_bytes: int = Field(default=4 * GIB, gt=0, description="Largest streamed upload as sent, bytes.")
-    decompressed_bytes: int = Field(
-        default=16 * GIB, gt=0, description="Largest streamed upload unpacked, bytes."
-    )
+    decompressed_bytes: int = Field(default=16 * GIB, gt=0, description="Largest streamed upload unpacked, bytes.")
     decompression_ratio: int = Field(
         default=200,
         gt=1,
         description="Largest ratio of unpacked to packed bytes, checked once 16 MiB are unpacked.",
     )
-    upload_idle_seconds: float = Field(
-        default=60.0, gt=0, description="Longest pause between two parts of an upload."
-    )
-    concurrent_uploads: int = Field(
-        default=8, gt=0, description="Streamed uploads worked on at a time; others wait."
-    )
+    upload_idle_seconds: float = Field(default=60.0, gt=0, description="Longest pause between two parts of an upload.")
+    concurrent_uploads: int = Field(default=8, gt=0, description="Streamed uploads worked on at a time; others wait.")
 
-    ndjson_line_bytes: int = Field(
-        default=8 * MIB, gt=0, description="Longest line of an NDJSON upload, bytes."
-    )
-    import_batch: int = Field(
-        default=500, gt=0, description="Documents stored and indexed per database transaction."
-    )
+    ndjson_line_bytes: int = Field(default=8 * MIB, gt=0, description="Longest line of an NDJSON upload, bytes.")
+    import_batch: int = Field(default=500, gt=0, description="Documents stored and indexed per database transaction.")
     import_batch_bytes: int = Field(
         default=8 * MIB, gt=0, description="Line bytes after which a batch is stored early."
     )
@@ -69,9 +59,7 @@ class Settings(BaseSettings):
         gt=0,
         description="Rejected lines of one upload that are reported; one more ends the upload.",
     )
-    table_line_bytes: int = Field(
-        default=64 * KIB, gt=0, description="Longest line of a translation table, bytes."
-    )
+    table_line_bytes: int = Field(default=64 * KIB, gt=0, description="Longest line of a translation table, bytes.")
 
     query_chars: int = Field(default=10_000, gt=0, description="Longest query, characters.")
     top_k_max: int = Field(default=1_000, gt=0, description="Largest top_k of a search.")

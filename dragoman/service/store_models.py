@@ -19,9 +19,9 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
-    text,
 )
 from sqlalchemy import DateTime as SqlDateTime
+from sqlalchemy import text as sql
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 ID_CHARS = 512
@@ -94,6 +94,12 @@ class Document(Base):
     __table_args__ = (
         UniqueConstraint("collection_id", "id", name="uq_documents_collection_id_id"),
         Index("ix_documents_generation", "collection_id", "generation", "key"),
+        Index(
+            "ix_documents_deleted",
+            "collection_id",
+            sqlite_where=sql("deleted = 1"),
+            postgresql_where=sql("deleted"),
+        ),
         {"sqlite_autoincrement": True},
     )
 
@@ -144,8 +150,8 @@ class TableVersion(Base):
             "uq_table_versions_active",
             "table_id",
             unique=True,
-            sqlite_where=text("active = 1"),
-            postgresql_where=text("active"),
+            sqlite_where=sql("active = 1"),
+            postgresql_where=sql("active"),
         ),
         {"sqlite_autoincrement": True},
     )

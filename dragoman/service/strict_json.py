@@ -34,17 +34,16 @@ def parse(body: bytes, depth: int) -> Any:
 
 def check_depth(value: Any, depth: int) -> None:
     """Raise :class:`MalformedBody` for a value of more than ``depth`` nested lists and objects."""
-    level = [value]
-    for _ in range(depth + 1):
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(depth):
         level = [
             inner
             for outer in level
-            if isinstance(outer, dict | list)
             for inner in (outer.values() if isinstance(outer, dict) else outer)
             if isinstance(inner, dict | list)
         ]
-        if not level:
-            return
+    if not level:
+        return
     raise MalformedBody(f"the JSON is nested deeper than {depth} levels")
 
 

@@ -33,12 +33,18 @@ def readyz(runtime: RuntimeDep) -> Health:
     """Every index is open and the database can be written; 503 with what is missing otherwise."""
     if not runtime.store.writable():
         raise Unavailable("the database cannot be written")
+    waiting = {state.value: count for state, count in runtime.indexes.states().items() if state != "ready"}
+    if waiting:
+        raise Unavailable(
+            "not all indexes are ready: " + ", ".join(f"{count} {state}" for state, count in waiting.items())
+        )
     return Health(status="ready")
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
 def metrics(runtime: RuntimeDep) -> Response:
     """Counters and timings for Prometheus."""
+    runtime.metrics.indexes({state.value: count for state, count in runtime.indexes.states().items()})
     return Response(runtime.metrics.expose(), media_type=_METRICS_TYPE)
 
 

@@ -76,6 +76,14 @@ def check_media_type(request: Request, allowed: tuple[str, ...], wanted: str) ->
     raise UnsupportedMedia(f"send the body as {wanted}, not as {sent[:80]!r}" if sent else f"send {wanted}")
 
 
+def content_gzip(request: Request) -> bool:
+    """Whether the body's Content-Encoding is gzip; any other but identity is refused."""
+    encoding = request.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("identity", "gzip", "x-gzip"):
+        raise UnsupportedMedia(f"Content-Encoding {encoding[:40]!r} is not known here: send gzip or plain")
+    return encoding != "identity"
+
+
 async def read_limited(request: Request, limit: int) -> bytes:
     """The whole body; a longer one is refused however its length is announced, or not announced.
 

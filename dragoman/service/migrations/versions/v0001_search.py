@@ -45,6 +45,13 @@ def _collections() -> None:
         sqlite_autoincrement=True,
     )
     op.create_index("ix_documents_generation", "documents", ["collection_id", "generation", "key"])
+    op.create_index(
+        "ix_documents_deleted",
+        "documents",
+        ["collection_id"],
+        sqlite_where=sa.text("deleted = 1"),
+        postgresql_where=sa.text("deleted"),
+    )
 
 
 def _tables() -> None:

@@ -1,0 +1,204 @@
+"""``/v1/collections``: collections and their documents."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request, Response
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from dragoman.service.api.dependencies import RuntimeDep
+from dragoman.service.api.requests import (
+    CleanText,
+    LanguageCode,
+    StrictRoute,
+    check_media_type,
+    content_gzip,
+    work_on_upload,
+)
+from dragoman.service.collections import CollectionInfo, DocumentInfo, check_name
+from dragoman.service.document_import import Imported
+from dragoman.service.store_models import ID_CHARS
+
+router = APIRouter(prefix="/v1/collections", route_class=StrictRoute, tags=["collections"])
+
+NDJSON_TYPES = (
+    "application/x-ndjson",
+    "application/ndjson",
+    "application/jsonl",
+    "application/x-jsonlines",
+    "application/json-lines",
+    "application/gzip",
+    "application/x-gzip",
+    "application/octet-stream",
+)
+
+_LINE_SCHEMA = {
+    "type": "object",
+    "required": ["id", "text"],
+    "additionalProperties": False,
+    "properties": {
+        "id": {"type": "string", "minLength": 1, "maxLength": ID_CHARS},
+        "text": {"type": "string", "minLength": 1},
+        "title": {"type": "string"},
+        "language": {"type": "string", "description": "ISO 639-1; default: the collection's"},
+        "metadata": {"type": "object"},
+    },
+}
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "description": "One JSON object a line; plain, or gzip with or without Content-Encoding: gzip.",
+        "content": {"application/x-ndjson": {"schema": _LINE_SCHEMA}},
+    }
+}
+
+CollectionName = Annotated[str, Path(description="The collection's name.")]
+DocumentId = Annotated[str, Path(description="The document's id, percent-encoded.")]
+
+
+class NewCollection(BaseModel):
+    """A collection to be made."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[str, AfterValidator(check_name)] = Field(
+        description="1 to 64 characters of a-z, 0-9, '_', '.' and '-', the first of them a letter or digit."
+    )
+    language: LanguageCode = Field(description="ISO 639-1 code of the documents' language.")
+    description: CleanText | None = Field(default=None, max_length=10_000)
+
+
+class IndexInfo(BaseModel):
+    """The Lucene index of a collection."""
+
+    state: str = Field(description="ready, building, stale (a change could not be indexed) or failed")
+    generation: int = Field(description="Generation up to which it holds all changes; -1 before it is open.")
+
+
+class CollectionBody(BaseModel):
+    """A collection."""
+
+    name: str
+    language: str
+    description: str | None
+    documents: int
+    generation: int = Field(description="Grows with every change of the documents.")
+    index: IndexInfo
+    created_at: datetime
+
+
+class CollectionList(BaseModel):
+    """All collections by name."""
+
+    collections: list[CollectionBody]
+
+
+class RejectedLine(BaseModel):
+    """A line that is no document."""
+
+    line: int = Field(description="Counted from 1, blank lines included.")
+    id: str | None
+    reason: str
+
+
+class ImportBody(BaseModel):
+    """What an upload did."""
+
+    accepted: int = Field(description="Documents stored, replacements included.")
+    replaced: int = Field(description="Accepted documents whose id was there before.")
+    rejected: list[RejectedLine]
+    generation: int
+
+
+class DocumentBody(BaseModel):
+    """A document as stored."""
+
+    id: str
+    collection: str
+    language: str
+    title: str | None
+    text: str
+    metadata: dict[str, Any] | None
+
+
+@router.post("", status_code=201)
+def create_collection(new: NewCollection, runtime: RuntimeDep) -> CollectionBody:
+    """Make an empty collection; 409 where there is one of this name."""
+    return _collection(runtime.collections.create(new.name, new.language, new.description))
+
+
+@router.get("")
+def list_collections(runtime: RuntimeDep) -> CollectionList:
+    """All collections, by name."""
+    return CollectionList(collections=[_collection(info) for info in runtime.collections.all()])
+
+
+@router.get("/{name}")
+def get_collection(name: CollectionName, runtime: RuntimeDep) -> CollectionBody:
+    """One collection: how many documents it has, its generation, and the state of its index."""
+    return _collection(runtime.collections.get(name))
+
+
+@router.delete("/{name}", status_code=204, response_class=Response)
+def delete_collection(name: CollectionName, runtime: RuntimeDep) -> None:
+    """Delete a collection with all its documents."""
+    runtime.collections.delete(name)
+
+
+@router.post("/{name}/documents", openapi_extra=_BODY)
+async def add_documents(name: CollectionName, request: Request, runtime: RuntimeDep) -> ImportBody:
+    """Add or replace documents, streamed as NDJSON. When this returns they are searchable and durable.
+
+    A line that is no document is rejected with its number and the reason, and the others go on. A fault of
+    the whole body, such as truncated gzip, is an error that says what was stored before; that stays.
+    """
+    check_media_type(request, NDJSON_TYPES, "NDJSON (Content-Type: application/x-ndjson)")
+    gzip = content_gzip(request)
+    done = await work_on_upload(request, lambda parts: runtime.collections.import_documents(name, parts, gzip=gzip))
+    return _imported(done)
+
+
+@router.get("/{name}/documents/{id:path}")
+def get_document(name: CollectionName, id: DocumentId, runtime: RuntimeDep) -> DocumentBody:
+    """One document by its id, which may hold spaces, slashes or any other character, percent-encoded."""
+    return _document(name, runtime.collections.document(name, id))
+
+
+@router.delete("/{name}/documents/{id:path}", status_code=204, response_class=Response)
+def delete_document(name: CollectionName, id: DocumentId, runtime: RuntimeDep) -> None:
+    """Delete a document; no search finds it after that."""
+    runtime.collections.delete_document(name, id)
+
+
+def _collection(info: CollectionInfo) -> CollectionBody:
+    return CollectionBody(
+        name=info.name,
+        language=info.language,
+        description=info.description,
+        documents=info.documents,
+        generation=info.generation,
+        index=IndexInfo(state=info.index_state, generation=info.index_generation),
+        created_at=info.created_at,
+    )
+
+
+def _imported(done: Imported) -> ImportBody:
+    return ImportBody(
+        accepted=done.accepted,
+        replaced=done.replaced,
+        rejected=[RejectedLine(line=one.line, id=one.id, reason=one.reason) for one in done.rejected],
+        generation=done.generation,
+    )
+
+
+def _document(collection: str, info: DocumentInfo) -> DocumentBody:
+    return DocumentBody(
+        id=info.id,
+        collection=collection,
+        language=info.language,
+        title=info.title,
+        text=info.text,
+        metadata=info.metadata,
+    )

@@ -1,0 +1,244 @@
+"""Collections and their documents: the database first, then the index."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.exc import IntegrityError
+
+from dragoman.lexicon.languages import check_language
+from dragoman.service.collection_index import CollectionIndex, IndexState
+from dragoman.service.document_import import DocumentImport, Imported
+from dragoman.service.errors import Conflict, InvalidRequest, NotFound
+from dragoman.service.indexes_registry import Indexes
+from dragoman.service.metrics import Metrics
+from dragoman.service.replay import Change
+from dragoman.service.settings import Settings
+from dragoman.service.store import Store
+from dragoman.service.store_models import Collection, Document
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """A collection as it was when it was looked up; ``index_generation`` is -1 before the index is open."""
+
+    key: int
+    name: str
+    language: str
+    description: str | None
+    documents: int
+    generation: int
+    index_state: str
+    index_generation: int
+    languages: tuple[str, ...]
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    """A document as stored; ``collection`` is its collection's key."""
+
+    key: int
+    collection: int
+    id: str
+    language: str
+    title: str | None
+    text: str
+    metadata: dict[str, Any] | None
+    generation: int
+
+
+def check_name(name: str) -> str:
+    """Return the name of a collection or table when it is allowed.
+
+    Raises:
+        ValueError: saying what is allowed.
+    """
+    if not _NAME.fullmatch(name):
+        raise ValueError(
+            "must be 1 to 64 characters of a-z, 0-9, '_', '.' and '-', the first of them a letter or digit"
+        )
+    return name
+
+
+class Collections:
+    """Creates, fills and deletes collections. Every method may be called from any thread."""
+
+    def __init__(self, store: Store, indexes: Indexes, settings: Settings, metrics: Metrics) -> None:
+        self._store = store
+        self._indexes = indexes
+        self._settings = settings
+        self._metrics = metrics
+
+    def create(self, name: str, language: str, description: str | None = None) -> CollectionInfo:
+        """Make an empty collection.
+
+        Raises:
+            InvalidRequest: a name that is not allowed, or an unknown language.
+            Conflict: there is a collection of this name.
+        """
+        try:
+            row = Collection(name=check_name(name), language=check_language(language), description=description)
+        except ValueError as fault:
+            raise InvalidRequest(str(fault)) from fault
+        try:
+            with self._store.write() as session:
+                session.add(row)
+        except IntegrityError as fault:
+            raise Conflict(f"there is a collection named '{name}' already") from fault
+        try:
+            self._indexes.add(row.id, row.uid)
+        except BaseException:
+            self._forget(row.id)
+            raise
+        return self._info(row)
+
+    def all(self) -> list[CollectionInfo]:
+        """All collections by name."""
+        with self._store.read() as session:
+            rows = session.scalars(select(Collection).order_by(Collection.name)).all()
+        return [self._info(row) for row in rows]
+
+    def get(self, name: str) -> CollectionInfo:
+        """One collection.
+
+        Raises:
+            NotFound: there is none of this name.
+        """
+        return self._info(self._row(name))
+
+    def delete(self, name: str) -> None:
+        """Delete a collection with its documents and its index.
+
+        Raises:
+            NotFound: there is none of this name.
+        """
+        row = self._row(name)
+        index = self._indexes.of(row.id)
+        with index.holding():
+            self._forget(row.id)
+
+    def import_documents(self, name: str, parts: Iterator[bytes], gzip: bool = False) -> Imported:
+        """Store and index the documents of an NDJSON body, plain or gzip, as it streams in.
+
+        When this returns, they are durable and searchable. Lines that are no documents are rejected one by
+        one; a fault of the whole body ends the import and keeps what came before.
+
+        Raises:
+            NotFound: there is no such collection.
+            ServiceError: the body cannot be read on; the message has the line, and what is stored.
+        """
+        row = self._row(name)
+        work = DocumentImport(self._store, self._indexes.of(row.id), row, self._settings, self._metrics)
+        return work.run(parts, gzip)
+
+    def document(self, name: str, id: str) -> DocumentInfo:
+        """One document by its id.
+
+        Raises:
+            NotFound: no such collection, or no such document in it.
+        """
+        row = self._row(name)
+        with self._store.read() as session:
+            document = session.scalar(
+                select(Document).where(Document.collection_id == row.id, Document.id == id, Document.deleted.is_(False))
+            )
+        if document is None:
+            raise _no_document(name, id)
+        return _document_info(document)
+
+    def delete_document(self, name: str, id: str) -> int:
+        """Delete a document, and return the collection's new generation; it is no longer found after that.
+
+        Raises:
+            NotFound: no such collection, or no such document in it.
+        """
+        row = self._row(name)
+        index = self._indexes.of(row.id)
+        with index.writing():
+            with self._store.write() as session:
+                collection = session.get(Collection, row.id, with_for_update=True)
+                document = session.scalar(select(Document).where(Document.collection_id == row.id, Document.id == id))
+                if collection is None or document is None or document.deleted:
+                    raise _no_document(name, id)
+                collection.generation += 1
+                collection.document_count -= 1
+                document.deleted, document.generation = True, collection.generation
+                document.text, document.title, document.metadata_ = "", None, None
+            index.apply([Change(document.key, document.language, None)], collection.generation)
+            index.refresh()
+        self._metrics.documents("deleted", 1)
+        return collection.generation
+
+    def by_keys(self, keys: Sequence[int]) -> dict[int, DocumentInfo]:
+        """Documents by their database keys, as search hits name them; deleted ones are left out."""
+        found: dict[int, DocumentInfo] = {}
+        with self._store.read() as session:
+            for start in range(0, len(keys), 1000):
+                chosen = Document.key.in_(keys[start : start + 1000])
+                for row in session.scalars(select(Document).where(chosen, Document.deleted.is_(False))):
+                    found[row.key] = _document_info(row)
+        return found
+
+    def index_of(self, name: str) -> CollectionIndex:
+        """The index of a collection by its name.
+
+        Raises:
+            NotFound: there is none of this name.
+        """
+        return self._indexes.of(self._row(name).id)
+
+    def _row(self, name: str) -> Collection:
+        with self._store.read() as session:
+            row = None
+            if _NAME.fullmatch(name):
+                row = session.scalar(select(Collection).where(Collection.name == name))
+        if row is None:
+            raise NotFound(f"there is no collection named {name[:64]!r}")
+        return row
+
+    def _forget(self, collection_id: int) -> None:
+        with self._store.write() as session:
+            session.execute(delete(Document).where(Document.collection_id == collection_id))
+            session.execute(delete(Collection).where(Collection.id == collection_id))
+        self._indexes.remove(collection_id)
+
+    def _info(self, row: Collection) -> CollectionInfo:
+        index = self._indexes.find(row.id)
+        return CollectionInfo(
+            key=row.id,
+            name=row.name,
+            language=row.language,
+            description=row.description,
+            documents=row.document_count,
+            generation=row.generation,
+            index_state=index.state.value if index else IndexState.BUILDING.value,
+            index_generation=index.generation if index else -1,
+            languages=index.languages if index else (),
+            created_at=row.created_at,
+        )
+
+
+def _no_document(name: str, id: str) -> NotFound:
+    shown = id if len(id) <= 80 else id[:80] + "..."
+    return NotFound(f"there is no document with id {shown!r} in collection '{name}'")
+
+
+def _document_info(row: Document) -> DocumentInfo:
+    return DocumentInfo(
+        key=row.key,
+        collection=row.collection_id,
+        id=row.id,
+        language=row.language,
+        title=row.title,
+        text=row.text,
+        metadata=row.metadata_,
+        generation=row.generation,
+    )

@@ -1,0 +1,44 @@
+"""Fixtures of the service tests: databases of every kind that this machine has, and stores over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dragoman.service.settings import Settings
+from dragoman.service.store import Store
+from tests.service import postgresql
+
+DATABASES = ["sqlite", "postgresql"] if postgresql.available() else ["sqlite"]
+
+
+@pytest.fixture(scope="session")
+def postgresql_server() -> Iterator[str]:
+    with postgresql.server() as url:
+        yield url
+
+
+@pytest.fixture(params=DATABASES)
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | None]:
+    """What to set ``database_url`` to, for every kind of database; None is SQLite in the data directory."""
+    if request.param == "sqlite":
+        yield None
+        return
+    with postgresql.database(request.getfixturevalue("postgresql_server")) as url:
+        yield url
+
+
+@pytest.fixture
+def settings(tmp_path: Path, database_url: str | None) -> Settings:
+    return Settings(data_dir=tmp_path / "data", database_url=database_url, index_commit_seconds=0.2)
+
+
+@pytest.fixture
+def store(settings: Settings) -> Iterator[Store]:
+    settings.data_dir.mkdir(exist_ok=True)
+    opened = Store(settings.url)
+    opened.migrate()
+    yield opened
+    opened.close()
