@@ -1,0 +1,72 @@
+"""Sorted terms over two arrays, so that they can be looked up in a memory-mapped file."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bytes = NDArray[np.uint8]
+Offsets = NDArray[np.int64]
+
+
+class Vocabulary:
+    """Distinct terms in code-point order; term ``i`` is the UTF-8 text ``blob[offsets[i]:offsets[i + 1]]``."""
+
+    def __init__(self, blob: Bytes, offsets: Offsets) -> None:
+        self.blob = blob
+        self.offsets = offsets
+        self._bytes = np.ascontiguousarray(blob).data
+        self._ends = np.ascontiguousarray(offsets).data
+
+    @classmethod
+    def from_terms(cls, terms: Sequence[str]) -> Vocabulary:
+        """Build from terms that are sorted and distinct.
+
+        Raises:
+            ValueError: if they are not, or a term is not valid Unicode text.
+        """
+        if any(a >= b for a, b in pairwise(terms)):
+            raise ValueError("the terms of a vocabulary must be sorted and distinct")
+        encoded = [term.encode() for term in terms]
+        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+        np.cumsum(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)), out=offsets[1:])
+        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
+
+    def index(self, term: str) -> int:
+        """The number of ``term``, or -1 where there is none. Time is logarithmic in the terms."""
+        try:
+            wanted = term.encode()
+        except UnicodeEncodeError:
+            return -1
+        place = bisect_left(range(len(self)), wanted, key=self._encoded)
+        return place if place < len(self) and self._encoded(place) == wanted else -1
+
+    def _encoded(self, number: int) -> bytes:
+        return bytes(self._bytes[self._ends[number] : self._ends[number + 1]])
+
+    def __contains__(self, term: object) -> bool:
+        return isinstance(term, str) and self.index(term) >= 0
+
+    def __getitem__(self, number: int) -> str:
+        if not 0 <= number < len(self):
+            raise IndexError(f"term {number} of {len(self)}")
+        return self._encoded(number).decode()
+
+    def __iter__(self) -> Iterator[str]:
+        return (self._encoded(number).decode() for number in range(len(self)))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Vocabulary)
+            and np.array_equal(self.offsets, other.offsets)
+            and np.array_equal(self.blob, other.blob)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
