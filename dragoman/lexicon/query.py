@@ -74,11 +74,11 @@ class Bridge:
     """How a query word reaches documents without a table: as it is, or by its sound.
 
     ``identical`` gives the index term that the word would have in a document ("" for a stop word), and
-    ``sounds_like`` the index terms of the collection that sound like it, with a similarity in (0, 1].
+    ``sounds_like`` the index terms of the collection that sound like a query term, with a similarity in (0, 1].
     """
 
     identical: Callable[[str], str]
-    sounds_like: Callable[[str], Sequence[tuple[str, float]]] = lambda word: ()
+    sounds_like: Callable[[str], Sequence[tuple[str, float]]] = lambda term: ()
 
 
 def psq(
@@ -107,17 +107,17 @@ def psq(
         if identical:
             found = [Alternative(identical, 1.0, IDENTICAL), *(a for a in found if a.term != identical)]
         if oov:
-            found += _by_sound(token.word, bridge, identical)
+            found += _by_sound(token.term, bridge, identical)
         groups[token.term] = TermGroup(token.word, token.term, token.start, token.end, found, oov=oov)
     return TranslatedQuery("psq", list(groups.values()))
 
 
-def smt(tokens: Sequence[Token], table: Table | None, bridge: Bridge, best: int = 10) -> TranslatedQuery:
+def smt(tokens: Sequence[Token], table: Table | None, best: int = 10) -> TranslatedQuery:
     """Weighted translation of each query word into its ``best`` translations, over a table of folded words.
 
     Stop words and words with a character that is not a letter are dropped, nothing is stemmed, every query
     word counts the same and its translations by P(f|e), normalised over those that are kept ("Mixed Attention
-    Transformer", first stage). A word without an entry is searched as it is and by its sound.
+    Transformer", first stage). A word without an entry is searched as it is.
     """
     groups: list[TermGroup] = []
     for token in tokens:
@@ -128,7 +128,7 @@ def smt(tokens: Sequence[Token], table: Table | None, bridge: Bridge, best: int 
         if total > 0:
             found = [Alternative(e.term, e.p_forward / total, e.origin) for e in entries if e.p_forward > 0]
         else:
-            found = [Alternative(token.word, 1.0, IDENTICAL), *_by_sound(token.word, bridge, token.word)]
+            found = [Alternative(token.word, 1.0, IDENTICAL)]
         groups.append(TermGroup(token.word, token.word, token.start, token.end, found, oov=total <= 0))
     return TranslatedQuery("smt", groups)
 
@@ -162,10 +162,10 @@ def _translations(term: str, table: Table | None, min_probability: float) -> lis
     return list(found.values())
 
 
-def _by_sound(word: str, bridge: Bridge, identical: str) -> list[Alternative]:
+def _by_sound(query_term: str, bridge: Bridge, identical: str) -> list[Alternative]:
     return [
         Alternative(term, similarity, TRANSLITERATED)
-        for term, similarity in bridge.sounds_like(word)
+        for term, similarity in bridge.sounds_like(query_term)
         if term != identical
     ]
 
