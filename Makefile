@@ -6,7 +6,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --require-virtualenv
+PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet --require-virtualenv install --no-warn-conflicts -c constraints.txt
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test browser-test lint format clean
@@ -21,13 +21,13 @@ $(STAMP): pyproject.toml constraints.txt Makefile
 	@test -n "$(PYTHON)" || { echo "Dragoman needs Python 3.11 or newer, and no python3 was found (set PYTHON=/path/to/python)" >&2; exit 1; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	    echo "Dragoman needs Python 3.11 or newer; $(PYTHON) is $$("$(PYTHON)" -V 2>&1) (set PYTHON=/path/to/python)" >&2; exit 1; }
-	@test -x $(BIN)/python || { echo "Creating $(VENV) with $(PYTHON)"; "$(PYTHON)" -m venv $(VENV); } || { \
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { echo "Creating $(VENV) with $(PYTHON)"; "$(PYTHON)" -m venv $(VENV); } || { \
 	    echo "No virtual environment could be made: $(PYTHON) lacks the venv module (Debian: the package python3-venv)" >&2; \
 	    rm -rf $(VENV); exit 1; }
 	@echo "Installing the packages of constraints.txt into $(VENV) (about 500 MB, a few minutes the first time)"
-	@$(PIP) install -c constraints.txt setuptools wheel
-	@$(PIP) install -c constraints.txt --no-deps pyserini
-	@$(PIP) install -c constraints.txt --no-build-isolation -e '.[dev,postgresql]'
+	@$(PIP_INSTALL) setuptools wheel
+	@$(PIP_INSTALL) --no-deps pyserini
+	@$(PIP_INSTALL) --no-build-isolation -e '.[dev,postgresql]'
 	@touch $@
 
 demo: $(STAMP)
