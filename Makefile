@@ -24,7 +24,7 @@ $(STAMP): pyproject.toml constraints.txt Makefile
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { echo "Creating $(VENV) with $(PYTHON)"; "$(PYTHON)" -m venv $(VENV); } || { \
 	    echo "No virtual environment could be made: $(PYTHON) lacks the venv module (Debian: the package python3-venv)" >&2; \
 	    rm -rf $(VENV); exit 1; }
-	@echo "Installing the packages of constraints.txt into $(VENV) (about 500 MB, a few minutes the first time)"
+	@echo "Installing the packages of constraints.txt into $(VENV) (about 1 GB on disk, a few minutes the first time)"
 	@$(PIP_INSTALL) setuptools wheel
 	@$(PIP_INSTALL) --no-deps pyserini
 	@$(PIP_INSTALL) --no-build-isolation -e '.[dev,postgresql]'

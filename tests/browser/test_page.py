@@ -1,0 +1,230 @@
+"""The web page in a real browser, against a real service with the demo collections."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import httpx
+from selenium.webdriver.chrome.webdriver import WebDriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support import expected_conditions as expect
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+HOSTILE = '<script>document.title="owned"</script> zyzzyva <img src=x onerror=document.title="owned">'
+
+
+def _wait(page: WebDriver) -> WebDriverWait[WebDriver]:
+    return WebDriverWait(page, 20)
+
+
+def _collections(page: WebDriver) -> list[WebElement]:
+    return _wait(page).until(
+        lambda browser: browser.find_elements(By.CSS_SELECTOR, "#collections input[type=checkbox]")
+    )
+
+
+def _search(page: WebDriver, query: str) -> list[WebElement]:
+    """Ask as a person does, and return the hits shown."""
+    _collections(page)
+    box = page.find_element(By.ID, "query")
+    box.clear()
+    box.send_keys(query, Keys.ENTER)
+    _wait(page).until(lambda browser: "ms" in browser.find_element(By.ID, "search-status").text)
+    return page.find_elements(By.CSS_SELECTOR, "article.hit")
+
+
+def _choose(page: WebDriver, *names: str) -> None:
+    for box in _collections(page):
+        if box.is_selected() != (box.get_attribute("value") in names):
+            box.click()
+
+
+def _open_tables(page: WebDriver) -> None:
+    page.find_element(By.ID, "tab-tables").click()
+    _wait(page).until(lambda browser: browser.find_elements(By.CSS_SELECTOR, "#tables article"))
+
+
+def _card(page: WebDriver, name: str) -> WebElement:
+    return page.find_element(By.XPATH, f"//div[@id='tables']/article[h3='{name}']")
+
+
+def test_an_english_query_finds_documents_in_several_languages(page: WebDriver) -> None:
+    hits = _search(page, "volcano eruption and ash")
+    languages = {hit.find_element(By.CSS_SELECTOR, ".badge.language").text for hit in hits}
+    assert len(hits) == 10
+    assert len(languages) >= 4
+    assert "English" in page.find_element(By.ID, "search-status").text
+
+
+def test_evidence_is_shown_on_focus_and_hidden_by_escape(page: WebDriver) -> None:
+    _choose(page, "demo_de")
+    hits = _search(page, "bees and honey")
+    word = hits[0].find_element(By.CSS_SELECTOR, "mark")
+    box = page.find_element(By.ID, "evidence")
+    assert not box.is_displayed()
+    page.execute_script("arguments[0].focus()", word)
+    assert box.is_displayed()
+    assert "demo_en_de, version 1" in box.text
+    assert "probability" in box.text
+    assert word.get_attribute("aria-describedby") == "evidence"
+    word.send_keys(Keys.ESCAPE)
+    assert not box.is_displayed()
+
+
+def test_marked_words_are_the_words_of_the_highlights(page: WebDriver, api: httpx.Client) -> None:
+    for name, query in (("demo_ar", "coffee"), ("demo_zh", "earthquake"), ("demo_de", "bread ovens")):
+        page.refresh()
+        _choose(page, name)
+        shown = _search(page, query)[0]
+        request = {"query": query, "collections": [name], "top_k": 10}
+        hit = api.post("/v1/search", json=request).json()["hits"][0]
+        text = shown.find_element(By.CSS_SELECTOR, ".text")
+        assert text.get_property("textContent") == hit["snippet"]
+        marks = {mark.get_property("textContent") for mark in shown.find_elements(By.CSS_SELECTOR, "mark")}
+        start = hit["snippet_start"]
+        assert marks
+        assert marks <= {hit["snippet"][h["start"] - start : h["end"] - start] for h in hit["highlights"]}
+
+
+def test_right_to_left_text_is_laid_out_from_the_right(page: WebDriver) -> None:
+    _choose(page, "demo_ar")
+    shown = _search(page, "earthquake")[0].find_element(By.CSS_SELECTOR, ".text")
+    assert shown.get_attribute("dir") == "auto"
+    assert shown.value_of_css_property("direction") == "rtl"
+
+
+def test_markup_in_a_document_is_shown_as_text(page: WebDriver, api: httpx.Client) -> None:
+    assert api.post("/v1/collections", json={"name": "hostile", "language": "en"}).status_code == 201
+    line = json.dumps({"id": "<b>1</b>", "title": HOSTILE, "text": HOSTILE})
+    sent = api.post(
+        "/v1/collections/hostile/documents",
+        content=line,
+        headers={"content-type": "application/x-ndjson"},
+    )
+    assert sent.json()["accepted"] == 1
+    page.refresh()
+    _choose(page, "hostile")
+    hit = _search(page, "zyzzyva <script>")[0]
+    assert hit.find_element(By.CSS_SELECTOR, "h3").text == HOSTILE
+    assert hit.find_element(By.CSS_SELECTOR, ".text").get_property("textContent") == HOSTILE
+    assert not hit.find_elements(By.CSS_SELECTOR, "script, img, b")
+    hit.find_element(By.XPATH, ".//button[text()='Whole document']").click()
+    _wait(page).until(expect.invisibility_of_element_located((By.XPATH, "//button[text()='Whole document']")))
+    assert hit.find_element(By.CSS_SELECTOR, ".text").get_property("textContent") == HOSTILE
+    assert page.title == "Dragoman"
+    api.delete("/v1/collections/hostile")
+
+
+def test_words_without_a_translation_are_named(page: WebDriver) -> None:
+    _search(page, "volcano qwertyzxcvb")
+    assert "qwertyzxcvb" in page.find_element(By.ID, "oov").text
+
+
+def test_an_error_is_shown_with_what_the_service_said(page: WebDriver) -> None:
+    _collections(page)
+    page.execute_script("document.querySelector('#method').append(new Option('dense', 'dense'))")
+    Select(page.find_element(By.ID, "method")).select_by_value("dense")
+    page.find_element(By.ID, "query").send_keys("volcano", Keys.ENTER)
+    alert = _wait(page).until(expect.presence_of_element_located((By.CSS_SELECTOR, "#search-error .notice.error")))
+    assert "dense" in alert.text
+    assert "request " in alert.text
+
+
+def test_no_chosen_collection_is_said_without_asking_the_service(page: WebDriver) -> None:
+    _choose(page)
+    page.find_element(By.ID, "query").send_keys("volcano", Keys.ENTER)
+    alert = _wait(page).until(expect.visibility_of_element_located((By.CSS_SELECTOR, "#search-error .notice")))
+    assert "at least one collection" in alert.text
+
+
+def test_a_table_is_uploaded_used_rolled_back_and_looked_up(page: WebDriver, table_file: Path) -> None:
+    _choose(page, "demo_de")
+    assert not _search(page, "clockmaker")
+    _open_tables(page)
+    for field, value in (("name", "crafts"), ("target", "de"), ("file", str(table_file))):
+        page.find_element(By.ID, f"upload-{field}").send_keys(value)
+    page.find_element(By.ID, "upload-button").click()
+    result = _wait(page).until(expect.visibility_of_element_located((By.CSS_SELECTOR, "#upload-result .card")))
+    assert "version 1: stored and in use" in result.text
+    assert "line 2:" in result.text
+    card = _wait(page).until(lambda browser: _card(browser, "crafts"))
+    card.find_element(By.ID, "term-crafts").send_keys("clockmaker", Keys.ENTER)
+    _wait(page).until(lambda browser: "schlosser" in _card(browser, "crafts").text.casefold())
+    page.find_element(By.ID, "tab-search").click()
+    found = _search(page, "clockmaker")
+    assert "Taschenuhr" in found[0].text
+
+    table_file.write_text("watchmaker\tUhrmacher\n", encoding="utf-8")
+    _open_tables(page)
+    page.find_element(By.ID, "upload-file").send_keys(str(table_file))
+    page.find_element(By.ID, "upload-button").click()
+    _wait(page).until(lambda browser: "version 2" in browser.find_element(By.ID, "upload-result").text)
+    _wait(page).until(lambda browser: "version 2 in use" in _card(browser, "crafts").text)
+    _card(page, "crafts").find_element(By.CSS_SELECTOR, "summary").click()
+    back = _wait(page).until(
+        expect.element_to_be_clickable((By.CSS_SELECTOR, "[aria-label='Activate version 1 of crafts']"))
+    )
+    back.click()
+    _wait(page).until(lambda browser: "version 1 in use" in _card(browser, "crafts").text)
+    assert "version 1 of crafts" in page.find_element(By.ID, "tables-status").text
+
+
+def test_a_bad_table_file_shows_the_error(page: WebDriver, table_file: Path) -> None:
+    table_file.write_text("no tabs here\n", encoding="utf-8")
+    _open_tables(page)
+    for field, value in (("name", "bad"), ("target", "de"), ("file", str(table_file))):
+        page.find_element(By.ID, f"upload-{field}").send_keys(value)
+    page.find_element(By.ID, "upload-button").click()
+    alert = _wait(page).until(expect.presence_of_element_located((By.CSS_SELECTOR, "#upload-error .notice.error")))
+    assert alert.text.startswith("4")
+
+
+def test_tabs_work_from_the_keyboard(page: WebDriver) -> None:
+    _collections(page)
+    tab = page.find_element(By.ID, "tab-search")
+    tab.send_keys(Keys.ARROW_RIGHT)
+    assert page.switch_to.active_element.get_attribute("id") == "tab-tables"
+    assert page.find_element(By.ID, "view-tables").is_displayed()
+    assert not page.find_element(By.ID, "view-search").is_displayed()
+
+
+def test_every_field_has_a_label(page: WebDriver) -> None:
+    _collections(page)
+    _open_tables(page)
+    unnamed = page.execute_script(
+        "return [...document.querySelectorAll('input, select')].filter((e) => !e.labels.length).map((e) => e.id)"
+    )
+    assert unnamed == []
+
+
+def test_a_narrow_screen_needs_no_sideways_scrolling(page: WebDriver) -> None:
+    metrics = {"width": 375, "height": 740, "deviceScaleFactor": 1, "mobile": True}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        _search(page, "harbour workers on strike for higher wages")
+        _assert_fits(page)
+        _open_tables(page)
+        for summary in page.find_elements(By.CSS_SELECTOR, "#tables summary")[:2]:
+            summary.click()
+        _wait(page).until(lambda browser: browser.find_elements(By.CSS_SELECTOR, "#tables tbody tr"))
+        _assert_fits(page)
+    finally:
+        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def _assert_fits(page: WebDriver) -> None:
+    assert page.execute_script("return window.innerWidth") == 375
+    assert page.execute_script("return document.documentElement.scrollWidth") <= 375
+
+
+def test_the_page_loads_nothing_from_elsewhere(page: WebDriver, service: str) -> None:
+    _search(page, "glaciers melting")
+    addresses = page.execute_script("return performance.getEntriesByType('resource').map((e) => e.name)")
+    assert addresses
+    assert all(address.startswith((service + "/", "data:")) for address in addresses)
+    policy = httpx.get(service + "/").headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "connect-src 'self'" in policy
