@@ -1,0 +1,120 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, Bridge, psq, smt, untranslated
+from dragoman.lexicon.table import Table
+from dragoman.lexicon.text import PlainAnalysis, Token
+
+ENTRIES = [
+    ("bank", "bank", 0.6, 0.9),
+    ("bank", "ufer", 0.4, 0.5),
+    ("shore", "ufer", 1.0, 0.5),
+    ("heart attack", "herz infarkt", 1.0, 1.0),
+    ("heart", "herz", 1.0, 0.8),
+]
+
+
+def table() -> Table:
+    return Table.from_entries("en", "de", ENTRIES)
+
+
+def tokens(text: str, stop: str = "the of") -> list[Token]:
+    return [
+        Token(token.word, "" if token.word in stop.split() else token.term, token.start, token.end)
+        for token in PlainAnalysis("en").tokens(text)
+    ]
+
+
+def weights(group: object) -> dict[str, float]:
+    return {a.term: pytest.approx(a.weight) for a in group.alternatives}  # type: ignore[attr-defined]
+
+
+AS_IS = Bridge(identical=lambda word: word)
+NOTHING = Bridge(identical=lambda word: "")
+
+
+def test_psq_weighs_by_the_probability_of_the_query_term_given_the_document_term() -> None:
+    (group,) = psq(tokens("the bank"), table(), NOTHING).groups
+    assert weights(group) == {"bank": 0.9, "ufer": 0.5}
+    assert (group.query_word, group.start, group.end, group.oov) == ("bank", 4, 8, False)
+
+
+def test_an_identical_string_counts_as_certain() -> None:
+    (group,) = psq(tokens("bank"), table(), AS_IS).groups
+    assert weights(group) == {"bank": 1.0, "ufer": 0.5}
+    assert [a.origin for a in group.alternatives] == [IDENTICAL, 0]
+
+
+def test_a_repeated_term_counts_twice() -> None:
+    query = psq(tokens("shore of the shore"), table(), NOTHING)
+    assert [(group.query_word, group.weight) for group in query.groups] == [("shore", 2.0)]
+
+
+def test_a_word_without_an_entry_is_reported_and_searched_as_it_is_and_by_its_sound() -> None:
+    bridge = Bridge(identical=lambda word: word, sounds_like=lambda term: [("tesslah", 0.7), (term, 1.0)])
+    query = psq(tokens("Tesla bank"), table(), bridge)
+    assert query.oov == ["tesla"]
+    found = [(a.term, a.weight, a.origin) for a in query.groups[0].alternatives]
+    assert found == [("tesla", 1.0, IDENTICAL), ("tesslah", 0.7, TRANSLITERATED)]
+
+
+def test_a_phrase_of_a_glossary_is_one_query_term() -> None:
+    query = psq(tokens("heart attack of the bank"), table(), NOTHING, glossaries=frozenset({0}))
+    assert [(group.query_term, group.start, group.end) for group in query.groups] == [
+        ("heart attack", 0, 12),
+        ("bank", 20, 24),
+    ]
+    assert weights(query.groups[0]) == {"herz": 0.5, "infarkt": 0.5}
+
+
+def test_a_phrase_of_a_statistical_table_leaves_its_words_alone() -> None:
+    query = psq(tokens("heart attack"), table(), NOTHING)
+    assert [group.query_term for group in query.groups] == ["heart", "attack"]
+    assert query.oov == ["attack"]
+
+
+def test_smt_takes_the_ten_best_normalised_and_drops_what_is_not_alphabetic() -> None:
+    probabilities = [1 / 2**place for place in range(1, 13)]
+    many = Table.from_entries("en", "de", [("a", f"t{place:02}", p, 1.0) for place, p in enumerate(probabilities)])
+    query = smt(tokens("a a 1979 x2 the b"), many)
+    assert [group.query_word for group in query.groups] == ["a", "a", "b"]
+    found = [(a.term, a.weight) for a in query.groups[0].alternatives]
+    assert [term for term, _ in found] == [f"t{place:02}" for place in range(10)]
+    assert [weight for _, weight in found] == pytest.approx([p / sum(probabilities[:10]) for p in probabilities[:10]])
+    assert query.oov == ["b"]
+    assert [a.term for a in query.groups[2].alternatives] == ["b"]
+
+
+def test_without_a_table_every_word_is_out_of_vocabulary() -> None:
+    assert psq(tokens("the bank shore"), None, AS_IS).oov == ["bank", "shore"]
+    assert smt(tokens("the bank shore"), None).oov == ["bank", "shore"]
+
+
+def test_untranslated_keeps_the_index_terms() -> None:
+    query = untranslated(tokens("the bank bank shore"))
+    assert [(g.query_term, g.weight, [a.term for a in g.alternatives]) for g in query.groups] == [
+        ("bank", 2.0, ["bank"]),
+        ("shore", 1.0, ["shore"]),
+    ]
+
+
+words = st.sampled_from("abcdefg")
+entries = st.dictionaries(
+    st.tuples(words, words), st.tuples(st.floats(2**-7, 1, width=32), st.floats(2**-7, 1, width=32)), min_size=1
+)
+
+
+@given(entries, st.lists(words, max_size=8), st.floats(0, 1))
+def test_psq_agrees_with_a_plain_reading_of_the_table(
+    known: dict[tuple[str, str], tuple[float, float]], query: list[str], least: float
+) -> None:
+    table = Table.from_entries("en", "de", [(e, f, pf, pb) for (e, f), (pf, pb) in known.items()])
+    result = psq(tokens(" ".join(query), stop=""), table, NOTHING, min_probability=least)
+    for group in result.groups:
+        expected = {f: pb for (e, f), (_, pb) in known.items() if e == group.query_term and pb >= least}
+        assert {a.term: a.weight for a in group.alternatives} == expected
+        assert group.oov == (not expected)
+    assert math.fsum(group.weight for group in result.groups) == len(query)
