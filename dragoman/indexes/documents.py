@@ -1,0 +1,57 @@
+"""Documents on their way into an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dragoman.lexicon.text import Analysis
+
+__all__ = ["IndexedDocument", "Row", "analysed", "batches"]
+
+_DOCUMENTS_PER_BATCH = 256
+_CHARACTERS_PER_BATCH = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedDocument:
+    """A document to be indexed."""
+
+    key: int
+    """The database's integer key of the document, unique in the collection."""
+    language: str
+    text: str
+
+
+class Row(NamedTuple):
+    """An analysed document: space-separated folded words and index terms, stop words left out."""
+
+    key: int
+    language: str
+    words: str
+    terms: str
+
+
+def batches(documents: Iterable[IndexedDocument]) -> Iterator[list[IndexedDocument]]:
+    """Batches so small that searches get their turn between them."""
+    batch: list[IndexedDocument] = []
+    characters = 0
+    for document in documents:
+        batch.append(document)
+        characters += len(document.text)
+        if len(batch) >= _DOCUMENTS_PER_BATCH or characters >= _CHARACTERS_PER_BATCH:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
+
+
+def analysed(documents: Iterable[IndexedDocument], analyses: Mapping[str, Analysis]) -> list[Row]:
+    """Each document's words and terms by the analysis of its language."""
+    rows: list[Row] = []
+    for document in documents:
+        tokens = [token for token in analyses[document.language].tokens(document.text) if token.term]
+        words, terms = " ".join([t.word for t in tokens]), " ".join([t.term for t in tokens])
+        rows.append(Row(document.key, document.language, words, terms))
+    return rows
