@@ -17,6 +17,8 @@ from threading import Condition, RLock
 from uuid import uuid4
 
 from dragoman.indexes.analysis import analysis
+from dragoman.indexes.errors import IndexClosed, IndexCorrupt
+from dragoman.indexes.jvm import JavaError
 from dragoman.indexes.lucene import IndexedDocument, LuceneIndex
 from dragoman.service.errors import NotFound, Unavailable, classify
 from dragoman.service.replay import Change, changes_after, database_generation, purge_tombstones
@@ -64,6 +66,7 @@ class CollectionIndex:
         self._applied = -1
         self._committed = -1
         self._purge = True
+        self._damaged = False
         self._gone = False
         self.state = IndexState.BUILDING
 
@@ -91,6 +94,13 @@ class CollectionIndex:
             opened.users += 1
         try:
             yield opened.index
+        except IndexCorrupt:
+            self._damaged = True
+            self.state = IndexState.FAILED
+            raise
+        except IndexClosed:
+            self.state = IndexState.STALE
+            raise
         finally:
             with self._users:
                 opened.users -= 1
@@ -156,7 +166,7 @@ class CollectionIndex:
             self.state = IndexState.BUILDING
             with self._failing_to(IndexState.FAILED):
                 self._retire()  # a Lucene directory has one writer
-                index = self._open_present()
+                index = None if self._damaged else self._open_present()
                 if index is None:
                     self.rebuild()
                     return
@@ -188,6 +198,7 @@ class CollectionIndex:
                     index.close()
                 shutil.rmtree(target, ignore_errors=True)
                 raise
+            self._damaged = False
             self._install(index)
             self._remove_others(name)
             self._purge = True
@@ -258,7 +269,7 @@ class CollectionIndex:
             return None
         try:
             index = LuceneIndex(self.directory / name)
-        except Exception as fault:
+        except (IndexCorrupt, JavaError) as fault:
             logger.warning("index %s cannot be opened and is built anew: %s", self._uid, fault)
             return None
         if (reason := self._outdated(index)) is not None:

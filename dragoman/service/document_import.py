@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,22 +77,28 @@ class DocumentImport:
         """
         with self._index.writing():
             pass  # refused before anything is read where the index cannot take documents
+        where = ""
         try:
-            self._import(parts, gzip)
+            try:
+                self._import(parts, gzip)
+            except Exception:
+                where = f"line {self._reached + 1}: "
+                raise
+            finally:
+                self._publish()
         except Exception as fault:
-            if self._done.accepted:
-                with suppress(Exception):  # the index is stale then, says so, and is mended in the background
-                    self._index.refresh()
             known = classify(fault)
             if known is None:
                 raise
-            raise type(known)(f"line {self._reached + 1}: {known}; {self._kept()}") from fault
+            raise type(known)(f"{where}{known}; {self._kept()}") from fault
         if not self._reached:
             raise InvalidRequest("the body holds no documents: send one JSON object per line")
-        if self._done.accepted:
-            self._index.refresh()
         self._metrics.documents("rejected", len(self._done.rejected))
         return self._done
+
+    def _publish(self) -> None:
+        if self._done.accepted:
+            self._index.refresh()
 
     def _import(self, parts: Iterator[bytes], gzip: bool) -> None:
         settings = self._settings
@@ -163,7 +168,9 @@ class DocumentImport:
         if updated := [{"key": keys[id], **row} for id, row in rows.items() if id in keys]:
             session.execute(update(Document), updated)
         if added := [row for id, row in rows.items() if id not in keys]:
-            keys.update(session.execute(insert(Document).returning(Document.id, Document.key), added).tuples())
+            inserted = session.execute(insert(Document).returning(Document.id, Document.key), added)
+            for id, key in inserted:
+                keys[id] = key
         known = sum(not deleted for _, deleted in present.values())
         collection.document_count += len(latest) - known
         changes = [

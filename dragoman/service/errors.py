@@ -9,6 +9,8 @@ from typing import ClassVar
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from dragoman.indexes.errors import IndexFault
+from dragoman.indexes.jvm import JvmUnavailable
 from dragoman.lexicon.languages import UnknownLanguage
 
 
@@ -150,6 +152,10 @@ def _classify_one(fault: BaseException) -> ServiceError | None:
         return fault
     if isinstance(fault, UnknownLanguage):
         return InvalidRequest(str(fault))
+    if isinstance(fault, IndexFault):
+        return Unavailable("the index of a collection is damaged or closed, and is being mended")
+    if isinstance(fault, JvmUnavailable):
+        return Unavailable(str(fault))
     if isinstance(fault, OSError) and fault.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageFull(_FULL)
     if "No space left on device" in str(fault):

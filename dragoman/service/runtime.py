@@ -26,7 +26,8 @@ class Runtime:
         self.metrics = Metrics()
         _configure_java(settings.jvm_heap)
         with ExitStack() as opened:
-            opened.callback(DataDirectory(settings.data_dir).close)
+            self._directory = DataDirectory(settings.data_dir)
+            opened.callback(self._directory.close)
             self.store = Store(settings.url)
             opened.callback(self.store.close)
             self.store.migrate()

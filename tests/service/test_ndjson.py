@@ -36,7 +36,7 @@ def test_only_id_and_text_are_needed():
         ('{"id": 7, "text": "t"}', None, "id: must be a string, not a number"),
         ('{"id": true, "text": "t"}', None, "id: must be a string, not a boolean"),
         ('{"id": "", "text": "t"}', None, "id: must not be empty"),
-        ('{"id": "%s", "text": "t"}' % ("x" * 513), None, "id: longer than 512"),
+        ('{"id": "' + "x" * 513 + '", "text": "t"}', None, "id: longer than 512"),
         ('{"id": "a\\u0000", "text": "t"}', None, "id: holds a NUL"),
         ('{"id": "\\ud800", "text": "t"}', None, "id: holds a lone surrogate"),
         ('{"id": "a", "text": null}', "a", "text: must be a string, not null"),
@@ -49,7 +49,7 @@ def test_only_id_and_text_are_needed():
         ('{"id": "a", "text": "t", "metadata": {"x": "\\u0000"}}', "a", "metadata: holds a NUL"),
         ('{"id": "a", "text": "t", "metadata": {"x": 1e999}}', "a", "metadata: "),
         ('{"id": "a", "text": "t", "titel": "x"}', "a", "unknown field 'titel'"),
-        ('{"id": "a", "text": "t", "metadata": %s1%s}' % ('{"a":' * 70, "}" * 70), None, "deeper than 64"),
+        ('{"id": "a", "text": "t", "metadata": ' + '{"a":' * 70 + "1" + "}" * 71, None, "deeper than 64"),
     ],
 )
 def test_what_is_no_document_is_rejected_with_its_field(line, id, reason):

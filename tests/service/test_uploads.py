@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ def _unpack(*parts: bytes, limit: int = 1 << 30, ratio: int = 200, gzip: bool = 
 
 def _cut(body: bytes, places: list[int]) -> list[bytes]:
     edges = [0, *sorted(place % (len(body) + 1) for place in places), len(body)]
-    return [body[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    return [body[start:end] for start, end in pairwise(edges)]
 
 
 @given(st.binary(max_size=2000), st.lists(st.integers(0, 10_000), max_size=8), st.integers(1, 3))

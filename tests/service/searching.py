@@ -1,0 +1,46 @@
+"""What the tests ask an index directly, without the search service."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from dragoman.indexes.analysis import analysis
+
+from dragoman.lexicon.query import untranslated
+from dragoman.service.runtime import Runtime
+from dragoman.service.settings import Settings
+
+
+@contextmanager
+def running(settings: Settings) -> Iterator[Runtime]:
+    """A runtime with all indexes open."""
+    runtime = Runtime(settings)
+    try:
+        runtime.start()
+        yield runtime
+    finally:
+        runtime.close()
+
+
+def found(runtime: Runtime, collection: str, word: str, language: str | None = None) -> list[str]:
+    """Ids of the documents that hold the word, in the order of their keys; one twice would be there twice."""
+    info = runtime.collections.get(collection)
+    query = untranslated(analysis(language or info.language).tokens(word))
+    with runtime.indexes.use(info.key) as index:
+        keys = [hit.key for hit in index.search(query, language or info.language, 10_000)]
+    documents = runtime.collections.by_keys(keys)
+    return [documents[key].id for key in sorted(keys)]
+
+
+def ndjson(documents: Iterable[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(document).encode() + b"\n" for document in documents)
+
+
+def add(runtime: Runtime, collection: str, *documents: dict[str, Any]) -> int:
+    """Import documents and return the new generation."""
+    done = runtime.collections.import_documents(collection, iter([ndjson(documents)]))
+    assert not done.rejected
+    return done.generation

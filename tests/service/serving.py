@@ -1,0 +1,96 @@
+"""A real server in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import httpx
+
+COMMAND = [sys.executable, "-m", "dragoman.service.cli"]
+_ADDRESS = re.compile(r"listens on (http://\S+)")
+
+
+def environment(**settings: object) -> dict[str, str]:
+    """This process's environment with these settings, and no other of the service's."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("DRAGOMAN_")}
+    return kept | {f"DRAGOMAN_{name.upper()}": str(value) for name, value in settings.items()}
+
+
+def dragoman(*arguments: object, **settings: object) -> subprocess.CompletedProcess[str]:
+    """Run the command line to its end."""
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        env=environment(columns=200, **settings) | {"COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+class Server:
+    """A running ``dragoman serve``; ``log`` holds what it has written to standard error."""
+
+    def __init__(self, data_dir: Path, **settings: object) -> None:
+        self.data_dir = data_dir
+        self._process = subprocess.Popen(
+            [*COMMAND, "serve", "--data-dir", str(data_dir), "--port", "0"],
+            env=environment(**settings),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.log: list[str] = []
+        self.url = self._announced()
+        self._reader = Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.client = httpx.Client(base_url=self.url, timeout=60, trust_env=False)
+
+    def kill(self) -> None:
+        """End the process as a power cut would."""
+        self._process.send_signal(signal.SIGKILL)
+        self._end()
+
+    def stop(self) -> int:
+        """Tell the process to stop; returns its exit status."""
+        self._process.send_signal(signal.SIGTERM)
+        return self._end()
+
+    def memory(self) -> int:
+        """Resident memory, bytes."""
+        fields = Path(f"/proc/{self._process.pid}/statm").read_text().split()
+        return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def _end(self) -> int:
+        status = self._process.wait(60)
+        self.client.close()
+        return status
+
+    def _announced(self) -> str:
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            self.log.append(line)
+            if address := _ADDRESS.search(line):
+                return address[1]
+        raise AssertionError("the server ended: " + "".join(self.log))
+
+    def _read(self) -> None:
+        assert self._process.stderr is not None
+        self.log.extend(self._process.stderr)
+
+
+@contextmanager
+def server(data_dir: Path, **settings: object) -> Iterator[Server]:
+    """A server that is killed at the end of the block, if it still runs then."""
+    running = Server(data_dir, **settings)
+    try:
+        yield running
+    finally:
+        if running._process.poll() is None:
+            running.kill()
