@@ -21,7 +21,7 @@ from dragoman.lexicon.folding import (
 from dragoman.lexicon.languages import check_language
 from dragoman.lexicon.segmentation import RUN, UNSPACED_LETTERS, Segmenter, by_character, segmented
 
-__all__ = ["Analysis", "PlainAnalysis", "Token", "fold", "join", "words"]
+__all__ = ["Analysis", "PlainAnalysis", "Token", "fold", "fold_term", "words"]
 
 SPLITTING_VERSION = "1"
 
@@ -173,9 +173,17 @@ def words(text: str, language: str, segment: Segmenter | None = None) -> list[To
     return tokens
 
 
-def join(tokens: list[Token]) -> str:
-    """The folded words of a text as one table term, separated by single spaces."""
-    return " ".join([token.word for token in tokens])
+def fold_term(text: str, language: str) -> str:
+    """The form of a term that surface tables are keyed by: its folded words, joined by single spaces.
+
+    Runs of Chinese, Japanese, Thai, Lao, Khmer and Burmese letters stay whole: how they are segmented is the
+    analysis's business. Empty where ``text`` holds no word. Idempotent.
+    """
+    return " ".join([token.word for token in words(text, language, _whole)])
+
+
+def _whole(run: str) -> list[tuple[int, int]]:
+    return [(0, len(run))]
 
 
 class PlainAnalysis:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dragoman.lexicon import text as module
 from dragoman.lexicon.languages import UnknownLanguage
-from dragoman.lexicon.text import PlainAnalysis, Token, fold, join, words
+from dragoman.lexicon.text import PlainAnalysis, Token, fold, fold_term, words
 
 SCRIPTS = {
     "en": "abcxyzABCXYZ",
@@ -49,9 +49,7 @@ def texts(draw: st.DrawFn) -> tuple[str, str]:
     language = draw(languages)
     own = st.sampled_from(SCRIPTS[language])
     pieces = draw(
-        st.lists(
-            st.one_of(own, own, own, st.sampled_from(SEPARATORS + INVISIBLE), st.characters()), max_size=30
-        )
+        st.lists(st.one_of(own, own, own, st.sampled_from(SEPARATORS + INVISIBLE), st.characters()), max_size=30)
     )
     return language, "".join(pieces)
 
@@ -88,9 +86,7 @@ def test_nothing_but_separators_lies_between_words(sample: tuple[str, str]) -> N
     covered = {i for token in words(text, language) for i in range(token.start, token.end)}
     for i, character in enumerate(text):
         if unicodedata.category(character) in ("Lu", "Ll", "Lo", "Nd") and i not in covered:
-            assert not fold(character, language).strip() or regex.match(
-                r"[\uFC5E-\uFC63\uFE70-\uFE7E]", character
-            )
+            assert not fold(character, language).strip() or regex.match(r"[\uFC5E-\uFC63\uFE70-\uFE7E]", character)
 
 
 @given(texts())
@@ -116,9 +112,7 @@ def test_full_width_forms_make_no_difference(sample: tuple[str, str]) -> None:
 
 
 @given(ordinary(), st.data())
-def test_invisible_characters_inside_a_word_make_no_difference(
-    sample: tuple[str, str], data: st.DataObject
-) -> None:
+def test_invisible_characters_inside_a_word_make_no_difference(sample: tuple[str, str], data: st.DataObject) -> None:
     language, text = sample
     plain = words(text, language)
     inner = [i for token in plain for i in range(token.start + 1, token.end)]
@@ -135,8 +129,23 @@ def test_invisible_characters_inside_a_word_make_no_difference(
 @given(ordinary())
 def test_a_joined_term_splits_into_the_same_words(sample: tuple[str, str]) -> None:
     language, text = sample
-    tokens = words(text, language)
-    assert folded(join(tokens), language) == [token.word for token in tokens]
+    apart = folded(text, language)
+    assert folded(" ".join(apart), language) == apart
+    term = fold_term(text, language)
+    assert fold_term(term, language) == term
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "term"),
+    [
+        ("en", "  To-the  dog's HOUSE! ", "to the dog house"),
+        ("zh", "北京大学 ２", "北京大学 2"),
+        ("th", "สวัสดี", "สวัสดี"),
+        ("de", "…", ""),
+    ],
+)
+def test_terms_are_folded_words_with_unspaced_runs_whole(language: str, text: str, term: str) -> None:
+    assert fold_term(text, language) == term
 
 
 @given(ordinary())
