@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dragoman.indexes.transliteration import sounds
 from dragoman.lexicon.text import Analysis
 
 __all__ = ["IndexedDocument", "Row", "analysed", "batches"]
@@ -31,6 +32,8 @@ class Row(NamedTuple):
     language: str
     words: str
     terms: str
+    sounds: str
+    """The skeletons of the distinct terms, each with its term (see :mod:`dragoman.indexes.transliteration`)."""
 
 
 def batches(documents: Iterable[IndexedDocument]) -> Iterator[list[IndexedDocument]]:
@@ -53,5 +56,6 @@ def analysed(documents: Iterable[IndexedDocument], analyses: Mapping[str, Analys
     for document in documents:
         tokens = [token for token in analyses[document.language].tokens(document.text) if token.term]
         words, terms = " ".join([t.word for t in tokens]), " ".join([t.term for t in tokens])
-        rows.append(Row(document.key, document.language, words, terms))
+        heard = " ".join([sounds(term) for term in {token.term: None for token in tokens}])
+        rows.append(Row(document.key, document.language, words, terms, heard))
     return rows

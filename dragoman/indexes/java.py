@@ -112,14 +112,18 @@ _class(
     build=f"(){_CUSTOM};",
 )
 IndexOptions = _class(
-    f"{_LUCENE}index/IndexOptions", fields={"DOCS_AND_FREQS": f"static L{_LUCENE}index/IndexOptions;"}
+    f"{_LUCENE}index/IndexOptions",
+    fields={
+        "DOCS": f"static L{_LUCENE}index/IndexOptions;",
+        "DOCS_AND_FREQS": f"static L{_LUCENE}index/IndexOptions;",
+    },
 )
 FieldType = _class(
     f"{_LUCENE}document/FieldType",
     "()V",
     setIndexOptions=f"(L{_LUCENE}index/IndexOptions;)V",
     setTokenized="(Z)V",
-    freeze="()V",
+    setOmitNorms="(Z)V",
 )
 TextField = _class(
     f"{_LUCENE}document/Field",
@@ -182,6 +186,22 @@ DirectoryReader = _class(
 _class(f"{_LUCENE}index/LeafReaderContext", reader=f"()L{_LUCENE}index/LeafReader;")
 _class(f"{_LUCENE}index/LeafReader", checkIntegrity="()V")
 _class("java/util/List", get=f"(I){_OBJECT}", size="()I")
+MultiTerms = _class(
+    f"{_LUCENE}index/MultiTerms",
+    getTerms=f"static ({_READER}{_STRING})L{_LUCENE}index/Terms;",
+)
+_class(f"{_LUCENE}index/Terms", iterator=f"()L{_LUCENE}index/TermsEnum;")
+_SEEK_STATUS = f"L{_LUCENE}index/TermsEnum$SeekStatus;"
+_class(
+    f"{_LUCENE}index/TermsEnum",
+    seekCeil=f"(L{_LUCENE}util/BytesRef;){_SEEK_STATUS}",
+    next=f"()L{_LUCENE}util/BytesRef;",
+    term=f"()L{_LUCENE}util/BytesRef;",
+)
+SeekStatus = _class(
+    f"{_LUCENE}index/TermsEnum$SeekStatus", fields={"END": f"static {_SEEK_STATUS}"}, equals=f"({_OBJECT})Z"
+)
+BytesRef = _class(f"{_LUCENE}util/BytesRef", "(Ljava/lang/CharSequence;)V", utf8ToString=f"(){_STRING}")
 IndexSearcher = _class(
     f"{_LUCENE}search/IndexSearcher",
     f"({_READER})V",

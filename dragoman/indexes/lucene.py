@@ -128,6 +128,10 @@ class LuceneIndex:
         """The document frequency of each index term."""
         return self._run(lambda store: store.queries.document_frequencies(language, terms))
 
+    def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
+        """The (at most 50) index terms in ``language`` that sound like ``term``, with similarities in (0, 1]."""
+        return self._run(lambda store: store.queries.sounding(language, term))
+
     def verify(self) -> None:
         """Read all files and compare their checksums; raises :class:`IndexCorrupt`."""
         self._run(lambda store: store.verify())

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from dragoman.indexes import java
 from dragoman.indexes.bm25 import BM25, Hit, idf
+from dragoman.indexes.transliteration import BETWEEN as BETWEEN_SOUND
+from dragoman.indexes.transliteration import LEAST_SIMILARITY, similarity, skeletons
 from dragoman.lexicon.query import TranslatedQuery
 
-__all__ = ["Queries", "term_field", "word_field"]
+__all__ = ["Queries", "sound_field", "term_field", "word_field"]
 
 BETWEEN = "\ue001"
 """Private-use character between the terms of one group; no letter or digit, so no term holds it."""
@@ -29,6 +31,7 @@ _CACHED_GROUPS = 4_096
 _EXHAUSTIVE = 2**31 - 1
 _MAX_CLAUSES = 2**20
 _CACHED_SIMILARITIES = 64
+_ALTERNATIVES_BY_SOUND = 50
 
 
 def term_field(language: str) -> str:
@@ -39,6 +42,11 @@ def term_field(language: str) -> str:
 def word_field(language: str) -> str:
     """The field of a language's folded words, which ``smt`` searches."""
     return f"w_{language}"
+
+
+def sound_field(language: str) -> str:
+    """The field of the skeletons of a language's index terms."""
+    return f"x_{language}"
 
 
 class _Key(NamedTuple):
@@ -114,6 +122,7 @@ class Queries:
         self._frequencies: dict[str, dict[str, int]] = {}
         self._groups: dict[_Key, _Group | None] = {}
         self._similarities: dict[BM25, Any] = {}
+        self._sounds: dict[tuple[str, str], list[tuple[str, float]]] = {}
 
     def documents(self, field: str) -> int:
         """N: how many documents have a term in ``field``."""
@@ -154,6 +163,32 @@ class Queries:
         states = json.loads(self._tools.states.writeValueAsString(weight))["termStates"]
         for term, state in zip(sorted([*terms, NOWHERE]), states, strict=True):
             known[term] = state["docFreq"]
+
+    def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
+        """The index terms that sound most like ``term``, each with its similarity, the most similar first."""
+        found = self._sounds.get((language, term))
+        if found is None:
+            if len(self._sounds) >= _CACHED_GROUPS:
+                self._sounds.clear()
+            near = {other: similarity(term, other) for form in skeletons(term) for other in self._heard(language, form)}
+            near = {other: value for other, value in near.items() if value >= LEAST_SIMILARITY}
+            found = sorted(near.items(), key=lambda item: (-item[1], item[0]))[:_ALTERNATIVES_BY_SOUND]
+            self._sounds[language, term] = found
+        return found
+
+    def _heard(self, language: str, form: str) -> Iterator[str]:
+        """The index terms with the skeleton ``form``."""
+        terms = java.MultiTerms.getTerms(self._reader, sound_field(language))
+        if terms is None:
+            return
+        prefix = form + BETWEEN_SOUND
+        entries = terms.iterator()
+        if java.SeekStatus.END.equals(entries.seekCeil(java.BytesRef(prefix))):
+            return
+        entry = entries.term()
+        while entry is not None and (text := entry.utf8ToString()).startswith(prefix):
+            yield text[len(prefix) :]
+            entry = entries.next()
 
     def ranked(self, query: TranslatedQuery, language: str, k: int, bm25: BM25) -> tuple[list[Hit], float]:
         """The ``k`` best hits, and the score's least upper bound."""

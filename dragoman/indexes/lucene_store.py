@@ -10,11 +10,11 @@ from typing import Any
 from dragoman.indexes import java
 from dragoman.indexes.documents import Row
 from dragoman.indexes.errors import IndexCorrupt
-from dragoman.indexes.lucene_queries import Queries, term_field, word_field
+from dragoman.indexes.lucene_queries import Queries, sound_field, term_field, word_field
 
 __all__ = ["LuceneStore", "lucene_version"]
 
-FORMAT = "1"
+FORMAT = "2"
 """Version of the fields; an index of another version is rebuilt."""
 
 _FORMAT_KEY = "dragoman.format"
@@ -26,13 +26,14 @@ _BUFFER_MEGABYTES = 24.0
 class _Form:
     """One language's Lucene document, filled anew for every row."""
 
-    def __init__(self, language: str, field_type: Any) -> None:
+    def __init__(self, language: str, frequencies: Any, presence: Any) -> None:
         self.document = java.Document()
         self.key = java.StringField("key", "0", java.Store.NO)
         self.number = java.NumericDocValuesField("key", 0)
-        self.words = java.TextField(word_field(language), "", field_type)
-        self.terms = java.TextField(term_field(language), "", field_type)
-        for field in (self.key, self.number, self.words, self.terms):
+        self.words = java.TextField(word_field(language), "", frequencies)
+        self.terms = java.TextField(term_field(language), "", frequencies)
+        self.sounds = java.TextField(sound_field(language), "", presence)
+        for field in (self.key, self.number, self.words, self.terms, self.sounds):
             self.document.add(field)
 
     def filled(self, row: Row) -> Any:
@@ -40,6 +41,7 @@ class _Form:
         self.number.setLongValue(row.key)
         self.words.setStringValue(row.words)
         self.terms.setStringValue(row.terms)
+        self.sounds.setStringValue(row.sounds)
         return self.document
 
 
@@ -65,7 +67,9 @@ class LuceneStore:
             self.close()
             raise
         self.queries = Queries(self._reader)
-        self._field_type = _frequencies_only()
+        self._frequencies = _field_type(java.IndexOptions.DOCS_AND_FREQS)
+        self._presence = _field_type(java.IndexOptions.DOCS)
+        self._presence.setOmitNorms(True)
         self._forms: dict[str, _Form] = {}
 
     def _committed(self) -> tuple[bool, int, dict[str, str]]:
@@ -86,7 +90,7 @@ class LuceneStore:
         for row in rows:
             form = self._forms.get(row.language)
             if form is None:
-                form = self._forms[row.language] = _Form(row.language, self._field_type)
+                form = self._forms[row.language] = _Form(row.language, self._frequencies, self._presence)
             self._writer.updateDocument(java.Term("key", str(row.key)), form.filled(row))
 
     def delete(self, keys: Sequence[int]) -> None:
@@ -143,9 +147,8 @@ def _whitespace_analyzer() -> Any:
     return java.CustomAnalyzer.builder().withTokenizer("whitespace", arguments).build()
 
 
-def _frequencies_only() -> Any:
+def _field_type(options: Any) -> Any:
     kind = java.FieldType()
-    kind.setIndexOptions(java.IndexOptions.DOCS_AND_FREQS)
+    kind.setIndexOptions(options)
     kind.setTokenized(True)
-    kind.freeze()
     return kind

@@ -17,6 +17,9 @@ VERSION = "1"
 SHORTEST_SKELETON = 2
 LEAST_SIMILARITY = 0.5
 
+BETWEEN = "\ue004"
+"""Private-use character between a skeleton and the term it belongs to."""
+
 _SOUNDS = {
     "sch": "s",
     "tch": "k",
@@ -64,7 +67,13 @@ def skeletons(word: str) -> frozenset[str]:
     return frozenset(found)
 
 
+@lru_cache(maxsize=65536)
+def sounds(term: str) -> str:
+    """What an index keeps of an index term's sound: ``skeleton BETWEEN term`` per skeleton, space-separated."""
+    return " ".join([f"{form}{BETWEEN}{term}" for form in sorted(skeletons(term))])
+
+
 def similarity(first: str, second: str) -> float:
     """Ratcliff/Obershelp similarity of two words' romanisations, in [0, 1]; symmetric."""
-    ordered = sorted((romanised(first), romanised(second)))
-    return SequenceMatcher(None, *ordered, autojunk=False).ratio()
+    left, right = sorted((romanised(first), romanised(second)))
+    return SequenceMatcher(None, left, right, autojunk=False).ratio()

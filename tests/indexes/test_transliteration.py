@@ -1,8 +1,12 @@
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.indexes import IndexedDocument, LuceneIndex
 from dragoman.indexes.transliteration import LEAST_SIMILARITY, romanised, similarity, skeletons
+from dragoman.lexicon.text import PlainAnalysis
 
 NAMES = [
     ("tesla", "тесла"),
@@ -41,3 +45,15 @@ def test_similarity_is_symmetric_and_bounded(first: str, second: str) -> None:
     assert similarity(first, first) == 1
     assert romanised(first).isascii()
     assert all(set(form) <= set("pfktslrmn") for form in skeletons(first))
+
+
+def test_an_index_finds_its_terms_by_their_sound(tmp_path: Path) -> None:
+    texts = ["Никола Тесла изобрёл", "теслу видели", "город Джексонвилл", "тусил", "тесла"]
+    with LuceneIndex(tmp_path) as index:
+        documents = [IndexedDocument(key, "ru", text) for key, text in enumerate(texts)]
+        index.add(documents, {"ru": PlainAnalysis("ru")})
+        assert index.sounding("ru", "tesla") == []
+        index.refresh()
+        assert index.sounding("ru", "tesla") == [("тесла", 1.0), ("теслу", 0.8), ("тусил", 0.6)]
+        assert [term for term, _ in index.sounding("ru", "jacksonville")] == ["джексонвилл"]
+        assert index.sounding("ru", "москва") == index.sounding("de", "tesla") == index.sounding("ru", "1979") == []
