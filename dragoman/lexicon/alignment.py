@@ -1,12 +1,12 @@
 """Translation tables from parallel text: both directions aligned, symmetrised, counted.
 
 IBM Model 1, fast_align's reparametrised Model 2 and the HMM model are trained by expectation maximisation;
-see `alignment_models` and `alignment_hmm` for the papers.
+see `alignment_models`, `alignment_hmm` and `alignment_em` for the papers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -33,8 +33,9 @@ from dragoman.lexicon.alignment_counts import (
     prune,
     totals,
 )
+from dragoman.lexicon.alignment_em import AGREEMENTS, Aligner, IterationReport, Stage, ordered
 from dragoman.lexicon.alignment_hmm import Hmm
-from dragoman.lexicon.alignment_models import Diagonal, Direction, PositionModel, Uniform
+from dragoman.lexicon.alignment_models import Diagonal, PositionModel, Uniform
 
 __all__ = [
     "AlignmentConfig",
@@ -57,11 +58,13 @@ THREADS = 2
 class AlignmentConfig:
     """How to align and what to count. Raises ValueError naming the field that is out of range."""
 
-    model: str = "model2"
+    model: str = "hmm"
     model1_iterations: int = 5
     iterations: int = 5
     """of `model`, after Model 1's own (unless `model` is model1)."""
-    symmetrisation: str = "geometric"
+    agreement: str = "geometric"
+    """Whether the two directions learn from each other in the last stage, and how (see `alignment_em`)."""
+    symmetrisation: str = "product"
     marginal: str = "aligned"
     """What counts are divided by: the word's aligned mass, or how often it occurs."""
     tension: float = 4.0
@@ -81,6 +84,7 @@ class AlignmentConfig:
     def __post_init__(self) -> None:
         choices = {
             "model": MODELS,
+            "agreement": AGREEMENTS,
             "symmetrisation": tuple(SYMMETRISATIONS),
             "marginal": MARGINALS,
         }
@@ -101,25 +105,6 @@ class AlignmentConfig:
         for name, (low, high) in ranges.items():
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name} must be between {low} and {high}, got {getattr(self, name)}")
-
-    @property
-    def stages(self) -> list[tuple[str, int]]:
-        """The models in the order they are trained, with their iterations."""
-        if self.model == "model1":
-            return [("model1", self.iterations)]
-        return [("model1", self.model1_iterations), (self.model, self.iterations)]
-
-
-@dataclass(frozen=True)
-class IterationReport:
-    """One pass over the corpus in one direction, measured before its parameters were updated."""
-
-    direction: str
-    model: str
-    iteration: int
-    log_likelihood: float
-    perplexity: float
-    """exp(-log-likelihood per generated token)."""
 
 
 @dataclass(frozen=True)
@@ -151,83 +136,37 @@ def train(pairs: Iterable[SentencePair], config: AlignmentConfig, progress: Prog
     """Align `pairs` over their tokens' terms and count translations over their tokens' words.
 
     Deterministic: the same pairs in the same order give the same table. Phases reported to `progress`: read,
-    index, forward, backward, count. An input without a usable pair gives an empty table.
+    index, align, count. An input without a usable pair gives an empty table.
     """
     with ThreadPoolExecutor(THREADS, thread_name_prefix="align") as executor:
         corpus = read_corpus(pairs, config.max_length, config.max_ratio, progress, executor)
-        directions = Direction(corpus, inverse=False), Direction(corpus, inverse=True)
-        names = "forward", "backward"
-        runs = [
-            executor.submit(fit, direction, config, name, progress)
-            for direction, name in zip(directions, names, strict=True)
-        ]
-        (forward, first), (backward, second) = (run.result() for run in runs)
-        joint = _count(corpus, directions, (forward, backward), config, progress, executor)
-    return _tabulate(corpus, joint, config, first + second)
+        aligner = Aligner(corpus, stages(config), config.prior)
+        aligner.fit(executor, progress)
+        joint = _count(aligner, config, progress, executor)
+    return _tabulate(corpus, joint, config, aligner.reports)
 
 
-def position_model(name: str, config: AlignmentConfig) -> PositionModel:
-    """A fresh model of the given name, untrained."""
-    if name == "model1":
-        return Uniform()
-    if name == "hmm":
-        return Hmm(config.null_rate, config.max_jump)
-    return Diagonal(config.tension, config.null_rate, config.optimise_tension)
+def stages(config: AlignmentConfig) -> list[Stage]:
+    """The models in the order they are trained. The directions agree in the last one only."""
+    makers: dict[str, Callable[[], PositionModel]] = {
+        "model1": Uniform,
+        "model2": lambda: Diagonal(config.tension, config.null_rate, config.optimise_tension),
+        "hmm": lambda: Hmm(config.null_rate, config.max_jump),
+    }
+    last = Stage(config.model, makers[config.model], config.iterations, config.agreement)
+    if config.model == "model1":
+        return [last]
+    return [Stage("model1", Uniform, config.model1_iterations, "none"), last]
 
 
-def fit(
-    direction: Direction, config: AlignmentConfig, name: str, progress: Progress = lambda *_: None
-) -> tuple[PositionModel, list[IterationReport]]:
-    """Train one direction through all stages; its lexical table is updated in place."""
-    reports: list[IterationReport] = []
-    model: PositionModel = Uniform()
-    tokens = sum(float(c.weights.sum()) * direction.pairs(c).shape[1] for c in direction.corpus.chunks)
-    total = sum(count for _, count in config.stages) * direction.corpus.counts.cells
-    done = 0
-    for stage, iterations in config.stages:
-        if iterations == 0:
-            continue
-        model = position_model(stage, config)
-        for iteration in range(1, iterations + 1):
-            log_likelihood = 0.0
-            cells = np.zeros(len(direction.table.cells))
-            null = np.zeros(len(direction.table.null))
-            for chunk in direction.corpus.chunks:
-                log_likelihood += expect(direction, model, chunk, cells, null)
-                done += chunk.pairs.size
-                progress(name, done, total)
-            direction.maximise(cells, null, config.prior)
-            model.update()
-            perplexity = float(np.exp(-log_likelihood / max(tokens, 1e-9)))
-            reports.append(IterationReport(name, stage, iteration, log_likelihood, perplexity))
-    return model, reports
-
-
-def expect(direction: Direction, model: PositionModel, chunk: Chunk, cells: Doubles, null: Doubles) -> float:
-    """E-step over one chunk: add its expected counts to `cells` and `null`; its weighted log-likelihood."""
-    found = direction.posteriors(chunk, model, collect=True)
-    weights = chunk.weights.astype(np.float64)
-    expected = found.cells * weights[:, None, None]
-    np.add.at(cells, direction.pairs(chunk).ravel().astype(np.intp), expected.ravel())
-    np.add.at(null, direction.generated(chunk).ravel().astype(np.intp), (found.null * weights[:, None]).ravel())
-    return float((found.log_likelihood * weights).sum())
-
-
-def _count(
-    corpus: Corpus,
-    directions: tuple[Direction, Direction],
-    models: tuple[PositionModel, PositionModel],
-    config: AlignmentConfig,
-    progress: Progress,
-    executor: Executor,
-) -> JointCounts:
+def _count(aligner: Aligner, config: AlignmentConfig, progress: Progress, executor: Executor) -> JointCounts:
     join = SYMMETRISATIONS[config.symmetrisation]
+    corpus = aligner.corpus
     source_words, _, source_stops = corpus.sources.arrays()
     target_words, _, target_stops = corpus.targets.arrays()
 
     def links(chunk: Chunk) -> tuple[Ints, Ints, Floats]:
-        forward, backward = (d.posteriors(chunk, m) for d, m in zip(directions, models, strict=True))
-        weights = join(forward, backward)
+        weights = join(*aligner.posteriors(chunk))
         counted = weights >= max(config.min_link, 1e-9)
         if not config.keep_stop_words:
             counted &= ~source_stops[chunk.source][:, None, :]
@@ -237,7 +176,7 @@ def _count(
         return source_words[chunk.source[rows, i]], target_words[chunk.target[rows, j]], values
 
     joint = JointCounts(len(corpus.targets.words))
-    for done, found in enumerate(executor.map(links, corpus.chunks), 1):
+    for done, found in enumerate(ordered(executor, links, corpus.chunks), 1):
         joint.add(*found)
         progress("count", done, len(corpus.chunks))
     return joint

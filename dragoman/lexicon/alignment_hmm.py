@@ -76,24 +76,20 @@ class Hmm:
     def _start_index(self, positions: int) -> Longs:
         return np.minimum(np.arange(positions), self.max_jump)
 
-    def posteriors(self, emission: Floats, null: Floats, weights: Floats, collect: bool = False) -> Posteriors:
+    def posteriors(self, emission: Floats, null: Floats, weights: Floats) -> Posteriors:
         first, moves = self.transitions(emission.shape[2])
         passes = _forward_backward(emission, null, first, moves, np.float32(self.null_rate))
-        if collect:
-            self._collect(passes, moves, weights)
         cells = passes.forward * passes.backward
         empty = np.einsum("jbi,jbi->bj", passes.empty, passes.backward)
         log_likelihood = np.log(passes.scale).sum(axis=0, dtype=np.float64)
-        return Posteriors(cells.transpose(1, 0, 2), empty, log_likelihood)
+        expected = _expected_moves(passes, moves, weights)
+        return Posteriors(cells.transpose(1, 0, 2), empty, log_likelihood, expected)
 
-    def _collect(self, passes: _Passes, moves: Floats, weights: Floats) -> None:
-        positions = len(moves)
-        before = passes.forward + passes.empty
-        start = (before[0] * passes.backward[0] * weights[:, None]).sum(axis=0)
-        arriving = passes.arriving[1:] * weights[:, None]
-        expected = (before[:-1].transpose(0, 2, 1) @ arriving).sum(axis=0)
-        self._first[positions] = self._first.get(positions, 0.0) + start.astype(np.float64)
-        self._moves[positions] = self._moves.get(positions, 0.0) + (expected * moves).astype(np.float64)
+    def collect(self, found: Posteriors) -> None:
+        positions = found.cells.shape[2]
+        first, moves = found.statistics
+        self._first[positions] = self._first.get(positions, 0.0) + first
+        self._moves[positions] = self._moves.get(positions, 0.0) + moves
 
     def update(self) -> None:
         rows = [(self._jump_index(positions), expected) for positions, expected in sorted(self._moves.items())]
@@ -134,6 +130,15 @@ def _forward_backward(emission: Floats, null: Floats, first: Floats, moves: Floa
         np.multiply(nothing[j], backward[j], out=backward[j - 1])
         backward[j - 1] += words[j] @ transposed
     return _Passes(forward, empty, words, backward, scale)
+
+
+def _expected_moves(passes: _Passes, moves: Floats, weights: Floats) -> tuple[Doubles, Doubles]:
+    """Expected first positions (I,) and moves (I, I), summed over tokens and weighted sentence pairs."""
+    before = passes.forward + passes.empty
+    first = (before[0] * passes.backward[0] * weights[:, None]).sum(axis=0, dtype=np.float64)
+    arriving = passes.arriving[1:] * weights[:, None]
+    expected = (before[:-1].transpose(0, 2, 1) @ arriving).sum(axis=0, dtype=np.float64)
+    return first, expected * moves
 
 
 def _maximise(shares: Doubles, rows: list[tuple[Longs, Doubles]]) -> Doubles:

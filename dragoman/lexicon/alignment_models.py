@@ -24,6 +24,8 @@ class Posteriors(NamedTuple):
     null: Floats
     log_likelihood: Doubles
     """(B,), natural logarithm."""
+    statistics: tuple[Doubles, ...] = ()
+    """What the model's own parameters are estimated from, summed over the B pairs by their weights."""
 
 
 class PositionModel(Protocol):
@@ -31,14 +33,17 @@ class PositionModel(Protocol):
 
     name: str
 
-    def posteriors(self, emission: Floats, null: Floats, weights: Floats, collect: bool = False) -> Posteriors:
+    def posteriors(self, emission: Floats, null: Floats, weights: Floats) -> Posteriors:
         """E-step: `emission` (B, J, I) = t(generated | conditioning), `null` (B, J) = t(generated | NULL).
 
-        With `collect`, the statistics that `update` needs are kept, multiplied by `weights` (B,).
+        Both may be overwritten. Changes nothing in the model, so that several threads may call it.
         """
 
+    def collect(self, found: Posteriors) -> None:
+        """Keep the statistics of these posteriors."""
+
     def update(self) -> None:
-        """M-step over the collected statistics, which are then dropped."""
+        """M-step over what was collected, which is then dropped."""
 
 
 @dataclass
@@ -78,12 +83,9 @@ class Direction:
         """(B, J) classes of the generated tokens."""
         return self.generated_classes[chunk.source if self.inverse else chunk.target]
 
-    def posteriors(self, chunk: Chunk, positions: PositionModel, collect: bool = False) -> Posteriors:
+    def posteriors(self, chunk: Chunk, positions: PositionModel) -> Posteriors:
         return positions.posteriors(
-            self.table.cells[self.pairs(chunk)],
-            self.table.null[self.generated(chunk)],
-            chunk.weights,
-            collect,
+            self.table.cells[self.pairs(chunk)], self.table.null[self.generated(chunk)], chunk.weights
         )
 
     def maximise(self, cells: Doubles, null: Doubles, prior: float) -> None:
@@ -112,12 +114,16 @@ class Uniform:
 
     name = "model1"
 
-    def posteriors(self, emission: Floats, null: Floats, weights: Floats, collect: bool = False) -> Posteriors:
+    def posteriors(self, emission: Floats, null: Floats, weights: Floats) -> Posteriors:
         positions = emission.shape[2] + 1
-        return _independent(emission / np.float32(positions), null / np.float32(positions))
+        emission /= np.float32(positions)
+        return _independent(emission, null / np.float32(positions))
+
+    def collect(self, found: Posteriors) -> None:
+        """There is nothing to estimate."""
 
     def update(self) -> None:
-        pass
+        """There is nothing to estimate."""
 
 
 class Diagonal:
@@ -147,14 +153,22 @@ class Diagonal:
             self._priors[shape] = found
         return found
 
-    def posteriors(self, emission: Floats, null: Floats, weights: Floats, collect: bool = False) -> Posteriors:
+    def posteriors(self, emission: Floats, null: Floats, weights: Floats) -> Posteriors:
         shape = emission.shape[1], emission.shape[2]
-        result = _independent(emission * self.prior(*shape), null * np.float32(self.null_rate))
-        if collect and self.optimise:
-            mass = (result.cells * weights[:, None, None]).sum(axis=0, dtype=np.float64)
-            self._mass[shape] = self._mass.get(shape, 0.0) + mass.sum(axis=1)
-            self._distance += float((mass * _distances(*shape)).sum())
-        return result
+        emission *= self.prior(*shape)
+        found = _independent(emission, null * np.float32(self.null_rate))
+        if not self.optimise:
+            return found
+        mass = (found.cells * weights[:, None, None]).sum(axis=0, dtype=np.float64)
+        distance = np.asarray((mass * _distances(*shape)).sum())
+        return found._replace(statistics=(mass.sum(axis=1), distance))
+
+    def collect(self, found: Posteriors) -> None:
+        if self.optimise:
+            mass, distance = found.statistics
+            shape = found.cells.shape[1], found.cells.shape[2]
+            self._mass[shape] = self._mass.get(shape, 0.0) + mass
+            self._distance += float(distance)
 
     def update(self) -> None:
         if self.optimise and self._mass:

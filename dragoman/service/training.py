@@ -80,9 +80,7 @@ class _Reader:
             begin = time.perf_counter()
             for source, target in read_pairs(report, columns):
                 analysing = time.perf_counter()
-                pair = SentencePair(
-                    self._tokens(self.source, source), self._tokens(self.target, target), weight
-                )
+                pair = SentencePair(self._tokens(self.source, source), self._tokens(self.target, target), weight)
                 end = time.perf_counter()
                 self.analysing += end - analysing
                 self.total += end - begin
@@ -245,8 +243,7 @@ class _Phases:
         self._names = {
             "read": "reading sentence pairs",
             "index": "numbering word pairs",
-            "forward": f"aligning {source} → {target}",
-            "backward": f"aligning {target} → {source}",
+            "align": f"aligning {source} ⇄ {target}",
             "count": "counting translations",
         }
 

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import digamma as scipy_digamma
 
-from dragoman.lexicon.alignment import AlignmentConfig, SentencePair, fit, position_model
+from dragoman.lexicon.alignment import AlignmentConfig, SentencePair, stages
 from dragoman.lexicon.alignment_corpus import Corpus, read_corpus
-from dragoman.lexicon.alignment_models import Diagonal, Direction, PositionModel, digamma
+from dragoman.lexicon.alignment_em import Aligner
+from dragoman.lexicon.alignment_models import Diagonal, Direction, digamma
 from tests.lexicon.alignment_reference import NULL, Reference
 
 MODELS = ["model1", "model2", "hmm"]
@@ -45,19 +46,11 @@ def corpus_of(raw: Raw) -> Corpus:
         return read_corpus(pairs, 100, 9.0, lambda *_: None, executor)
 
 
-def step(direction: Direction, model: PositionModel) -> float:
-    """One EM step through the public parts; the log-likelihood before it."""
-    cells, null = np.zeros(len(direction.table.cells)), np.zeros(len(direction.table.null))
-    total = 0.0
-    for chunk in direction.corpus.chunks:
-        found = direction.posteriors(chunk, model, collect=True)
-        scaled = found.cells * chunk.weights[:, None, None]
-        np.add.at(cells, direction.pairs(chunk), scaled)
-        np.add.at(null, direction.generated(chunk), found.null * chunk.weights[:, None])
-        total += float(found.log_likelihood @ chunk.weights)
-    direction.maximise(cells, null, 0.0)
-    model.update()
-    return total
+def fitted(raw: Raw, config: AlignmentConfig) -> Aligner:
+    aligner = Aligner(corpus_of(raw), stages(config), config.prior)
+    with ThreadPoolExecutor(2) as executor:
+        aligner.fit(executor, lambda *_: None)
+    return aligner
 
 
 def numbers(direction: Direction, conditioning: bool) -> list[int]:
@@ -71,14 +64,22 @@ def numbers(direction: Direction, conditioning: bool) -> list[int]:
 @given(raw=corpora)
 @settings(max_examples=25, deadline=None)
 def test_equals_enumeration(model: str, inverse: bool, raw: Raw) -> None:
-    corpus = corpus_of(raw)
-    direction = Direction(corpus, inverse)
-    config = AlignmentConfig(model=model, optimise_tension=False, null_rate=0.2, tension=3.0, max_jump=1)
-    fast = position_model(model, config)
+    config = AlignmentConfig(
+        model=model,
+        model1_iterations=0,
+        iterations=3,
+        agreement="none",
+        optimise_tension=False,
+        null_rate=0.2,
+        tension=3.0,
+        max_jump=1,
+    )
+    aligner = fitted(raw, config)
+    corpus, direction, fast = aligner.corpus, aligner.directions[inverse], aligner.models[inverse]
     pairs = [(t, s, w) if inverse else (s, t, w) for s, t, w in raw]
     slow = Reference(pairs, model, null_rate=0.2, tension=3.0, max_jump=1)
-    for _ in range(3):
-        assert step(direction, fast) == pytest.approx(slow.iterate(), rel=1e-4, abs=1e-4)
+    for report in aligner.reports[inverse::2]:
+        assert report.log_likelihood == pytest.approx(slow.iterate(), rel=1e-4, abs=1e-4)
     generated, conditioning = numbers(direction, False), numbers(direction, True)
     of_pair = corpus.pair_source if inverse else corpus.pair_target
     from_pair = corpus.pair_target if inverse else corpus.pair_source
@@ -94,9 +95,7 @@ def test_equals_enumeration(model: str, inverse: bool, raw: Raw) -> None:
             _, expected, _ = slow.posteriors([conditioning[c] for c in c_ids], [generated[g] for g in g_ids])
             for j, token in enumerate(expected):
                 assert found.null[row, j] == pytest.approx(token[NULL], abs=1e-3)
-                assert found.cells[row, j].tolist() == pytest.approx(
-                    [token[i] for i in range(len(c_ids))], abs=1e-3
-                )
+                assert found.cells[row, j].tolist() == pytest.approx([token[i] for i in range(len(c_ids))], abs=1e-3)
 
 
 long_sentences = st.lists(st.integers(0, 12), min_size=1, max_size=14)
@@ -107,38 +106,52 @@ long_corpora = st.lists(st.tuples(long_sentences, long_sentences, weights), min_
 @given(raw=long_corpora)
 @settings(max_examples=25, deadline=None)
 def test_likelihood_never_falls(model: str, raw: Raw) -> None:
-    config = AlignmentConfig(model=model, model1_iterations=0, iterations=6, max_jump=3)
-    for inverse in (False, True):
-        _, reports = fit(Direction(corpus_of(raw), inverse), config, "any")
-        values = [report.log_likelihood for report in reports]
+    config = AlignmentConfig(model=model, model1_iterations=0, iterations=6, max_jump=3, agreement="none")
+    reports = fitted(raw, config).reports
+    for direction in ("forward", "backward"):
+        values = [report.log_likelihood for report in reports if report.direction == direction]
+        assert len(values) == 6
         for before, after in pairwise(values):
             assert after >= before - 1e-4 * (1 + abs(before))
 
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("prior", [0.0, 0.01])
+@pytest.mark.parametrize("agreement", ["none", "product", "geometric"])
 @given(raw=long_corpora)
-@settings(max_examples=25, deadline=None)
-def test_posteriors_sum_to_one(model: str, prior: float, raw: Raw) -> None:
-    config = AlignmentConfig(model=model, iterations=3, prior=prior)
-    direction = Direction(corpus_of(raw), inverse=False)
-    positions, _ = fit(direction, config, "any")
-    for chunk in direction.corpus.chunks:
-        found = direction.posteriors(chunk, positions)
-        sums = found.cells.sum(axis=2) + found.null
-        assert np.allclose(sums, 1, atol=1e-4)
-        assert found.cells.min() >= 0
+@settings(max_examples=15, deadline=None)
+def test_posteriors_sum_to_one(model: str, prior: float, agreement: str, raw: Raw) -> None:
+    aligner = fitted(raw, AlignmentConfig(model=model, iterations=3, prior=prior, agreement=agreement))
+    for chunk in aligner.corpus.chunks:
+        for found in aligner.posteriors(chunk):
+            assert np.allclose(found.cells.sum(axis=2) + found.null, 1, atol=1e-4)
+            assert found.cells.min() >= 0
 
 
 @given(raw=long_corpora)
 @settings(max_examples=25, deadline=None)
 def test_tables_are_distributions(raw: Raw) -> None:
-    for prior, most in ((0.0, 1.0 + 1e-5), (0.01, 1.0 + 1e-5)):
-        direction = Direction(corpus_of(raw), inverse=False)
-        fit(direction, AlignmentConfig(iterations=2, prior=prior), "any")
-        sums = np.bincount(direction.corpus.pair_source, weights=direction.table.cells)
-        assert sums.max() <= most
-        assert prior > 0 or np.allclose(sums, 1, atol=1e-4)
+    for prior in (0.0, 0.01):
+        aligner = fitted(raw, AlignmentConfig(iterations=2, prior=prior, agreement="none"))
+        cells = aligner.directions[0].table.cells
+        sums = np.bincount(aligner.corpus.pair_source, weights=cells)
+        assert sums.max(initial=0.0) <= 1 + 1e-5
+
+
+@given(raw=long_corpora)
+@settings(max_examples=25, deadline=None)
+def test_agreement_counts_the_joint_posteriors(raw: Raw) -> None:
+    aligner = fitted(raw, AlignmentConfig(iterations=2))
+    for chunk in aligner.corpus.chunks:
+        forward, backward = aligner.posteriors(chunk)
+        joint = forward.cells * backward.cells.transpose(0, 2, 1)
+        for agreement, expected in (("product", joint), ("geometric", np.sqrt(joint))):
+            found = aligner.expect(chunk, agreement)
+            weighted = expected * chunk.weights[:, None, None]
+            assert found.cells[1] is None
+            assert np.allclose(found.cells[0].reshape(weighted.shape), weighted, atol=1e-6)
+            left = np.maximum(chunk.weights[:, None] - weighted.sum(axis=2), 0)
+            assert np.allclose(found.null[0], left, atol=1e-5)
 
 
 def test_pairs_are_numbered_once() -> None:
@@ -163,7 +176,8 @@ def test_tension_is_the_maximum() -> None:
     model = Diagonal(4.0, 0.08, optimise=True)
     emission = rng.random((30, 6, 7), dtype=np.float32)
     null = rng.random((30, 6), dtype=np.float32)
-    found = model.posteriors(emission.copy(), null, np.ones(30, np.float32), collect=True)
+    found = model.posteriors(emission.copy(), null, np.ones(30, np.float32))
+    model.collect(found)
     model.update()
 
     def expected_log_likelihood(tension: float) -> float:
