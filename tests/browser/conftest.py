@@ -52,7 +52,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a running demo."""
     folder = tmp_path_factory.mktemp("demo")
     command = "import sys; from pathlib import Path; from dragoman.service.demo import run"
-    command += "; run('127.0.0.1', 0, Path(sys.argv[1]))"
+    command += "; run(Path(sys.argv[1]), 0)"
     process = subprocess.Popen(
         [sys.executable, "-u", "-c", command, str(folder)],
         stdout=subprocess.PIPE,
