@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dragoman.indexes.analysis import LuceneAnalysis
 from dragoman.indexes.transliteration import sounds
-from dragoman.lexicon.text import Analysis
+from dragoman.lexicon.text import Analysis, Token
 
 __all__ = ["IndexedDocument", "Row", "analysed", "batches"]
 
@@ -50,12 +51,26 @@ def batches(documents: Iterable[IndexedDocument]) -> Iterator[list[IndexedDocume
         yield batch
 
 
-def analysed(documents: Iterable[IndexedDocument], analyses: Mapping[str, Analysis]) -> list[Row]:
-    """Each document's words and terms by the analysis of its language."""
+def analysed(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analysis]) -> list[Row]:
+    """Each document's words and terms by the analysis of its language.
+
+    Raises:
+        KeyError: for a language that ``analyses`` lacks.
+    """
+    tokens: dict[str, Iterator[list[Token]]] = {}
+    for language in {document.language for document in documents}:
+        texts = [document.text for document in documents if document.language == language]
+        tokens[language] = iter(_tokens(analyses[language], texts))
     rows: list[Row] = []
     for document in documents:
-        tokens = [token for token in analyses[document.language].tokens(document.text) if token.term]
-        words, terms = " ".join([t.word for t in tokens]), " ".join([t.term for t in tokens])
-        heard = " ".join([sounds(term) for term in {token.term: None for token in tokens}])
+        kept = [token for token in next(tokens[document.language]) if token.term]
+        words, terms = " ".join([t.word for t in kept]), " ".join([t.term for t in kept])
+        heard = " ".join([sounds(term) for term in {token.term: None for token in kept}])
         rows.append(Row(document.key, document.language, words, terms, heard))
     return rows
+
+
+def _tokens(analysis: Analysis, texts: list[str]) -> list[list[Token]]:
+    if isinstance(analysis, LuceneAnalysis):
+        return analysis.batch(texts)
+    return [analysis.tokens(text) for text in texts]

@@ -233,6 +233,7 @@ QueryBuilder = _class(
     f"{_LUCENE}util/QueryBuilder",
     f"({_ANALYZER})V",
     createBooleanQuery=f"({_STRING}{_STRING}{_OCCUR}){_QUERY}",
+    createPhraseQuery=f"({_STRING}{_STRING}){_QUERY}",
 )
 BooleanQueryBuilder = _class(
     f"{_LUCENE}search/BooleanQuery$Builder",
@@ -247,7 +248,33 @@ SynonymQueryBuilder = _class(
     build=f"()L{_LUCENE}search/SynonymQuery;",
 )
 BoostQuery = _class(f"{_LUCENE}search/BoostQuery", f"({_QUERY}F)V")
-_class(f"{_LUCENE}search/Query")
+_class(f"{_LUCENE}search/Query", toString=f"({_STRING}){_STRING}")
 _class(f"{_LUCENE}search/BooleanQuery")
 _class(f"{_LUCENE}search/SynonymQuery")
 _class(f"{_LUCENE}search/Weight")
+
+# analyzers
+_class(f"{_LUCENE}analysis/CharArraySet", toString=f"(){_STRING}")
+TokenizerMode = _class(
+    f"{_LUCENE}analysis/ja/JapaneseTokenizer$Mode",
+    fields={"NORMAL": f"static L{_LUCENE}analysis/ja/JapaneseTokenizer$Mode;"},
+)
+_STOP_SET = f"L{_LUCENE}analysis/CharArraySet;"
+
+
+def analyzer(name: str) -> Any:
+    """The analyzer class ``name`` under ``org/apache/lucene/analysis``."""
+    if name.startswith("ja/"):
+        return _class(
+            f"{_LUCENE}analysis/{name}",
+            f"(L{_LUCENE}analysis/ja/dict/UserDictionary;L{_LUCENE}analysis/ja/JapaneseTokenizer$Mode;"
+            f"{_STOP_SET}Ljava/util/Set;)V",
+            getDefaultStopSet=f"static (){_STOP_SET}",
+            getDefaultStopTags="static ()Ljava/util/Set;",
+        )
+    return _class(
+        f"{_LUCENE}analysis/{name}",
+        "()V",
+        getDefaultStopSet=f"static (){_STOP_SET}",
+        getDefaultStopwords=f"static (){_STOP_SET}",
+    )

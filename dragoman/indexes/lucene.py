@@ -16,7 +16,7 @@ from dragoman.lexicon.text import Analysis
 if TYPE_CHECKING:
     from dragoman.indexes.lucene_store import LuceneStore
 
-__all__ = ["LuceneIndex"]
+__all__ = ["IndexedDocument", "LuceneIndex"]
 
 _DELETIONS_PER_CALL = 1_000
 

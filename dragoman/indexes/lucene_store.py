@@ -12,7 +12,7 @@ from dragoman.indexes.documents import Row
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.lucene_queries import Queries, sound_field, term_field, word_field
 
-__all__ = ["LuceneStore", "lucene_version"]
+__all__ = ["LuceneStore"]
 
 FORMAT = "2"
 """Version of the fields; an index of another version is rebuilt."""
@@ -134,11 +134,6 @@ class LuceneStore:
             if closing:
                 closing()
         self._reader = self._writer = None
-
-
-def lucene_version() -> str:
-    """The version of Lucene in use."""
-    return str(java.Version.LATEST.toString())
 
 
 def _whitespace_analyzer() -> Any:
