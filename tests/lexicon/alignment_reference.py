@@ -47,9 +47,7 @@ class Reference:
     def _prior(self, j: int, length: int, positions: int) -> dict[int, float]:
         if self.model == "model1":
             return dict.fromkeys([NULL, *range(positions)], 1 / (positions + 1))
-        scores = [
-            math.exp(-self.tension * abs((i + 1) / positions - (j + 1) / length)) for i in range(positions)
-        ]
+        scores = [math.exp(-self.tension * abs((i + 1) / positions - (j + 1) / length)) for i in range(positions)]
         prior = {i: (1 - self.null_rate) * score / sum(scores) for i, score in enumerate(scores)}
         return {NULL: self.null_rate, **prior}
 
@@ -114,9 +112,7 @@ class Reference:
             self.jumps = self._step(self.jumps, moves, start=False)
             self.starts = self._step(self.starts, moves, start=True)
 
-    def _step(
-        self, shares: list[float], moves: dict[int, dict[tuple[int, int], float]], start: bool
-    ) -> list[float]:
+    def _step(self, shares: list[float], moves: dict[int, dict[tuple[int, int], float]], start: bool) -> list[float]:
         counts, bounds = [0.0] * len(shares), [0.0] * len(shares)
         for positions, expected in moves.items():
             for (before, to), value in expected.items():
