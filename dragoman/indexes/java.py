@@ -178,6 +178,7 @@ DirectoryReader = _class(
     open=f"static ({_WRITER}){_DIRECTORY_READER}",
     openIfChanged=f"static ({_DIRECTORY_READER}{_WRITER}){_DIRECTORY_READER}",
     getDocCount=f"({_STRING})I",
+    getSumTotalTermFreq=f"({_STRING})J",
     numDocs="()I",
     maxDoc="()I",
     leaves="()Ljava/util/List;",

@@ -10,6 +10,7 @@ from dragoman.indexes import jvm
 from dragoman.indexes.bm25 import BM25, Hit, Ranking
 from dragoman.indexes.documents import IndexedDocument, Row, analysed, batches
 from dragoman.indexes.errors import IndexClosed, index_faults
+from dragoman.indexes.explanation import Statistics
 from dragoman.lexicon.query import TranslatedQuery
 from dragoman.lexicon.text import Analysis
 
@@ -110,6 +111,20 @@ class LuceneIndex:
             raise ValueError(f"k is {k}; it must be at least 1")
         hits, attainable = self._run(lambda store: store.queries.ranked(query, language, k, bm25 or BM25()))
         return Ranking(hits, attainable)
+
+    def explained(
+        self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None
+    ) -> tuple[Ranking, Statistics]:
+        """As :meth:`rank`, with the statistics that its scores rest on, for
+        :func:`~dragoman.indexes.explanation.explain`.
+        """
+
+        def both(_: LuceneStore) -> tuple[Ranking, Statistics]:
+            return self.rank(query, language, k, bm25), self._run(
+                lambda store: store.queries.statistics(query, language)
+            )
+
+        return self._run(both)
 
     def document_count(self, language: str | None = None) -> int:
         """How many searchable documents there are: all, or those of a language with any index term.

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from dragoman.indexes import java
 from dragoman.indexes.bm25 import BM25, Hit, idf
+from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.transliteration import BETWEEN as BETWEEN_SOUND
 from dragoman.indexes.transliteration import LEAST_SIMILARITY, similarity, skeletons
 from dragoman.lexicon.query import TranslatedQuery
@@ -47,6 +48,10 @@ def word_field(language: str) -> str:
 def sound_field(language: str) -> str:
     """The field of the skeletons of a language's index terms."""
     return f"x_{language}"
+
+
+def _field(query: TranslatedQuery, language: str) -> str:
+    return word_field(language) if query.method == "smt" else term_field(language)
 
 
 class _Key(NamedTuple):
@@ -192,7 +197,7 @@ class Queries:
 
     def ranked(self, query: TranslatedQuery, language: str, k: int, bm25: BM25) -> tuple[list[Hit], float]:
         """The ``k`` best hits, and the score's least upper bound."""
-        field = word_field(language) if query.method == "smt" else term_field(language)
+        field = _field(query, language)
         groups = [group for group in map(self._group, self._keys(query, field)) if group is not None]
         if not groups:
             return [], 0.0
@@ -202,6 +207,15 @@ class Queries:
         found = json.loads(self._tools.hits.writeValueAsString(collector.topDocs()))
         hits = [Hit(key, score) for score, key in (hit["fields"] for hit in found["scoreDocs"])]
         return hits, math.fsum([group.attainable for group in groups])
+
+    def statistics(self, query: TranslatedQuery, language: str) -> Statistics:
+        """What the scores of the query's terms rest on."""
+        field = _field(query, language)
+        terms = {alternative.term for group in query.groups for alternative in group.alternatives}
+        known = self.frequencies(field, terms)
+        documents = self.documents(field)
+        average = self._reader.getSumTotalTermFreq(field) / documents if documents else 0.0
+        return Statistics(documents, average, {term: known[term] for term in terms})
 
     def _keys(self, query: TranslatedQuery, field: str) -> Iterable[_Key]:
         terms: set[str] = set()
