@@ -24,6 +24,25 @@ _DESCRIPTION = """Search and read documents in languages you don't read, with tr
 Every error, whatever the address, has the body `ErrorBody`."""
 
 
+_TOLD = (400, 404, 409, 413, 415, 422, 500, 503, 507)
+
+
+class Application(FastAPI):
+    """FastAPI, with the one error body in its OpenAPI document in place of FastAPI's own."""
+
+    def openapi(self) -> dict[str, Any]:
+        if self.openapi_schema is None:
+            document = self.openapi_schema = super().openapi()
+            schemas = document.setdefault("components", {}).setdefault("schemas", {})
+            schemas["ErrorBody"] = ErrorBody.model_json_schema()
+            for name in ("HTTPValidationError", "ValidationError"):
+                schemas.pop(name, None)
+            for methods in document["paths"].values():
+                for operation in methods.values():
+                    operation["responses"].update(_error_responses())
+        return self.openapi_schema
+
+
 def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
     """The application over a runtime, which it closes when it ends.
 
@@ -41,13 +60,12 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
         finally:
             await anyio.to_thread.run_sync(opened.close)
 
-    app = FastAPI(
+    app = Application(
         title="Dragoman",
         version=version("dragoman"),
         description=_DESCRIPTION,
         lifespan=lifespan,
         redirect_slashes=False,
-        responses=_error_responses(),
     )
     app.state.settings = settings
     for router in ROUTERS:
@@ -57,9 +75,10 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
     return app
 
 
-def _error_responses() -> dict[int | str, dict[str, Any]]:
+def _error_responses() -> dict[str, Any]:
+    content = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}
     return {
-        error.status: {"model": ErrorBody, "description": error.error_type}
+        str(error.status): {"description": error.error_type, "content": content}
         for error in ERRORS
-        if error.status in (400, 404, 413, 422, 500, 503)
+        if error.status in _TOLD
     }

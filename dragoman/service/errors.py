@@ -58,6 +58,7 @@ class NotAcceptable(ServiceError):
 class UploadTooSlow(ServiceError):
     status = 408
     error_type = "timeout"
+    headers: ClassVar[dict[str, str]] = {"Connection": "close"}
 
 
 class Conflict(ServiceError):

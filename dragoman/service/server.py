@@ -71,6 +71,7 @@ def configure_log(level: str) -> None:
     logging.basicConfig(level=level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel("WARNING")
     logging.getLogger("uvicorn.error").setLevel("WARNING")
+    logging.getLogger("kivy").setLevel("WARNING")
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -15,8 +15,8 @@ from dragoman.service.api.requests import (
     StrictRoute,
     check_media_type,
     content_gzip,
-    work_on_upload,
 )
+from dragoman.service.api.streaming import work_on_upload
 from dragoman.service.collections import CollectionInfo, DocumentInfo, check_name
 from dragoman.service.document_import import Imported
 from dragoman.service.store_models import ID_CHARS
@@ -160,13 +160,13 @@ async def add_documents(name: CollectionName, request: Request, runtime: Runtime
     return _imported(done)
 
 
-@router.get("/{name}/documents/{id:path}")
+@router.get("/{name}/documents/{id:whole}")
 def get_document(name: CollectionName, id: DocumentId, runtime: RuntimeDep) -> DocumentBody:
     """One document by its id, which may hold spaces, slashes or any other character, percent-encoded."""
     return _document(name, runtime.collections.document(name, id))
 
 
-@router.delete("/{name}/documents/{id:path}", status_code=204, response_class=Response)
+@router.delete("/{name}/documents/{id:whole}", status_code=204, response_class=Response)
 def delete_document(name: CollectionName, id: DocumentId, runtime: RuntimeDep) -> None:
     """Delete a document; no search finds it after that."""
     runtime.collections.delete_document(name, id)

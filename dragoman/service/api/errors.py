@@ -53,9 +53,7 @@ def error_response(error: ServiceError, identifier: str) -> Response:
         error_type=error.error_type,
         request_id=identifier,
     )
-    return Response(
-        json.dumps(body.model_dump()), error.status, headers=error.headers, media_type="application/json"
-    )
+    return Response(json.dumps(body.model_dump()), error.status, headers=error.headers, media_type="application/json")
 
 
 def describe(errors: Sequence[Any]) -> str:

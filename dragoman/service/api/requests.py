@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, TypeVar
 
 import anyio
@@ -12,10 +11,11 @@ import anyio.to_thread
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 from pydantic import AfterValidator
-from starlette.requests import ClientDisconnect
+from starlette.convertors import Convertor, register_url_convertor
 
 from dragoman.lexicon.languages import check_language
-from dragoman.service.errors import MalformedBody, TooLarge, UnsupportedMedia, UploadTooSlow
+from dragoman.service.api.streaming import BodyStream
+from dragoman.service.errors import UnsupportedMedia
 from dragoman.service.settings import Settings
 from dragoman.service.strict_json import check_text, parse
 
@@ -35,6 +35,21 @@ def settings_of(request: Request) -> Settings:
     return settings
 
 
+class WholePath(Convertor[str]):
+    """The rest of a path, whatever characters it is made of, line ends included: ``{id:whole}``."""
+
+    regex = "(?s:.*)"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("whole", WholePath())
+
+
 class StrictRequest(Request):
     """A request whose JSON body is UTF-8, unpacked, within the limits and without NaN or Infinity."""
 
@@ -43,7 +58,7 @@ class StrictRequest(Request):
             check_media_type(self, ("application/json",), "JSON (Content-Type: application/json)")
             if (encoding := self.headers.get("content-encoding", "identity").lower()) != "identity":
                 raise UnsupportedMedia(f"a JSON body cannot be sent with Content-Encoding {encoding[:40]!r}")
-            self._body = await read_limited(self, settings_of(self).body_bytes)
+            self._body = await BodyStream(self).read(settings_of(self).body_bytes)
         return self._body
 
     async def json(self) -> Any:
@@ -82,79 +97,3 @@ def content_gzip(request: Request) -> bool:
     if encoding not in ("identity", "gzip", "x-gzip"):
         raise UnsupportedMedia(f"Content-Encoding {encoding[:40]!r} is not known here: send gzip or plain")
     return encoding != "identity"
-
-
-async def read_limited(request: Request, limit: int) -> bytes:
-    """The whole body; a longer one is refused however its length is announced, or not announced.
-
-    Raises:
-        TooLarge: after the rest has been read and dropped for a while, so that a client that sends first
-            and reads afterwards gets to see the answer.
-    """
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > limit:
-            parts.clear()
-            await drain(request, limit)
-            raise TooLarge(f"the body is larger than {limit} bytes")
-        parts.append(part)
-    return b"".join(parts)
-
-
-async def drain(request: Request, limit: int) -> None:
-    """Read and drop what is left of a body: at most ``limit`` bytes, for at most a few seconds."""
-    dropped = 0
-    with anyio.move_on_after(_DRAIN_SECONDS), suppress(ClientDisconnect):
-        while dropped < limit:
-            message = await request.receive()
-            dropped += len(message.get("body", b""))
-            if message["type"] != "http.request" or not message.get("more_body", False):
-                return
-
-
-async def work_on_upload(request: Request, work: Callable[[Iterator[bytes]], T]) -> T:
-    """Run ``work`` in a worker thread over the parts of the body as they arrive.
-
-    The iterator raises:
-        TooLarge: more than ``upload_bytes`` came.
-        UploadTooSlow: nothing came for ``upload_idle_seconds``.
-        MalformedBody: the client went away.
-    """
-    settings = settings_of(request)
-    parts = request.stream()
-    ended = False
-
-    async def next_part() -> bytes | None:
-        nonlocal ended
-        with anyio.fail_after(settings.upload_idle_seconds):
-            part = await anext(parts, None)
-        ended = part is None
-        return part
-
-    def pull() -> Iterator[bytes]:
-        size = 0
-        while (part := _pull_one(next_part, settings)) is not None:
-            size += len(part)
-            if size > settings.upload_bytes:
-                raise TooLarge(f"the upload is larger than {settings.upload_bytes} bytes")
-            if part:
-                yield part
-
-    limiter: anyio.CapacityLimiter = request.app.state.upload_limiter
-    try:
-        return await anyio.to_thread.run_sync(lambda: work(pull()), limiter=limiter)
-    except Exception:
-        if not ended:
-            await drain(request, settings.body_bytes)
-        raise
-
-
-def _pull_one(next_part: Callable[[], Coroutine[Any, Any, bytes | None]], settings: Settings) -> bytes | None:
-    try:
-        return anyio.from_thread.run(next_part)
-    except TimeoutError as fault:
-        raise UploadTooSlow(f"nothing came for {settings.upload_idle_seconds:g} seconds") from fault
-    except ClientDisconnect as fault:
-        raise MalformedBody("the connection was closed before the end of the body") from fault

@@ -1,0 +1,114 @@
+"""Request bodies as they arrive: read whole within a limit, or handed in parts to a worker thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TypeVar
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+from fastapi import Request
+from starlette.requests import ClientDisconnect
+
+from dragoman.service.errors import MalformedBody, TooLarge, UploadTooSlow
+from dragoman.service.settings import Settings
+
+T = TypeVar("T")
+
+_DRAIN_SECONDS = 5.0
+
+
+class BodyStream:
+    """The parts of a request's body, one after the other; ``ended`` once no more will come."""
+
+    def __init__(self, request: Request) -> None:
+        self._receive = request.receive
+        self.ended = False
+
+    async def next(self) -> bytes | None:
+        """The next part, or None after the last.
+
+        Raises:
+            ClientDisconnect: the client went away before the end.
+        """
+        if self.ended:
+            return None
+        message = await self._receive()
+        self.ended = not message.get("more_body", False)
+        if message["type"] != "http.request":
+            raise ClientDisconnect
+        part: bytes = message.get("body", b"")
+        return part
+
+    async def read(self, limit: int) -> bytes:
+        """The whole body; a longer one is refused however its length is announced, or not announced.
+
+        Raises:
+            TooLarge: after the rest has been dropped.
+        """
+        parts: list[bytes] = []
+        size = 0
+        while (part := await self.next()) is not None:
+            size += len(part)
+            if size > limit:
+                parts.clear()
+                await self.drop(limit)
+                raise TooLarge(f"the body is larger than {limit} bytes")
+            parts.append(part)
+        return b"".join(parts)
+
+    async def drop(self, limit: int) -> None:
+        """Read and drop what is left, at most ``limit`` bytes and for at most a few seconds, so that a client
+        that sends first and reads afterwards gets to see the answer.
+        """
+        dropped = 0
+        with anyio.move_on_after(_DRAIN_SECONDS), suppress(ClientDisconnect):
+            while dropped < limit and (part := await self.next()) is not None:
+                dropped += len(part)
+
+
+async def work_on_upload(request: Request, work: Callable[[Iterator[bytes]], T]) -> T:
+    """Run ``work`` in a worker thread over the parts of the body as they arrive.
+
+    The iterator raises:
+        TooLarge: more than ``upload_bytes`` came.
+        UploadTooSlow: nothing came for ``upload_idle_seconds``.
+        MalformedBody: the client went away.
+    """
+    settings: Settings = request.app.state.settings
+    limiter: anyio.CapacityLimiter = request.app.state.upload_limiter
+    body = BodyStream(request)
+    try:
+        return await anyio.to_thread.run_sync(lambda: work(_parts(body, settings)), limiter=limiter)
+    except UploadTooSlow:
+        raise
+    except Exception:
+        await body.drop(settings.body_bytes)
+        raise
+
+
+def _parts(body: BodyStream, settings: Settings) -> Iterator[bytes]:
+    """The non-empty parts of a body, pulled from a worker thread."""
+    patience = settings.upload_idle_seconds
+
+    async def pull() -> bytes | None:
+        with anyio.fail_after(patience):
+            return await body.next()
+
+    size = 0
+    while True:
+        try:
+            part = anyio.from_thread.run(pull)
+        except TimeoutError as fault:
+            raise UploadTooSlow(f"nothing came for {patience:g} seconds") from fault
+        except ClientDisconnect as fault:
+            raise MalformedBody("the connection was closed before the end of the body") from fault
+        if part is None:
+            return
+        size += len(part)
+        if size > settings.upload_bytes:
+            raise TooLarge(f"the upload is larger than {settings.upload_bytes} bytes")
+        if part:
+            yield part

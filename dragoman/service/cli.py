@@ -1,0 +1,107 @@
+"""The ``dragoman`` command: serve, demo, search, index, table, evaluate.
+
+Every option is also an environment variable. A user's mistake is one line on standard error and exit code 2.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+
+from dragoman.service import cli_data, cli_tables
+from dragoman.service.cli_options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, load_settings
+from dragoman.service.errors import ServiceError, classify
+
+app = typer.Typer(
+    name="dragoman",
+    help="Search documents in languages you don't read, with translation tables you own.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.add_typer(cli_data.index, name="index")
+app.add_typer(cli_tables.table, name="table")
+
+_console = Console(stderr=True)
+
+Host = Annotated[
+    str, typer.Option(envvar="DRAGOMAN_HOST", help="Address to listen on; only this machine's without keys.")
+]
+Port = Annotated[int, typer.Option(envvar="DRAGOMAN_PORT", help="Port to listen on; 0 chooses a free one.")]
+LogLevel = Annotated[
+    str, typer.Option(envvar="DRAGOMAN_LOG_LEVEL", help="debug, info, warning or error, to standard error.")
+]
+
+
+@app.command()
+def serve(
+    host: Host = "127.0.0.1",
+    port: Port = 8080,
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+    log_level: LogLevel = "info",
+) -> None:
+    """Serve the HTTP API and the web page until told to stop.
+
+    All limits have environment variables too; docs/settings.md lists them.
+    """
+    from dragoman.service.server import configure_log
+    from dragoman.service.server import serve as run
+
+    settings = load_settings(host=host, port=port, data_dir=data_dir, database_url=database_url)
+    if log_level.lower() not in ("debug", "info", "warning", "error"):
+        raise typer.BadParameter("choose debug, info, warning or error", param_hint="--log-level")
+    configure_log(log_level)
+    run(settings, ready=lambda address: _console.print(f"Dragoman listens on {address}", highlight=False))
+
+
+@app.command()
+def demo(
+    port: Port = 8080,
+    data_dir: Annotated[
+        Path, typer.Option(envvar="DRAGOMAN_DATA_DIR", help="Folder of the demo's database and index.")
+    ] = Path("demo-data"),
+) -> None:
+    """Load a small multilingual collection with its tables, and serve it."""
+    from dragoman.service.demo import run
+
+    run(data_dir, port)
+
+
+def main() -> None:
+    """Run the command line; the entry point of the ``dragoman`` script."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception as fault:
+        message = _mistake(fault)
+        if message is None:
+            raise
+        _console.print(f"dragoman: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(2)
+
+
+def _mistake(fault: Exception) -> str | None:
+    """What to tell the user about a fault, or None when it is not theirs to mend."""
+    from dragoman.lexicon.formats import TableFormatError
+    from dragoman.service.benchmark import BenchmarkError
+    from dragoman.service.parallel import TrainingError
+
+    if isinstance(fault, ValidationError):
+        return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in fault.errors())
+    if isinstance(fault, ServiceError | TableFormatError | BenchmarkError | TrainingError):
+        return str(fault)
+    if isinstance(fault, OSError) and fault.filename is not None:
+        return f"{fault.filename}: {fault.strerror}"
+    known = classify(fault)
+    return None if known is None else str(known)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.service.serving import Server, server
+
+LIMITS = {
+    "body_bytes": 100_000,
+    "body_depth": 20,
+    "upload_bytes": 2_000_000,
+    "decompressed_bytes": 4_000_000,
+    "ndjson_line_bytes": 20_000,
+    "import_batch": 10,
+    "rejected_lines": 50,
+    "upload_idle_seconds": 0.5,
+}
+
+
+@pytest.fixture(scope="package")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server with low limits for all tests of this folder."""
+    with server(tmp_path_factory.mktemp("served"), **LIMITS) as running:
+        yield running
+
+
+@pytest.fixture
+def client(served: Server) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=served.url, timeout=60, trust_env=False) as client:
+        yield client
+
+
+@pytest.fixture
+def collection(client: httpx.Client, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The name of an empty Swahili collection."""
+    name = f"c{abs(hash(request.node.nodeid)):x}"
+    assert client.post("/v1/collections", json={"name": name, "language": "sw"}).status_code == 201
+    yield name
+    client.delete(f"/v1/collections/{name}")

@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from tests.service.api.errorbody import check_error
+from tests.service.searching import ndjson
+
+NDJSON = {"content-type": "application/x-ndjson"}
+
+
+def _documents(*ids: str) -> bytes:
+    return ndjson({"id": id, "text": f"maandishi ya {id}"} for id in ids)
+
+
+def _send(client: httpx.Client, collection: str, content: object, **headers: str) -> httpx.Response:
+    return client.post(f"/v1/collections/{collection}/documents", content=content, headers={**NDJSON, **headers})
+
+
+def _get(client: httpx.Client, collection: str, id: str) -> httpx.Response:
+    return client.get(f"/v1/collections/{collection}/documents/{quote(id, safe='')}")
+
+
+def test_a_collection_from_its_making_to_its_end(client: httpx.Client) -> None:
+    made = client.post(
+        "/v1/collections", json={"name": "news_de.2024-1", "language": "de", "description": "Zeitung äöü 日本"}
+    )
+    assert made.status_code == 201
+    body = made.json()
+    created = datetime.fromisoformat(body.pop("created_at"))
+    assert abs((datetime.now(UTC) - created).total_seconds()) < 60
+    assert body == {
+        "name": "news_de.2024-1",
+        "language": "de",
+        "description": "Zeitung äöü 日本",
+        "documents": 0,
+        "generation": 0,
+        "index": {"state": "ready", "generation": 0},
+    }
+    assert client.get("/v1/collections/news_de.2024-1").json() == made.json()
+    assert made.json() in client.get("/v1/collections").json()["collections"]
+    check_error(client.post("/v1/collections", json={"name": "news_de.2024-1", "language": "fr"}), 409, "already")
+    assert client.delete("/v1/collections/news_de.2024-1").status_code == 204
+    check_error(client.get("/v1/collections/news_de.2024-1"), 404, "no collection")
+    check_error(client.delete("/v1/collections/news_de.2024-1"), 404, "no collection")
+
+
+def test_a_name_used_again_has_nothing_of_the_old_collection(client: httpx.Client, collection: str) -> None:
+    _send(client, collection, _documents("1", "2"))
+    client.delete(f"/v1/collections/{collection}")
+    client.post("/v1/collections", json={"name": collection, "language": "de"})
+    assert client.get(f"/v1/collections/{collection}").json()["documents"] == 0
+    check_error(_get(client, collection, "1"), 404, "no document with id '1'")
+
+
+def test_documents_are_added_replaced_and_deleted(client: httpx.Client, collection: str) -> None:
+    answer = _send(client, collection, _documents("1", "2", "1"))
+    assert answer.json() == {"accepted": 3, "replaced": 1, "rejected": [], "generation": 1}
+    answer = _send(client, collection, _documents("2", "3")).json()
+    assert answer == {"accepted": 2, "replaced": 1, "rejected": [], "generation": 2}
+    info = client.get(f"/v1/collections/{collection}").json()
+    assert (info["documents"], info["generation"], info["index"]["state"]) == (3, 2, "ready")
+    assert client.delete(f"/v1/collections/{collection}/documents/2").status_code == 204
+    check_error(_get(client, collection, "2"), 404, "no document with id '2'")
+    check_error(client.delete(f"/v1/collections/{collection}/documents/2"), 404, "no document")
+    answer = _send(client, collection, _documents("2")).json()
+    assert answer == {"accepted": 1, "replaced": 0, "rejected": [], "generation": 4}
+    assert client.get(f"/v1/collections/{collection}").json()["documents"] == 3
+
+
+def test_a_document_comes_back_as_it_was_sent(client: httpx.Client, collection: str) -> None:
+    sent = {
+        "id": "x",
+        "text": "  عربي 日本 \u2028 e\u0301 😀\n\ttext ",
+        "title": "ﬁ",
+        "language": "ar",
+        "metadata": {"a": [1, 2.5, None, True, {"ü": "\u2028"}], "": 10**20},
+    }
+    _send(client, collection, ndjson([sent]))
+    assert _get(client, collection, "x").json() == {**sent, "collection": collection}
+
+
+@pytest.mark.parametrize(
+    "id",
+    [
+        "a b", "a/b", "/", "//a//", "a%2Fb", "%", "ü/日本", "😀", "a?b=c#d", "..", "../../etc/passwd", "a\nb",
+        " ", "+", "a+b", "x" * 512, "日" * 512, "';DROP TABLE documents;--", "e\u0301", "documents", "\u202e",
+    ],
+)  # fmt: skip
+def test_ids_hold_any_character(client: httpx.Client, collection: str, id: str) -> None:
+    _send(client, collection, ndjson([{"id": id, "text": "t"}]))
+    path = f"/v1/collections/{collection}/documents/{quote(id, safe='').replace('.', '%2E')}"
+    assert client.get(path).json()["id"] == id
+    assert client.delete(path).status_code == 204
+    check_error(client.get(path), 404, "no document")
+
+
+def test_bad_lines_are_rejected_one_by_one(client: httpx.Client, collection: str) -> None:
+    body = b"\n".join(
+        [
+            b'{"id": "1", "text": "moja"}',
+            b"",
+            b"{broken",
+            b'{"id": "4", "text": 4}',
+            b'{"id": "5", "text": "t", "language": "xx"}',
+            b'{"id": "6", "text": "\xff"}',
+            b'{"id": "7", "text": "' + b"x" * 30_000 + b'"}',
+            b'{"id": "8", "text": "a\\u0000"}',
+            b'{"id": "9", "text": "tisa"}',
+        ]
+    )
+    answer = _send(client, collection, body).json()
+    assert (answer["accepted"], answer["replaced"]) == (2, 0)
+    told = [(one["line"], one["id"], one["reason"]) for one in answer["rejected"]]
+    assert [(line, id) for line, id, _ in told] == [
+        (3, None), (4, "4"), (5, "5"), (6, None), (7, None), (8, "8")
+    ]  # fmt: skip
+    for (_, _, reason), part in zip(
+        told, ["column 2", "text: ", "language: ", "not UTF-8", "longer than 20000 bytes", "NUL"], strict=True
+    ):
+        assert part in reason
+    assert client.get(f"/v1/collections/{collection}").json()["documents"] == 2
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_gzip_is_read_declared_or_not(client: httpx.Client, collection: str, declared: bool) -> None:
+    headers = {"content-encoding": "gzip"} if declared else {}
+    body = gzip.compress(_documents(*map(str, range(100))))
+    answer = _send(client, collection, (body[start : start + 50] for start in range(0, len(body), 50)), **headers)
+    assert answer.json()["accepted"] == 100
+
+
+def _truncated_gzip() -> bytes:
+    noise = random.Random(7)
+    lines = ndjson({"id": str(n), "text": f"{noise.random()}"} for n in range(1000))
+    packed = gzip.compress(lines)
+    return packed[: len(packed) // 2]
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "status", "message"),
+    [
+        (b"", {}, 422, "holds no documents"),
+        (b"\n\n \n", {}, 422, "holds no documents"),
+        (gzip.compress(b""), {}, 422, "holds no documents"),
+        (b"\x1f\x8b", {}, 400, "line 1: the gzip stream ends early; nothing was stored"),
+        (b"\x1f\x8bnot gzip", {}, 400, "line 1: the gzip stream is damaged"),
+        (_documents("1"), {"content-encoding": "gzip"}, 400, "line 1: the body is not gzip"),
+        (_documents("1"), {"content-encoding": "br"}, 415, "Content-Encoding 'br'"),
+        (_documents("1"), {"content-type": "application/json"}, 415, "send the body as NDJSON"),
+        (_documents("1"), {"content-type": "text/csv"}, 415, "send the body as NDJSON"),
+        (gzip.compress(b" " * 5_000_000), {}, 413, "larger than 4000000 bytes when unpacked"),
+        (gzip.compress(b" " * 50_000_000), {}, 413, "line 1: the upload "),
+        (b"x\n" * 60, {}, 422, "line 51: more than 50 lines rejected"),
+    ],
+)
+def test_bodies_that_store_nothing(
+    client: httpx.Client, collection: str, body: bytes, headers: dict[str, str], status: int, message: str
+) -> None:
+    check_error(_send(client, collection, body, **headers), status, message)
+    assert client.get(f"/v1/collections/{collection}").json()["documents"] == 0
+
+
+def test_documents_for_a_missing_collection_are_not_stored(client: httpx.Client) -> None:
+    check_error(_send(client, "missing", _documents("1")), 404, "no collection named 'missing'")
+
+
+def test_what_came_before_truncated_gzip_stays_and_is_told(client: httpx.Client, collection: str) -> None:
+    message = check_error(_send(client, collection, _truncated_gzip()), 400, "the gzip stream ends early")
+    stored = client.get(f"/v1/collections/{collection}").json()["documents"]
+    assert 100 < stored < 1000
+    assert message.startswith(f"line {stored + 1}: ")
+    assert f"stored and kept: the {stored} documents up to line {stored}" in message
+    assert _get(client, collection, str(stored - 1)).status_code == 200
+    check_error(_get(client, collection, str(stored)), 404, "no document")
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+def test_too_large_an_upload_keeps_what_came_before(client: httpx.Client, collection: str, chunked: bool) -> None:
+    lines = [json.dumps({"id": str(n), "text": "xx " * 5_000}).encode() + b"\n" for n in range(200)]
+    message = check_error(
+        _send(client, collection, iter(lines) if chunked else b"".join(lines)), 413, "larger than 2000000 bytes"
+    )
+    stored = client.get(f"/v1/collections/{collection}").json()["documents"]
+    assert stored > 50
+    assert f"the {stored} documents up to line {stored}" in message
+
+
+def test_an_upload_that_stalls_is_ended(client: httpx.Client, collection: str) -> None:
+    body = _documents("1")
+    with socket.create_connection((client.base_url.host, client.base_url.port)) as connection:
+        connection.sendall(
+            f"POST /v1/collections/{collection}/documents HTTP/1.1\r\nHost: x\r\n"
+            f"Content-Type: application/x-ndjson\r\nContent-Length: 1000000\r\n\r\n".encode()
+            + body
+        )
+        answer = b""
+        while part := connection.recv(65536):
+            answer += part
+    assert answer.startswith(b"HTTP/1.1 408")
+    assert b"nothing came for 0.5 seconds" in answer
+    assert _get(client, collection, "1").status_code == 200
+
+
+def test_an_upload_cut_off_keeps_whole_lines_only(client: httpx.Client, collection: str) -> None:
+    with socket.create_connection((client.base_url.host, client.base_url.port)) as connection:
+        connection.sendall(
+            f"POST /v1/collections/{collection}/documents HTTP/1.1\r\nHost: x\r\n"
+            f"Content-Type: application/x-ndjson\r\nContent-Length: 1000000\r\n\r\n".encode()
+            + _documents("1", "2")
+            + b'{"id": "3", "te'
+        )
+        time.sleep(0.2)
+    assert _send(client, collection, _documents("4")).json()["accepted"] == 1
+    present = {id for id in "1234" if _get(client, collection, id).status_code == 200}
+    assert present in ({"4"}, {"1", "2", "4"})
+
+
+def test_imports_at_once_into_one_collection_all_arrive(client: httpx.Client, collection: str) -> None:
+    def send(worker: int) -> int:
+        ids = [f"{worker}-{n}" for n in range(30)] + [f"shared-{n}" for n in range(30)]
+        return int(_send(client, collection, _documents(*ids)).json()["accepted"])
+
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(send, range(6))) == [60] * 6
+    info = client.get(f"/v1/collections/{collection}").json()
+    assert info["documents"] == 6 * 30 + 30
+    assert info["index"] == {"state": "ready", "generation": info["generation"]}
