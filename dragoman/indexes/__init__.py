@@ -4,6 +4,7 @@ from dragoman.indexes.analysis import analysis
 from dragoman.indexes.bm25 import BM25, Hit, Ranking
 from dragoman.indexes.documents import IndexedDocument
 from dragoman.indexes.errors import IndexClosed, IndexCorrupt, IndexFault, IndexLocked
+from dragoman.indexes.fusion import normalised, rrf
 from dragoman.indexes.jvm import JavaError, JvmUnavailable
 from dragoman.indexes.lucene import LuceneIndex
 
@@ -20,4 +21,6 @@ __all__ = [
     "LuceneIndex",
     "Ranking",
     "analysis",
+    "normalised",
+    "rrf",
 ]

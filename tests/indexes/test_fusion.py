@@ -1,0 +1,54 @@
+"""Fusion of rankings against its definitions."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.indexes.bm25 import Hit, Ranking
+from dragoman.indexes.fusion import RRF_K, normalised, rrf
+
+items = st.lists(st.integers(0, 30), unique=True, max_size=15)
+
+
+@given(st.lists(items, max_size=4))
+def test_rrf_is_the_sum_of_reciprocal_ranks(rankings: list[list[int]]) -> None:
+    fused = dict(rrf(rankings))
+    assert set(fused) == {item for ranking in rankings for item in ranking}
+    for item, score in fused.items():
+        expected = sum(1 / (RRF_K + ranking.index(item) + 1) for ranking in rankings if item in ranking)
+        assert score == pytest.approx(expected)
+    assert list(fused.values()) == sorted(fused.values(), reverse=True)
+
+
+def test_rrf_breaks_ties_by_first_appearance_and_cuts() -> None:
+    assert [item for item, _ in rrf([["a", "b"], ["c", "d"]])] == ["a", "c", "b", "d"]
+    assert rrf([["a", "b"], ["c", "d"]], k=1) == [("a", 1 / 61)]
+    assert rrf([["a", "a", "b"]]) == [("a", 1 / 61), ("b", 1 / 63)]
+    assert rrf([]) == [] == rrf([[], []])
+
+
+def test_rrf_refuses_a_negative_constant() -> None:
+    with pytest.raises(ValueError, match="-1"):
+        rrf([["a"]], constant=-1)
+
+
+def test_normalised_makes_scales_comparable() -> None:
+    german = Ranking([Hit(1, 6.0), Hit(2, 2.0)], attainable=10.0)
+    russian = Ranking([Hit(1, 60.0), Hit(7, 50.0), Hit(5, 50.0)], attainable=80.0)
+    fused = normalised([("de", german), ("ru", russian), ("sw", Ranking())])
+    assert [(source, key) for source, key, _ in fused] == [
+        ("ru", 1),
+        ("ru", 5),
+        ("ru", 7),
+        ("de", 1),
+        ("de", 2),
+    ]
+    assert [share for *_, share in fused] == pytest.approx([0.75, 0.625, 0.625, 0.6, 0.2])
+    assert normalised([("de", german), ("ru", russian)], k=2) == fused[:2]
+
+
+def test_normalised_prefers_earlier_rankings_on_ties() -> None:
+    same = Ranking([Hit(3, 1.0)], attainable=2.0)
+    assert normalised([("b", same), ("a", same)]) == [("b", 3, 0.5), ("a", 3, 0.5)]
