@@ -12,6 +12,7 @@ import importlib.util
 import os
 import re
 import threading
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from queue import SimpleQueue
@@ -100,6 +101,7 @@ class _Owner:
                     self.started = True
                 call.result = call.function(*call.args, **call.kwargs)
             except BaseException as error:
+                traceback.clear_frames(error.__traceback__)  # Java objects must not outlive the call elsewhere
                 call.error = _described(error) if self.started else error
             call.done.release()
             del call
