@@ -1,0 +1,170 @@
+"""A table of folded words turned into one of index terms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.lexicon.aggregation import Floats, Ids, marginals, ratio, strongest, totals
+from dragoman.lexicon.table import Table
+from dragoman.lexicon.text import Analysis
+from dragoman.lexicon.vocabulary import Vocabulary
+
+LONGEST_PHRASE = 4
+"""Terms of more index terms than this are left out of analysed tables."""
+
+_Part = tuple[Ids, Ids, Floats, Floats, Ids]
+
+
+@dataclass(frozen=True, slots=True)
+class Analysed:
+    """A table keyed by index terms, and what could not be."""
+
+    table: Table
+    dropped: int
+    """Entries left out because a side is all stop words or longer than :data:`LONGEST_PHRASE` terms."""
+
+
+def analysed(
+    table: Table,
+    source_analysis: Analysis,
+    target_analysis: Analysis,
+    glossaries: frozenset[int] = frozenset(),
+) -> Table:
+    """The same knowledge keyed by index terms: the table of :func:`analyse`."""
+    return analyse(table, source_analysis, target_analysis, glossaries).table
+
+
+def analyse(
+    table: Table,
+    source_analysis: Analysis,
+    target_analysis: Analysis,
+    glossaries: frozenset[int] = frozenset(),
+) -> Analysed:
+    """Key a table of folded terms by the index terms that the two analyses make of them.
+
+    Stop words within a term are left out. Terms with equal index terms S form a class. With the marginals of
+    :func:`~dragoman.lexicon.aggregation.marginals`, ``P(T|S) = sum_{s in S, t in T} P(t|s) p(s) /
+    sum_{s in S} p(s)``, so that a class's row has the average mass of its members' rows; ``P(S|T)`` likewise.
+
+    A term of several words stays one term, its index terms joined by single spaces. In addition, an entry of
+    m source and n target words, at most :data:`LONGEST_PHRASE` each and ``m == 1``, ``n == 1`` or ``m == n``,
+    counts as expected word alignments: each pair of its words gets the entry's joint probability divided by
+    max(m, n). What a word gets as a part of longer terms adds to its p(s) in the divisor. So the entries of a
+    row between single words have no more mass than the terms they come from, nor have those of whole terms;
+    a row that holds both may sum to more than 1.
+
+    A class that is a whole term of some entry with an origin in ``glossaries`` keeps only what entries of
+    such origins say about it. An entry's origin is the one that contributes most to both its probabilities.
+    """
+    side = table.by_source
+    s, t, origins = side.owners().astype(np.int64), side.ids.astype(np.int64), side.origins.astype(np.int64)
+    p_s, p_t = marginals(table)
+    sources = _Side(table.sources, source_analysis, p_s, totals(s, side.forward, len(p_s)))
+    targets = _Side(table.targets, target_analysis, p_t, totals(t, side.backward, len(p_t)))
+    usable = (sources.whole[s] >= 0) & (targets.whole[t] >= 0)
+    ruling = np.isin(origins, list(glossaries))
+    sources.cover(s[ruling & usable])
+    targets.cover(t[ruling & usable])
+    kept = usable & (ruling | ~(sources.covered[sources.whole[s]] | targets.covered[targets.whole[t]]))
+    s, t, origins, ruling = s[kept], t[kept], origins[kept], ruling[kept]
+    forward = side.forward[kept] * p_s[s]
+    backward = side.backward[kept] * p_t[t]
+    parts: list[_Part] = [(sources.whole[s], targets.whole[t], forward, backward, origins)]
+    parts.extend(_alignments(sources, targets, s, t, forward, backward, origins, ruling))
+    first, second, forward, backward, origins = (np.concatenate(column) for column in zip(*parts, strict=True))
+    words = sources.single[first] & targets.single[second]
+    made = strongest(
+        first,
+        second,
+        ratio(forward, np.where(words, sources.word_weight[first], sources.whole_weight[first])),
+        ratio(backward, np.where(words, targets.word_weight[second], targets.whole_weight[second])),
+        origins,
+    )
+    return Analysed(
+        Table.from_arrays(
+            table.source,
+            table.target,
+            sources.classes,
+            targets.classes,
+            made[0],
+            made[1],
+            np.minimum(made[2], 1.0),
+            np.minimum(made[3], 1.0),
+            made[4],
+        ),
+        int(np.sum(~usable)),
+    )
+
+
+class _Side:
+    """The terms of one language and their classes.
+
+    ``whole`` is each term's class (-1 for one that has none), ``words`` the classes of its single words,
+    ``length`` their number; ``whole_weight`` and ``word_weight`` divide a class's row.
+    """
+
+    def __init__(self, terms: Vocabulary, analysis: Analysis, p: Floats, row_mass: Floats) -> None:
+        numbers: dict[str, int] = {}
+        count = len(terms)
+        self.whole = np.full(count, -1, dtype=np.int64)
+        self.words = np.full((count, LONGEST_PHRASE), -1, dtype=np.int64)
+        self.length = np.zeros(count, dtype=np.int64)
+        for number, term in enumerate(terms):
+            found = [token.term for token in analysis.tokens(term) if token.term]
+            if not 0 < len(found) <= LONGEST_PHRASE:
+                continue
+            self.length[number] = len(found)
+            self.words[number, : len(found)] = [numbers.setdefault(word, len(numbers)) for word in found]
+            self.whole[number] = numbers.setdefault(" ".join(found), len(numbers))
+        self.classes = list(numbers)
+        self.single = np.fromiter((" " not in name for name in self.classes), bool, len(numbers))
+        self.row_mass = row_mass
+        self._p = p
+        self.cover(np.zeros(0, dtype=np.int64))
+
+    def cover(self, ruling: Ids) -> None:
+        """Let the classes of the ``ruling`` terms be theirs alone, and weigh all classes anew."""
+        self.covered = np.zeros(len(self.classes) + 1, dtype=bool)
+        self.covered[self.whole[ruling]] = True
+        counted = self.whole >= 0
+        counted &= ~self.covered[self.whole]
+        counted[ruling] = True
+        self.whole_weight = totals(self.whole[counted], self._p[counted], len(self.classes))
+        self.word_weight = self.whole_weight.copy()
+
+    def add_word_weight(self, terms: Ids, words: Ids, joint: Floats) -> None:
+        """Count what words get as parts of longer ``terms``, so that their rows keep those terms' mass."""
+        parts = self.length[terms] > 1
+        terms, words, joint = terms[parts], words[parts], joint[parts]
+        self.word_weight += totals(words, ratio(joint, self.row_mass[terms]), len(self.classes))
+
+
+def _alignments(
+    sources: _Side,
+    targets: _Side,
+    s: Ids,
+    t: Ids,
+    forward: Floats,
+    backward: Floats,
+    origins: Ids,
+    ruling: NDArray[np.bool_],
+) -> Iterator[_Part]:
+    """The word pairs of entries of several words, with their shares of the joint probabilities."""
+    m, n = sources.length[s], targets.length[t]
+    longer, shorter = np.maximum(m, n), np.minimum(m, n)
+    several = (longer > 1) & ((shorter == 1) | (shorter == longer))
+    for i, j in product(range(LONGEST_PHRASE), repeat=2):
+        picked = np.flatnonzero(several & (m > i) & (n > j))
+        a, b = sources.words[s[picked], i], targets.words[t[picked], j]
+        free = ruling[picked] | ~(sources.covered[a] | targets.covered[b])
+        picked, a, b = picked[free], a[free], b[free]
+        share_forward = forward[picked] / longer[picked]
+        share_backward = backward[picked] / longer[picked]
+        sources.add_word_weight(s[picked], a, share_forward)
+        targets.add_word_weight(t[picked], b, share_backward)
+        yield a, b, share_forward, share_backward, origins[picked]
