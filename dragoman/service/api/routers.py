@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from dragoman.service.api import collections, health
+from dragoman.service.api import collections, health, page
 
-ROUTERS: tuple[APIRouter, ...] = (collections.router, health.router)
+ROUTERS: tuple[APIRouter, ...] = (collections.router, health.router, page.router)
