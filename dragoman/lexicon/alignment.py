@@ -66,7 +66,7 @@ class AlignmentConfig:
     """Whether the two directions learn from each other in the last stage, and how (see `alignment_em`)."""
     symmetrisation: str = "product"
     marginal: str = "aligned"
-    """What counts are divided by: the word's aligned mass, or how often it occurs."""
+    """What counts are divided by: the word's aligned mass, or how often it occurs if that is more."""
     tension: float = 4.0
     optimise_tension: bool = True
     null_rate: float = 0.08
@@ -187,20 +187,21 @@ def _tabulate(
 ) -> TrainedTable:
     sources, targets, counts = joint.result()
     source_words, target_words = corpus.sources.words, corpus.targets.words
-    if config.marginal == "aligned":
-        source_totals = totals(sources, counts, len(source_words))
-        target_totals = totals(targets, counts, len(target_words))
-    else:
-        source_totals = occurrences(
+    source_totals = totals(sources, counts, len(source_words))
+    target_totals = totals(targets, counts, len(target_words))
+    if config.marginal == "occurrences":
+        source_seen = occurrences(
             ((chunk.source, chunk.weights) for chunk in corpus.chunks),
             corpus.sources.arrays()[0],
             len(source_words),
         )
-        target_totals = occurrences(
+        target_seen = occurrences(
             ((chunk.target, chunk.weights) for chunk in corpus.chunks),
             corpus.targets.arrays()[0],
             len(target_words),
         )
+        source_totals = np.maximum(source_totals, source_seen)
+        target_totals = np.maximum(target_totals, target_seen)
     source_order, target_order = _ranked(source_words), _ranked(target_words)
     p_ts, p_st = conditionals(sources, targets, counts, source_totals, target_totals)
     sources, targets = source_order[sources], target_order[targets]

@@ -65,7 +65,7 @@ def grow_diag(forward: Posteriors, backward: Posteriors) -> Floats:
 def _hard(posteriors: Posteriors) -> Bools:
     """(B, J, I): each generated token's likeliest position (posterior decoding), unless NULL is likelier."""
     best = posteriors.cells.argmax(axis=2)[:, :, None]
-    likelier = np.take_along_axis(posteriors.cells, best, axis=2) > posteriors.null[:, :, None]
+    likelier = np.take_along_axis(posteriors.cells, best, axis=2) >= posteriors.null[:, :, None]
     links: Bools = (np.arange(posteriors.cells.shape[2]) == best) & likelier
     return links
 

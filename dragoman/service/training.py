@@ -190,20 +190,29 @@ def write_table(table: TrainedTable, output: Path) -> None:
     """Write to a temporary file beside `output`, then move it into place: no reader ever sees half a table.
 
     Probabilities are rounded down to multiples of 1e-9, so that those of a term never sum to more than 1.
+
+    Raises:
+        TrainingError: the file cannot be written, and is as it was before.
     """
     temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
     try:
-        with temporary.open("wb") as file:
-            if output.name.endswith(".gz"):
-                with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-                    _write_entries(table, cast(BinaryIO, packed))
-            else:
-                _write_entries(table, file)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(output)
+        _write_and_move(table, temporary, output)
+    except OSError as error:
+        raise TrainingError(f"{output}: cannot be written: {error}") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _write_and_move(table: TrainedTable, temporary: Path, output: Path) -> None:
+    with temporary.open("wb") as file:
+        if output.name.endswith(".gz"):
+            with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+                _write_entries(table, cast(BinaryIO, packed))
+        else:
+            _write_entries(table, file)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(output)
     folder = os.open(output.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
