@@ -1,4 +1,4 @@
-"""Tables made from tables: several merged into one here, words turned into index terms in ``analysed``."""
+"""Tables made from tables: several merged into one here, words turned into index terms in ``index_terms``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from dragoman.lexicon.aggregation import ORIGINS, Floats, Ids, strongest
-from dragoman.lexicon.analysed import Analysed, analyse, analysed
+from dragoman.lexicon.index_terms import Analysed, analyse, analysed
 from dragoman.lexicon.table import Table
 from dragoman.lexicon.vocabulary import Vocabulary
 

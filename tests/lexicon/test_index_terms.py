@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.lexicon.aggregation import marginals
-from dragoman.lexicon.analysed import LONGEST_PHRASE, analyse, analysed
 from dragoman.lexicon.compose import Member, merge
+from dragoman.lexicon.index_terms import LONGEST_PHRASE, analyse, analysed
 from dragoman.lexicon.table import Table
 from dragoman.lexicon.text import PlainAnalysis, Token, words
 
