@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dragoman.indexes.bm25 import BM25, idf
 from dragoman.lexicon.query import TermGroup, TranslatedQuery
 
-__all__ = ["Statistics", "TermScore", "explain", "group_weights", "stored_length"]
+__all__ = ["Statistics", "TermScore", "explain", "rarity", "stored_length"]
 
 _EXACT = 24
 _KEPT_BITS = 4
@@ -52,13 +52,14 @@ def explain(
     return [_explain(query.method, group, statistics, counts, length, bm25) for group in query.groups]
 
 
-def group_weights(group: TermGroup, statistics: Statistics, structured: bool) -> dict[str, float]:
-    """The weight of each of a group's terms that the index holds; in a structured query at most 1."""
-    weights: dict[str, float] = {}
-    for alternative in group.alternatives:
-        if statistics.frequencies.get(alternative.term, 0):
-            weights[alternative.term] = weights.get(alternative.term, 0.0) + alternative.weight
-    return {term: min(weight, 1.0) for term, weight in weights.items()} if structured else weights
+def rarity(group: TermGroup, statistics: Statistics, structured: bool) -> float:
+    """How much a group is worth: its idf; unless structured, the weighted sum of its terms'."""
+    weights = _weights(group, statistics, structured)
+    if not weights:
+        return 0.0
+    if structured:
+        return idf(_expected(weights, statistics.frequencies), statistics.documents)
+    return math.fsum(w * idf(statistics.frequencies[term], statistics.documents) for term, w in weights.items())
 
 
 def stored_length(length: int) -> int:
@@ -74,21 +75,33 @@ def _explain(
     method: str, group: TermGroup, statistics: Statistics, counts: Mapping[str, int], length: int, bm25: BM25
 ) -> TermScore:
     structured = method == "psq"
-    weights = group_weights(group, statistics, structured)
-    tf = math.fsum(weight * counts.get(term, 0) for term, weight in weights.items())
-    df = math.fsum(weight * statistics.frequencies[term] for term, weight in weights.items())
+    weights = _weights(group, statistics, structured)
     if not weights:
         return TermScore(0.0, 0.0, 0.0, group.weight, 0.0)
+    tf, df = _expected(weights, counts), _expected(weights, statistics.frequencies)
+    worth = rarity(group, statistics, structured)
     norm = bm25.k1 * (1 - bm25.b + bm25.b * stored_length(length) / statistics.average_length)
     if structured:
-        rarity = idf(df, statistics.documents)
-        return TermScore(tf, df, rarity, group.weight, group.weight * rarity * _saturated(tf, norm))
-    rarities = {term: idf(statistics.frequencies[term], statistics.documents) for term in weights}
-    rarity = math.fsum(weight * rarities[term] for term, weight in weights.items())
-    score = math.fsum(
-        weight * rarities[term] * _saturated(counts.get(term, 0), norm) for term, weight in weights.items()
-    )
-    return TermScore(tf, df, rarity, group.weight, group.weight * score)
+        score = worth * _saturated(tf, norm)
+    else:
+        score = math.fsum(
+            weight * idf(statistics.frequencies[term], statistics.documents) * _saturated(counts.get(term, 0), norm)
+            for term, weight in weights.items()
+        )
+    return TermScore(tf, df, worth, group.weight, group.weight * score)
+
+
+def _weights(group: TermGroup, statistics: Statistics, structured: bool) -> dict[str, float]:
+    """The weight of each of a group's terms that the index holds; in a structured query at most 1."""
+    weights: dict[str, float] = {}
+    for alternative in group.alternatives:
+        if statistics.frequencies.get(alternative.term, 0):
+            weights[alternative.term] = weights.get(alternative.term, 0.0) + alternative.weight
+    return {term: min(weight, 1.0) for term, weight in weights.items()} if structured else weights
+
+
+def _expected(weights: Mapping[str, float], counts: Mapping[str, int]) -> float:
+    return math.fsum(weight * counts.get(term, 0) for term, weight in weights.items())
 
 
 def _saturated(tf: float, norm: float) -> float:

@@ -105,9 +105,7 @@ def _model_confidences(text: str, languages: frozenset[Language]) -> dict[Langua
     if len(languages) == 1:
         other = Language.ENGLISH if Language.ENGLISH not in languages else Language.FRENCH
         languages = languages | {other}
-    return {
-        found.language: found.value for found in _detector(languages).compute_language_confidence_values(text)
-    }
+    return {found.language: found.value for found in _detector(languages).compute_language_confidence_values(text)}
 
 
 @lru_cache(maxsize=1)

@@ -135,7 +135,7 @@ def _start(text: str, tokens: Sequence[Token], low: int, spare: int) -> int:
     if low <= spare // 2:
         return 0
     starts = [token.start for token in tokens]
-    sentences = [found.end() for found in _SENTENCE_END.finditer(text, max(low - spare, 0), low)]
+    sentences: list[int] = [found.end() for found in _SENTENCE_END.finditer(text, max(low - spare, 0), low)]
     for sentence in reversed(sentences):
         at = bisect_left(starts, sentence)
         if at == 0 or tokens[at - 1].end <= sentence:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from dragoman.indexes import jvm
+from dragoman.indexes.analysis import analysis
 from dragoman.service.collections import Collections
 from dragoman.service.data_dir import DataDirectory
 from dragoman.service.errors import InvalidRequest, Unavailable
 from dragoman.service.indexes_registry import Indexes
 from dragoman.service.metrics import Metrics
+from dragoman.service.search import Search
 from dragoman.service.settings import Settings
 from dragoman.service.store import Store
+from dragoman.service.tables import Tables
 
 
 class Runtime:
@@ -34,10 +37,13 @@ class Runtime:
             self.indexes = Indexes(self.store, settings.indexes_dir, settings.index_commit_seconds)
             opened.callback(self.indexes.close)
             self.collections = Collections(self.store, self.indexes, settings, self.metrics)
+            self.tables = Tables(self.store, settings, analysis)
+            self.search = Search(self.collections, self.indexes, self.tables.registry, analysis, settings, self.metrics)
             self._opened = opened.pop_all()
 
     def start(self) -> None:
-        """Open all indexes; those that take long are finished in the background."""
+        """Open all tables and indexes; indexes that take long are finished in the background."""
+        self.tables.start()
         self.indexes.start(self.settings.startup_wait_seconds)
 
     def close(self) -> None:

@@ -25,9 +25,7 @@ WORDS = {
     "ko": "태양광 발전 학교",
     "he": "שָׁלוֹם שמש בית",
 }
-GLUE = st.sampled_from(
-    [" ", "  ", "\n", ". ", "。", ", ", "! ", " 🙂 ", "\u00ad", "\u200d", " — ", "؟ ", "।"]
-)
+GLUE = st.sampled_from([" ", "  ", "\n", ". ", "。", ", ", "! ", " 🙂 ", "\u00ad", "\u200d", " — ", "؟ ", "।"])
 
 
 @st.composite
@@ -62,24 +60,18 @@ def plain_matches(query: TranslatedQuery, tokens: list[Token]) -> set[tuple[int,
 
 @settings(max_examples=300, deadline=None)
 @given(language_texts(), st.data())
-def test_evidence_in_any_script_lies_where_it_says(
-    language_text: tuple[str, str], data: st.DataObject
-) -> None:
+def test_evidence_in_any_script_lies_where_it_says(language_text: tuple[str, str], data: st.DataObject) -> None:
     language, text = language_text
     tokens = PlainAnalysis(language).tokens(text)
     terms = sorted({token.term for token in tokens} - {""})
     groups = data.draw(
-        st.lists(
-            st.dictionaries(st.sampled_from([*terms, "absent"]), st.floats(0.01, 1.0), max_size=4), max_size=4
-        )
+        st.lists(st.dictionaries(st.sampled_from([*terms, "absent"]), st.floats(0.01, 1.0), max_size=4), max_size=4)
     )
     query = query_of(*((f"q{number}", group) for number, group in enumerate(groups)))
     length = data.draw(st.integers(20, 450))
 
     matches = Matcher(query, "term").matches(tokens)
-    assert {(m.start, m.end, m.group, m.probability, m.origin) for m in matches} == plain_matches(
-        query, tokens
-    )
+    assert {(m.start, m.end, m.group, m.probability, m.origin) for m in matches} == plain_matches(query, tokens)
     window = best_window(text, tokens, matches, [1.0] * len(groups), length)
     assert 0 <= window.start <= window.end <= len(text)
     assert window.end - window.start <= length

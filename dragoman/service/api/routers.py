@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from dragoman.service.api import collections, health, page
+from dragoman.service.api import collections, health, page, search, tables
 
-ROUTERS: tuple[APIRouter, ...] = (collections.router, health.router, page.router)
+ROUTERS: tuple[APIRouter, ...] = (collections.router, tables.router, search.router, health.router, page.router)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, field_validator
 
-MAX_QUERY_LENGTH = 10_000
-"""The longest query, in code points."""
-MAX_TOP_K = 1000
+from dragoman.lexicon.languages import check_language
+from dragoman.service.strict_json import check_text
+
+MAX_DEPTH = 1000
 MAX_NAMES = 100
 
-Name = Annotated[StrictStr, Field(min_length=1, max_length=200)]
+Text = Annotated[StrictStr, AfterValidator(check_text)]
+LanguageCode = Annotated[StrictStr, AfterValidator(check_language)]
+Name = Annotated[Text, Field(min_length=1, max_length=200)]
 Names = Annotated[list[Name], Field(min_length=1, max_length=MAX_NAMES)]
 Method = Literal["psq", "smt", "none", "dense", "hybrid"]
 
@@ -23,50 +26,57 @@ class _Request(BaseModel):
 class RerankOptions(_Request):
     """How the best hits of the first stage are to be scored again."""
 
-    depth: Annotated[StrictInt, Field(ge=1, le=MAX_TOP_K)] = 50
+    depth: StrictInt = Field(default=50, ge=1, le=MAX_DEPTH)
     model: Name | None = None
 
 
 class SearchRequest(_Request):
     """A query over one or more collections, in any language that the service has tables or documents in."""
 
-    query: Annotated[
-        StrictStr,
-        Field(
-            min_length=1,
-            max_length=MAX_QUERY_LENGTH,
-            description="The query's text. Lucene syntax in it is text.",
-            examples=["how is solar power stored"],
-        ),
-    ]
-    query_language: Annotated[
-        Name | None, Field(description="ISO 639-1 code; detected when left out.", examples=["en"])
-    ] = None
-    collections: Annotated[
-        Names | None, Field(description="Collections to search; all of them when left out.")
-    ] = None
-    top_k: Annotated[StrictInt, Field(ge=1, le=MAX_TOP_K)] = 10
-    method: Annotated[
-        Method,
-        Field(
-            description="psq: probabilistic structured queries; smt: the ten best translations of each term,"
-            " weighted; none: the query as it is. dense and hybrid are not available in this version."
-        ),
-    ] = "psq"
-    tables: Annotated[
-        Names | None,
-        Field(description="Names of the translation tables to use; every active one when left out."),
-    ] = None
-    rerank: Annotated[
-        RerankOptions | Literal[False] | None,
-        Field(description="How to rerank; false never does, left out means the collection's default."),
-    ] = None
-    explain: Annotated[
-        StrictBool, Field(description="Adds to each hit what each query term contributed to its score.")
-    ] = False
-    query_id: Annotated[
-        Name | None, Field(description="The topic's id in a TREC run; the request's id when left out.")
-    ] = None
+    query: Text = Field(
+        min_length=1,
+        description="The query's text, up to 10,000 characters unless set otherwise. Lucene syntax in it is text.",
+        examples=["volcano eruption and ash"],
+    )
+    query_language: LanguageCode | None = Field(
+        default=None, description="ISO 639-1 code; detected when left out.", examples=["en"]
+    )
+    collections: Names | None = Field(default=None, description="Collections to search; all of them when left out.")
+    top_k: StrictInt = Field(default=10, ge=1, description="How many hits, up to 1,000 unless set otherwise.")
+    method: Method = Field(
+        default="psq",
+        description="psq: probabilistic structured queries; smt: the ten best translations of each term, weighted;"
+        " none: the query as it is. dense and hybrid are not available in this version.",
+    )
+    tables: Names | None = Field(
+        default=None, description="Active translation tables to use; all of them when left out."
+    )
+    rerank: RerankOptions | Literal[False] | None = Field(
+        default=None, description="How to rerank; false never does, left out means the collection's default."
+    )
+    explain: StrictBool = Field(
+        default=False, description="Adds to each hit what each query term contributed to its score."
+    )
+    query_id: Text | None = Field(
+        default=None,
+        min_length=1,
+        max_length=200,
+        description="The topic's id in a TREC run; default: the request's id.",
+    )
+
+    @field_validator("query")
+    @classmethod
+    def _not_blank(cls, query: str) -> str:
+        if not query.strip():
+            raise ValueError("must not be blank")
+        return query
+
+    @field_validator("rerank", mode="before")
+    @classmethod
+    def _options(cls, rerank: Any) -> Any:
+        if rerank is not None and rerank is not False and not isinstance(rerank, dict | RerankOptions):
+            raise ValueError("must be an object, false or left out")
+        return rerank
 
 
 class Highlight(BaseModel):
@@ -76,30 +86,35 @@ class Highlight(BaseModel):
     end: int
     document_term: str
     query_term: str
-    probability: Annotated[
-        float, Field(description="P(query term | document term); 1 for the same word on both sides.")
-    ]
-    table: Annotated[
-        str | None, Field(description="The table that relates the two; null where they are the same string.")
-    ]
+    probability: float = Field(
+        description="P(query term | document term); 1 for the same word on both sides, and the similarity of their"
+        " romanisations for words that sound alike."
+    )
+    table: str | None = Field(
+        description="The table that relates the two; null where they are the same word or sound alike."
+    )
     version: int | None
 
 
 class Scores(BaseModel):
     """The score of each stage; null where the stage did not run."""
 
-    first_stage: float
+    first_stage: float = Field(description="BM25 in the hit's collection and language.")
     rerank: float | None = None
 
 
 class Contribution(BaseModel):
-    """What one query term added to a first-stage score: ``score = weight * idf * saturation(tf)``."""
+    """What one query term added to a first-stage score.
+
+    psq: ``score = weight * idf * tf / (tf + norm)``; for smt it is the weighted sum of that over the
+    translations, and tf, df and idf are the weighted sums of theirs.
+    """
 
     query_term: str
-    tf: Annotated[float, Field(description="Expected occurrences in the document, sum of P(e|f) tf_f.")]
-    df: Annotated[float, Field(description="Expected number of documents that hold it, sum of P(e|f) df_f.")]
+    tf: float = Field(description="Expected occurrences in the document, sum of P(e|f) tf_f.")
+    df: float = Field(description="Expected number of documents that hold it, sum of P(e|f) df_f.")
     idf: float
-    weight: Annotated[float, Field(description="How often the term stands in the query.")]
+    weight: float = Field(description="How often the term stands in the query.")
     score: float
 
 
@@ -110,16 +125,21 @@ class Hit(BaseModel):
     id: str
     collection: str
     language: str
-    score: float
+    score: float = Field(
+        description="What hits are ordered by: the share of the highest score that any document of this collection"
+        " and language could reach for the query."
+    )
     scores: Scores
     title: str | None
-    snippet: Annotated[str, Field(description="The part of the text that matches best, as it stands there.")]
-    snippet_start: Annotated[int, Field(description="Where the snippet begins in the text, in code points.")]
-    highlights: list[Highlight]
-    contributions: Annotated[
-        list[Contribution] | None,
-        Field(description="With explain; their scores add up to scores.first_stage."),
-    ] = None
+    snippet: str = Field(description="The part of the text that matches best, as it stands there.")
+    snippet_start: int = Field(description="Where the snippet begins in the text, in code points.")
+    highlights: list[Highlight] = Field(description="All matches inside the snippet.")
+
+
+class ExplainedHit(Hit):
+    """A document found, with what each query term added to its score."""
+
+    contributions: list[Contribution] = Field(description="Their scores add up to scores.first_stage.")
 
 
 class QueryRead(BaseModel):
@@ -138,15 +158,15 @@ class TableUsed(BaseModel):
 
 
 class TermTranslation(BaseModel):
-    """A document-language term with its weight for the query term."""
+    """A translation of a query word."""
 
     term: str
-    probability: float
+    probability: float = Field(description="P(translation | query word)")
     language: str
 
 
 class QueryTerm(BaseModel):
-    """A word of the query and what it was searched as."""
+    """A word of the query with its most probable translations, at most ten per language."""
 
     term: str
     translations: list[TermTranslation]
@@ -157,10 +177,9 @@ class Translation(BaseModel):
 
     tables: list[TableUsed]
     terms: list[QueryTerm]
-    oov: Annotated[
-        list[str],
-        Field(description="Query words without an entry for some document language; searched as they are."),
-    ]
+    oov: list[str] = Field(
+        description="Query words that the tables cannot translate into some document language; searched as they are."
+    )
 
 
 class Degraded(BaseModel):
@@ -184,7 +203,7 @@ class SearchResponse(BaseModel):
 
     request_id: str
     query: QueryRead
-    hits: list[Hit]
+    hits: list[ExplainedHit | Hit]
     translation: Translation
     degraded: list[Degraded]
     truncated: list[str]

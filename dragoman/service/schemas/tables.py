@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import BaseModel, Field
 
@@ -24,40 +24,16 @@ class TableUploaded(BaseModel):
     source: str
     target: str
     version: int
-    checksum: Annotated[
-        str, Field(description="SHA-256 of the normalised entries: same content, same checksum.")
-    ]
+    checksum: str = Field(description="SHA-256 of the normalised entries: same content, same checksum.")
     source_terms: int
     entries: int
-    rejected: list[RejectedLine]
-    rejected_total: Annotated[
-        int, Field(description="All rejected lines; `rejected` lists the first of them.")
-    ]
-    pruned: Annotated[int, Field(description="Entries dropped for a probability below the threshold.")]
+    rejected: list[RejectedLine] = Field(description="The first 1,000 rejected lines.")
+    rejected_total: int
+    pruned: int = Field(description="Entries dropped because both probabilities were below the threshold.")
     active: bool
     kind: Kind
     weight: float
     dry_run: bool
-
-
-class TableSummary(BaseModel):
-    """A table and the version that searches use."""
-
-    name: str
-    source: str
-    target: str
-    kind: Kind | None
-    active_version: int | None
-    latest_version: int
-    versions: int
-    source_terms: int | None
-    entries: int | None
-
-
-class TableList(BaseModel):
-    """All tables, by name."""
-
-    tables: list[TableSummary]
 
 
 class TableVersion(BaseModel):
@@ -66,11 +42,10 @@ class TableVersion(BaseModel):
     version: int
     active: bool
     checksum: str
-    kind: Kind
-    weight: float
+    kind: Kind = Field(description="A glossary outranks statistical tables where both are active.")
+    weight: float = Field(description="Weight among active tables of the same kind.")
     format: str
     source_terms: int
-    target_terms: int
     entries: int
     rejected: int
     pruned: int
@@ -78,7 +53,7 @@ class TableVersion(BaseModel):
     created_by: str | None
 
 
-class TableRead(BaseModel):
+class TableBody(BaseModel):
     """A table with all its versions, oldest first."""
 
     name: str
@@ -88,33 +63,25 @@ class TableRead(BaseModel):
     versions: list[TableVersion]
 
 
-class VersionActivated(BaseModel):
-    """The version that searches use from now on."""
+class TableList(BaseModel):
+    """All tables, by name."""
 
-    name: str
-    source: str
-    target: str
-    version: int
-    checksum: str
-    active: bool
+    tables: list[TableBody]
 
 
-class TranslationRead(BaseModel):
-    """A translation with its probability given the term that was looked up."""
+class Translation(BaseModel):
+    """A translation of the term that was looked up."""
 
     term: str
-    probability: float
-    reverse_probability: Annotated[
-        float, Field(description="Probability of the term that was looked up given this translation.")
-    ]
+    probability: float = Field(description="P(this translation | the term looked up)")
+    inverse_probability: float = Field(description="P(the term looked up | this translation)")
 
 
-class TermRead(BaseModel):
+class TermBody(BaseModel):
     """What one table version knows about a term."""
 
     term: str
-    folded: str
-    language: str
-    table: str
+    folded: str = Field(description="The term as the table is keyed: lower case, without diacritics and so on.")
+    language: str = Field(description="The language whose side of the table the term was found on.")
     version: int
-    translations: list[TranslationRead]
+    translations: list[Translation] = Field(description="Most probable first; empty for an unknown term.")

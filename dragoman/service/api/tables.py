@@ -1,0 +1,172 @@
+"""``/v1/tables``: translation tables, their versions and what they know."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from dragoman.lexicon.formats import Format
+from dragoman.service.api.dependencies import RuntimeDep
+from dragoman.service.api.requests import CleanText, LanguageCode, StrictRoute, content_gzip
+from dragoman.service.api.streaming import work_on_upload
+from dragoman.service.schemas.tables import (
+    Kind,
+    RejectedLine,
+    TableBody,
+    TableList,
+    TableUploaded,
+    TableVersion,
+    TermBody,
+    Translation,
+)
+from dragoman.service.tables import Lookup, Upload, Uploaded
+from dragoman.service.tables_store import TableInfo
+
+router = APIRouter(prefix="/v1/tables", route_class=StrictRoute, tags=["translation tables"])
+
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "The table file, plain or gzip, UTF-8.",
+        "content": {
+            "text/tab-separated-values": {"schema": {"type": "string"}},
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+
+TableName = Annotated[str, Path(description="The table's name.")]
+Version = Annotated[int, Path(ge=1, le=2**31 - 1, description="Number of the version.")]
+
+
+@router.put("/{name}", status_code=201, openapi_extra=_BODY)
+async def upload_table(
+    name: TableName,
+    request: Request,
+    runtime: RuntimeDep,
+    source: Annotated[LanguageCode, Query(description="ISO 639-1 code of the source terms' language.")],
+    target: Annotated[LanguageCode, Query(description="ISO 639-1 code of the target terms' language.")],
+    format: Annotated[Format, Query(description="How the file is written.")] = "tsv",
+    kind: Annotated[Kind, Query(description="A glossary outranks statistical tables.")] = "statistical",
+    weight: Annotated[
+        float, Query(gt=0, le=1000, allow_inf_nan=False, description="Weight among active tables of one kind.")
+    ] = 1.0,
+    activate: Annotated[bool, Query(description="Use this version in searches from now on.")] = False,
+    dry_run: Annotated[bool, Query(description="Check the file and store nothing.")] = False,
+) -> TableUploaded:
+    """Upload a table as a new version, streamed. Versions of a name are counted from 1.
+
+    A line that gives no entry is rejected with its number and the reason, and the others go on. A fault of
+    the whole file is an error that names the line, and nothing is stored then.
+    """
+    gzip = content_gzip(request)
+    upload = Upload(name, source, target, format, kind, weight, activate, dry_run)
+    done = await work_on_upload(request, lambda parts: runtime.tables.upload(upload, parts, gzip))
+    return _uploaded(upload, done)
+
+
+@router.get("")
+def list_tables(runtime: RuntimeDep) -> TableList:
+    """All tables, by name."""
+    return TableList(tables=[_table(info) for info in runtime.tables.all()])
+
+
+@router.get("/{name}")
+def get_table(name: TableName, runtime: RuntimeDep) -> TableBody:
+    """One table with all its versions."""
+    return _table(runtime.tables.get(name))
+
+
+@router.post("/{name}/versions/{version}/activate")
+def activate_version(name: TableName, version: Version, runtime: RuntimeDep) -> TableBody:
+    """Make a version, newer or older, the one that searches use from now on."""
+    return _table(runtime.tables.activate(name, version))
+
+
+@router.post("/{name}/deactivate")
+def deactivate_table(name: TableName, runtime: RuntimeDep) -> TableBody:
+    """Let searches go on without this table."""
+    return _table(runtime.tables.deactivate(name))
+
+
+@router.delete("/{name}/versions/{version}", status_code=204, response_class=Response)
+def delete_version(name: TableName, version: Version, runtime: RuntimeDep) -> None:
+    """Delete a version; 409 while it is active."""
+    runtime.tables.delete(name, version)
+
+
+@router.get("/{name}/terms/{term:whole}")
+def look_up_term(
+    name: TableName,
+    term: Annotated[CleanText, Path(max_length=1000, description="A term of either language, percent-encoded.")],
+    runtime: RuntimeDep,
+    version: Annotated[
+        int | None, Query(ge=1, le=2**31 - 1, description="Number of the version; default: the active one.")
+    ] = None,
+    side: Annotated[
+        Literal["source", "target"] | None,
+        Query(description="Whose side the term is on; default: the source's where it is known there."),
+    ] = None,
+) -> TermBody:
+    """What a table version knows about a term."""
+    inverse = None if side is None else side == "target"
+    return _term(term, runtime.tables.look_up(name, term, version, inverse))
+
+
+def _uploaded(upload: Upload, done: Uploaded) -> TableUploaded:
+    return TableUploaded(
+        name=upload.name,
+        source=upload.source,
+        target=upload.target,
+        version=done.version,
+        checksum=done.checksum,
+        source_terms=done.source_terms,
+        entries=done.entries,
+        rejected=[RejectedLine(line=one.line, reason=one.reason) for one in done.rejected],
+        rejected_total=done.rejected_total,
+        pruned=done.pruned,
+        active=done.active,
+        kind=upload.kind,
+        weight=upload.weight,
+        dry_run=upload.dry_run,
+    )
+
+
+def _table(info: TableInfo) -> TableBody:
+    return TableBody(
+        name=info.name,
+        source=info.source,
+        target=info.target,
+        active_version=info.active.version if info.active else None,
+        versions=[
+            TableVersion(
+                version=one.version,
+                active=one.active,
+                checksum=one.checksum,
+                kind=one.kind,
+                weight=one.weight,
+                format=one.format,
+                source_terms=one.source_terms,
+                entries=one.entries,
+                rejected=one.rejected,
+                pruned=one.pruned,
+                created_at=one.created_at,
+                created_by=one.created_by,
+            )
+            for one in info.versions
+        ],
+    )
+
+
+def _term(term: str, found: Lookup) -> TermBody:
+    return TermBody(
+        term=term,
+        folded=found.folded,
+        language=found.language,
+        version=found.version,
+        translations=[
+            Translation(term=one.term, probability=one.p_forward, inverse_probability=one.p_backward)
+            for one in found.entries
+        ],
+    )

@@ -1,0 +1,116 @@
+"""A query in the documents' languages: as it is searched, and as people read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from dragoman.indexes.bm25 import BM25
+from dragoman.lexicon.query import Bridge, TermGroup, TranslatedQuery, psq, smt, untranslated
+from dragoman.lexicon.text import Analysis
+from dragoman.service.schemas.search import Degraded, QueryTerm, TableUsed, TermTranslation, Translation
+from dragoman.service.tables_registry import Snapshot, View
+
+BM25_OF = {"psq": BM25(k1=0.2, b=0.6), "smt": BM25(k1=1.2, b=0.75), "none": BM25(k1=0.9, b=0.4)}
+"""The parameters of BM25 by the method that translated the query."""
+
+_SHOWN = 10
+
+Sounds = Callable[[str], Sequence[tuple[str, float]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """A query for the documents of one language, with the tables that it was translated with."""
+
+    language: str
+    query: TranslatedQuery
+    view: View | None
+    """None where the query was not to be translated, or no table could."""
+    foreign: bool
+    """The query was to be translated."""
+
+    @property
+    def bm25(self) -> BM25:
+        return BM25_OF[self.query.method]
+
+
+def translate(
+    text: str,
+    source: str,
+    target: str,
+    method: str,
+    snapshot: Snapshot,
+    analysis: Callable[[str], Analysis],
+    sounds: Sounds,
+) -> Translated:
+    """The query ``text`` in language ``source`` for documents in ``target``.
+
+    ``sounds`` finds the index terms that sound like a term, for words that no table knows.
+    """
+    document_analysis = analysis(target)
+    if method == "none" or source == target:
+        return Translated(target, untranslated(document_analysis.tokens(text)), None, False)
+    view = snapshot.views.get((source, target))
+    tokens = analysis(source).tokens(text)
+    if method == "smt":
+        return Translated(target, smt(tokens, view.surface if view else None), view, True)
+
+    def identical(word: str) -> str:
+        found = document_analysis.tokens(word)
+        return found[0].term if len(found) == 1 else ""
+
+    bridge = Bridge(identical, sounds)
+    if view is None:
+        return Translated(target, psq(tokens, None, bridge), None, True)
+    return Translated(target, psq(tokens, view.analysed, bridge, view.glossaries), view, True)
+
+
+def described(text: str, translations: Sequence[Translated]) -> Translation:
+    """How the query was translated, into all languages together."""
+    used = sorted({(m.name, m.version) for one in translations if one.view for m in one.view.members})
+    terms: dict[str, list[TermTranslation]] = {}
+    for one in translations:
+        for group in one.query.groups:
+            found = terms.setdefault(query_term(text, group), [])
+            if one.view is not None:
+                found.extend(_shown(one, one.view, group))
+    return Translation(
+        tables=[TableUsed(name=name, version=version) for name, version in used],
+        terms=[QueryTerm(term=term, translations=found) for term, found in terms.items()],
+        oov=_unknown(text, translations),
+    )
+
+
+def without_tables(source: str, translations: Iterable[Translated]) -> list[Degraded]:
+    """One entry for every language that the query could not be translated into."""
+    return [
+        Degraded(
+            stage="translate",
+            reason=f"no active table translates {source} to {one.language}: the query was searched as it is",
+        )
+        for one in translations
+        if one.foreign and one.view is None
+    ]
+
+
+def query_term(text: str, group: TermGroup) -> str:
+    """A group's word or words as they stand in the query."""
+    return text[group.start : group.end]
+
+
+def _shown(one: Translated, view: View, group: TermGroup) -> list[TermTranslation]:
+    """The most probable translations of the word, or of its index term where no table has the word itself."""
+    entries = view.surface.translations(group.query_word) or view.analysed.translations(group.query_term)
+    return [
+        TermTranslation(term=entry.term, probability=entry.p_forward, language=one.language)
+        for entry in entries[:_SHOWN]
+    ]
+
+
+def _unknown(text: str, translations: Sequence[Translated]) -> list[str]:
+    """Words without an entry for some language that there are tables for, or for any where there are none."""
+    foreign = [one for one in translations if one.foreign]
+    asked = [one for one in foreign if one.view is not None] or foreign
+    unknown = {group.start: query_term(text, group) for one in asked for group in one.query.groups if group.oov}
+    return list(dict.fromkeys(unknown[start] for start in sorted(unknown)))

@@ -1,0 +1,303 @@
+"""Translation tables: uploaded, versioned, activated, rolled back; database first, then the compiled files."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+
+from dragoman.lexicon.formats import Rejection
+from dragoman.lexicon.languages import check_language
+from dragoman.lexicon.normalise import Normalised
+from dragoman.lexicon.table import Entry, Table
+from dragoman.lexicon.text import Analysis, fold_term
+from dragoman.service.collections import check_name
+from dragoman.service.errors import Conflict, InvalidRequest, NotFound
+from dragoman.service.settings import Settings
+from dragoman.service.store import Store
+from dragoman.service.tables_reading import read_table
+from dragoman.service.tables_registry import ActiveVersion, CompiledTables, Kind, TableRegistry
+from dragoman.service.tables_store import Counts, NewVersion, TableInfo, TableStore, check_languages
+
+logger = logging.getLogger("dragoman")
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """What is uploaded, and what is to become of it."""
+
+    name: str
+    source: str
+    target: str
+    format: str = "tsv"
+    kind: Kind = "statistical"
+    weight: float = 1.0
+    activate: bool = False
+    dry_run: bool = False
+    created_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """What an upload led to; for a dry run, what it would lead to."""
+
+    version: int
+    checksum: str
+    source_terms: int
+    entries: int
+    rejected: Sequence[Rejection]
+    """The first of the rejected lines."""
+    rejected_total: int
+    pruned: int
+    active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """What a table version knows about a term of ``language``."""
+
+    folded: str
+    language: str
+    version: int
+    entries: Sequence[Entry]
+
+
+class Tables:
+    """All translation tables of a service. Every method may be called from any thread.
+
+    ``registry`` holds what is active, compiled for searching; from :meth:`start` on it changes right after
+    the database has.
+    """
+
+    def __init__(self, store: Store, settings: Settings, analysis: Callable[[str], Analysis]) -> None:
+        self._store = TableStore(store)
+        self._settings = settings
+        self._publishing = Lock()
+        self._serving = False
+        self._files = CompiledTables(settings.tables_dir, self._store.load, analysis)
+        self.registry = TableRegistry(self._files)
+
+    def start(self) -> None:
+        """Remove what unfinished uploads left behind, and compile what is active where it is not yet."""
+        for row_id in self._store.unfinished():
+            logger.warning("table version row %d was never finished and is removed", row_id)
+            self._store.purge(row_id)
+        with self._publishing:
+            self._serving = True
+            ready, active = self._store.ready()
+            self._switch(ready, active, lambda: None)
+
+    def upload(self, upload: Upload, parts: Iterator[bytes], gzip: bool = False) -> Uploaded:
+        """Read a table file as it streams in and keep it as a new version, active at once where asked for.
+
+        A line that gives no entry is rejected with its number and the reason, and the others go on.
+
+        Raises:
+            InvalidRequest: parameters that are not allowed, or a file without a usable entry.
+            Conflict: the table exists for other languages.
+            ServiceError: the file cannot be read to its end; the message has the line. Nothing is kept.
+        """
+        _check(upload)
+        present = self._store.languages(upload.name)
+        if present is not None:
+            check_languages(upload.name, present, (upload.source, upload.target))
+        read = read_table(parts, upload.source, upload.target, upload.format, self._settings, gzip)
+        counts = Counts(
+            content_checksum(read.table),
+            read.source_terms,
+            read.entries,
+            read.rejected_count,
+            read.pruned,
+        )
+        number = self._store.next_number(upload.name) if upload.dry_run else self._keep(upload, read, counts)
+        return Uploaded(
+            version=number,
+            checksum=counts.checksum,
+            source_terms=counts.source_terms,
+            entries=counts.entries,
+            rejected=read.rejected,
+            rejected_total=counts.rejected,
+            pruned=counts.pruned,
+            active=upload.activate and not upload.dry_run,
+        )
+
+    def all(self) -> list[TableInfo]:
+        """All tables by name."""
+        return self._store.tables()
+
+    def get(self, name: str) -> TableInfo:
+        """One table.
+
+        Raises:
+            NotFound: there is none of this name.
+        """
+        found = self._store.tables(name)
+        if not found:
+            raise NotFound(f"there is no translation table named {name[:64]!r}")
+        return found[0]
+
+    def activate(self, name: str, version: int) -> TableInfo:
+        """Make a version, newer or older, the one that searches use from now on.
+
+        Raises:
+            NotFound: no such table or version.
+        """
+        with self._publishing:
+            ready, active = self._store.ready()
+            chosen = self._one(ready, name, version)
+            if chosen not in active:
+                others = [other for other in active if other.name != name]
+                self._switch(ready, [*others, chosen], lambda: self._store.activate(chosen.id))
+        return self.get(name)
+
+    def deactivate(self, name: str) -> TableInfo:
+        """Let searches go on without this table; nothing to do where no version of it is active.
+
+        Raises:
+            NotFound: there is no table of this name.
+        """
+        self.get(name)
+        with self._publishing:
+            ready, active = self._store.ready()
+            chosen = [version for version in active if version.name == name]
+            if chosen:
+                others = [other for other in active if other.name != name]
+                self._switch(ready, others, lambda: self._store.deactivate(chosen[0].id))
+        return self.get(name)
+
+    def delete(self, name: str, version: int) -> None:
+        """Delete a version; its number is not given again while the table has other versions.
+
+        Raises:
+            NotFound: no such table or version.
+            Conflict: it is active.
+        """
+        with self._publishing:
+            ready, active = self._store.ready()
+            chosen = self._one(ready, name, version)
+            if chosen in active:
+                raise Conflict(
+                    f"version {version} of table '{name}' is active: activate another or deactivate the table first"
+                )
+            others = [other for other in ready if other != chosen]
+            self._switch(others, active, lambda: self._store.hide(chosen.id))
+        self._store.purge(chosen.id)
+
+    def look_up(self, name: str, term: str, version: int | None = None, inverse: bool | None = None) -> Lookup:
+        """What a version (by default the active one) knows about a term, which is folded first.
+
+        ``inverse`` says whether it is a term of the table's target language; by default it is one where the
+        source side does not know it and the target side does.
+
+        Raises:
+            NotFound: no such table or version, or none is active.
+        """
+        ready, active = self._store.ready()
+        if version is not None:
+            chosen = self._one(ready, name, version)
+        else:
+            found = [one for one in active if one.name == name]
+            if not found:
+                self.get(name)
+                raise NotFound(f"table '{name}' has no active version: name one with ?version=")
+            chosen = found[0]
+        table = self._files.table(chosen)
+        sides = [table, table.inverse()] if inverse is None else [table.inverse() if inverse else table]
+        answers = [_look_up(side, term, chosen.version) for side in sides]
+        return next((answer for answer in answers if answer.entries), answers[0])
+
+    def _keep(self, upload: Upload, read: Normalised, counts: Counts) -> int:
+        row_id = self._store.begin(
+            NewVersion(
+                upload.name,
+                upload.source,
+                upload.target,
+                upload.kind,
+                upload.weight,
+                upload.format,
+                upload.created_by,
+            )
+        )
+        try:
+            self._store.fill(row_id, read.table)
+            return self._publish(row_id, upload, read.table, counts)
+        except BaseException:
+            self._store.purge(row_id)
+            raise
+
+    def _publish(self, row_id: int, upload: Upload, table: Table, counts: Counts) -> int:
+        """Compile a stored version, then let it be seen; what is compiled is ready before a search needs it."""
+        with self._publishing:
+            number = self._store.next_number(upload.name)
+            new = ActiveVersion(
+                row_id,
+                upload.name,
+                number,
+                upload.source,
+                upload.target,
+                upload.kind,
+                upload.weight,
+                counts.checksum,
+            )
+            ready, active = self._store.ready()
+            self._files.save(new, table)
+            if upload.activate:
+                active = [*(one for one in active if one.name != upload.name), new]
+            self._switch([*ready, new], active, lambda: self._store.publish(row_id, number, counts, upload.activate))
+        return number
+
+    def _switch(
+        self, ready: Sequence[ActiveVersion], active: Sequence[ActiveVersion], commit: Callable[[], None]
+    ) -> None:
+        """Compile what searches will need, change the database, and only then what searches see."""
+        if not self._serving:
+            commit()
+            return
+        snapshot = self.registry.prepare(active)
+        commit()
+        self.registry.install(snapshot, ready)
+
+    def _one(self, ready: Sequence[ActiveVersion], name: str, version: int) -> ActiveVersion:
+        for one in ready:
+            if one.name == name and one.version == version:
+                return one
+        self.get(name)
+        raise NotFound(f"table '{name}' has no version {version}")
+
+
+def content_checksum(table: Table) -> str:
+    """SHA-256 of the normalised entries in their canonical order: same content, same checksum."""
+    digest = hashlib.sha256()
+    side = table.by_source
+    for array, dtype in (
+        (table.sources.offsets, "<i8"),
+        (table.sources.blob, "u1"),
+        (table.targets.offsets, "<i8"),
+        (table.targets.blob, "u1"),
+        (side.indptr, "<i8"),
+        (side.ids, "<i4"),
+        (side.forward, "<f4"),
+        (side.backward, "<f4"),
+    ):
+        digest.update(np.ascontiguousarray(array, dtype=dtype).data)
+    return digest.hexdigest()
+
+
+def _check(upload: Upload) -> None:
+    try:
+        check_name(upload.name)
+        check_language(upload.source)
+        check_language(upload.target)
+    except ValueError as fault:
+        raise InvalidRequest(str(fault)) from fault
+    if upload.source == upload.target:
+        raise InvalidRequest("source and target must be different languages")
+
+
+def _look_up(table: Table, term: str, version: int) -> Lookup:
+    folded = fold_term(term, table.source)
+    return Lookup(folded, table.source, version, table.translations(folded))
