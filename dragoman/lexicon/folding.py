@@ -1,7 +1,7 @@
 """Folding: the one form that words of documents, queries and translation tables are compared in.
 
-Compatibility forms and case are folded as in Unicode's ``NFKC_Casefold``; diacritics script by script, so
-that no letter is lost that its language counts as one. Nothing is ever transliterated to ASCII.
+Compatibility forms and case are folded as in Unicode's ``NFKC_Casefold``; diacritics script by script, so that
+marks which are letters of their script stay. Nothing is ever transliterated to ASCII.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import unicodedata
 
 import regex
 
-FOLDING_VERSION = "1"
+FOLDING_VERSION = "2"
 
 APOSTROPHES = "'’‘‛ʼʻʾʿʹ＇ꞌꞋ"
 NUMBER_SEPARATORS = ".,'’\u00a0\u2009\u202f\u066c，．＇"
@@ -21,51 +21,6 @@ IGNORABLE = (
     r"\u037A\uFC5E-\uFC63\uFE70\uFE72\uFE74\uFE76\uFE78\uFE7A\uFE7C\uFE7E"
 )
 """Character class body: joiners, direction marks, tatweel, soft hyphens and the like, dropped from words."""
-
-OWN_LETTERS: dict[str, str] = {
-    "ay": "ñ",
-    "az": "çğöşü",
-    "bs": "čćšž",
-    "cs": "áčďéěíňóřšťúůýž",
-    "da": "å",
-    "de": "äöü",
-    "eo": "ĉĝĥĵŝŭ",
-    "es": "ñ",
-    "et": "äöõüšž",
-    "eu": "ñ",
-    "fi": "åäö",
-    "fo": "áíóúý",
-    "gl": "ñ",
-    "gn": "ñ",
-    "hr": "čćšž",
-    "hu": "áéíóöőúüű",
-    "ig": "ịọụṅ",
-    "is": "áéíóúýö",
-    "ku": "çêîşû",
-    "lb": "äëé",
-    "lt": "ąčęėįšųūž",
-    "lv": "āčēģīķļņšūž",
-    "mt": "ċġż",
-    "nb": "å",
-    "nn": "å",
-    "no": "å",
-    "pl": "ąćęńóśźż",
-    "qu": "ñ",
-    "ro": "ăâîșț",
-    "se": "áčšž",
-    "sk": "áäčďéíĺľňóôŕšťúýž",
-    "sl": "čćšž",
-    "sq": "çë",
-    "sr": "čćšž",
-    "sv": "åäö",
-    "tk": "çäžňöşüý",
-    "tl": "ñ",
-    "tr": "çğöşü",
-    "wo": "ñ",
-    "yo": "ẹọṣ",
-}
-"""Marked Latin letters that are letters of a language's own alphabet, and what its stemmer and stop words
-are written in: kept there, stripped to the bare letter in every other language. Vietnamese keeps all."""
 
 
 def grouped_number(digit: str = r"\p{Nd}", group: int = 1) -> str:
@@ -88,13 +43,12 @@ _HEBREW_QUOTES = regex.compile(r"(?<=\p{Hebrew})['\"״“”׳]+")
 _ACRONYM_DOTS = regex.compile(r"(?<=(?<![\w\p{M}])\p{L}\p{M}*)[.．](?=\p{L}\p{M}*(?![\w\p{M}]))")
 _GROUPED_NUMBER = regex.compile(rf"(?<![\w\p{{M}}]){grouped_number()}")
 _SEPARATORS = str.maketrans("", "", NUMBER_SEPARATORS)
-_SPELLED_WITH_AM = regex.compile(
-    "(\u0e4d(?=.?\u0e32)|\u0ecd(?=.?\u0eb2))([\u0e48-\u0e4b\u0ec8-\u0ecb]?)[\u0e32\u0eb2]"
-)
+_SPELLED_WITH_AM = regex.compile("(\u0e4d(?=.?\u0e32)|\u0ecd(?=.?\u0eb2))([\u0e48-\u0e4b\u0ec8-\u0ecb]?)[\u0e32\u0eb2]")
 _AM = {"\u0e4d": "\u0e33", "\u0ecd": "\u0eb3"}
 
 _CHILLU = {0x0D7A: "ണ്", 0x0D7B: "ന്", 0x0D7C: "ര്", 0x0D7D: "ല്", 0x0D7E: "ള്", 0x0D7F: "ക്"}
 _ARABIC = {"ى": "ي", "ی": "ي", "ک": "ك", "ڪ": "ك", "ة": "ه", "ہ": "ه", "ە": "ه", "ۃ": "ه", "ٱ": "ا"}
+_LETTERS_WITH_MARKS = frozenset("ؤئѓќ")
 _ARABIC_KEPT = {"sd": "کڪ", "ug": "ىە", "ku": "ە", "kk": "ىە", "ky": "ىە", "ks": "ە"}
 
 
@@ -118,7 +72,6 @@ class Folder:
     def __init__(self, language: str) -> None:
         self.language = language
         self._forms = _letter_forms(language)
-        self._own = frozenset(OWN_LETTERS.get(language, "")) | {"ؤ", "ئ", "ѓ", "ќ"}
         self._keeps_all = language == "vi"
 
     def __call__(self, text: str) -> str:
@@ -144,8 +97,6 @@ class Folder:
                 if composed is None:
                     continue
                 letter = composed
-                if character == "\u0327" and self.language == "ro":
-                    character = "\u0326"
             else:
                 if character.isdecimal():
                     character = str(unicodedata.decimal(character))
@@ -158,10 +109,8 @@ class Folder:
         """``letter`` with a mark that belongs to it, or None where the mark is to be dropped."""
         if not letter:
             return None
-        if self.language == "ro" and mark == "\u0327":
-            mark = "\u0326"
         composed = unicodedata.normalize("NFC", letter + mark)
-        if self._keeps_all or composed in self._own:
+        if self._keeps_all or composed in _LETTERS_WITH_MARKS:
             return composed
         if _CYRILLIC.match(letter):
             return None if mark in "\u0300\u0301" or composed == "ё" else composed
@@ -192,12 +141,11 @@ def fold(text: str, language: str) -> str:
 
     Compatibility forms (full-width, ligatures, presentation forms) and case are folded; decimal digits become
     ASCII and lose their grouping separators (``1.000`` and ``1,000`` are ``1000``); dots between single
-    letters go (``U.S.`` is ``us.``). Diacritics by script: Latin and Greek marks are stripped except those of
-    :data:`OWN_LETTERS` (Vietnamese keeps all); Cyrillic loses stress marks and ё becomes е; Arabic script
+    letters go (``U.S.`` is ``us.``). Diacritics by script: Latin and Greek marks are stripped (Vietnamese
+    keeps all, which tell most of its words apart); Cyrillic loses stress marks and ё becomes е; Arabic script
     loses vowel signs and tatweel, and its alef, yeh, kaf and heh forms are unified; Hebrew loses points,
     geresh and gershayim; vowel signs of Indic scripts, Thai, Lao, Khmer and Burmese are letters and stay.
-    Joiners,
-    bidirectional marks and soft hyphens are dropped. ß becomes ss; ø, ł, đ stay.
+    Joiners, bidirectional marks and soft hyphens are dropped. ß becomes ss; ø, ł, đ stay.
 
     A stop list must be folded before words are looked up in it. Idempotent; NFC and NFD texts fold alike.
     """
