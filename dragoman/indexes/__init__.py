@@ -1,6 +1,5 @@
 """Collections that can be searched: text analysis, Lucene's BM25, fusion of several rankings."""
 
-from dragoman.indexes.analysis import analysis
 from dragoman.indexes.bm25 import BM25, Hit, Ranking
 from dragoman.indexes.documents import IndexedDocument
 from dragoman.indexes.errors import IndexClosed, IndexCorrupt, IndexFault, IndexLocked
@@ -20,7 +19,6 @@ __all__ = [
     "JvmUnavailable",
     "LuceneIndex",
     "Ranking",
-    "analysis",
     "normalised",
     "rrf",
 ]
