@@ -58,13 +58,15 @@ THREADS = 2
 class AlignmentConfig:
     """How to align and what to count. Raises ValueError naming the field that is out of range."""
 
-    model: str = "hmm"
+    model: str = "model2"
     model1_iterations: int = 5
     iterations: int = 5
     """of `model`, after Model 1's own (unless `model` is model1)."""
-    agreement: str = "geometric"
+    agreement: str = "none"
     """Whether the two directions learn from each other in the last stage, and how (see `alignment_em`)."""
-    symmetrisation: str = "product"
+    symmetrisation: str = "mean"
+    """How the two directions' posteriors become link weights. The mean retrieves best (benchmarks/first_stage.py):
+    what only one direction finds is worth more to recall than it costs precision."""
     marginal: str = "aligned"
     """What counts are divided by: the word's aligned mass, or how often it occurs if that is more."""
     tension: float = 4.0

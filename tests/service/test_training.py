@@ -264,4 +264,4 @@ def test_progress_is_shown(tmp_path: Path) -> None:
         assert phase in shown
     assert all(task.finished for task in bars.tasks)
     assert set(report.seconds) == {"reading", "analysis", "alignment", "writing"}
-    assert {report.model for report in report.iterations} == {"model1", "hmm"}
+    assert {report.model for report in report.iterations} == {"model1", "model2"}
