@@ -60,6 +60,7 @@ def run(data_dir: Path, port: int, host: str = "127.0.0.1") -> None:
     """
     configure_log("warning")
     settings = Settings(data_dir=data_dir, host=host, port=port)
+    typer.echo(f"Preparing the demo in {data_dir}", err=True)
     runtime = Runtime(settings)
     try:
         runtime.start()
