@@ -23,7 +23,7 @@ BOOST = "\ue002"
 NOWHERE = "\ue003"
 """A term that no document holds: beside it, even a group's only term is scored by its weighted frequency."""
 
-_UNSEARCHABLE = re.compile(f"[\\s\x1c-\x1f{BETWEEN}{BOOST}{NOWHERE}]")
+_UNSEARCHABLE = re.compile(f"[\\s\x1c-\x1f\ud800-\udfff{BETWEEN}{BOOST}{NOWHERE}]")
 _SMALLEST_BOOST = 1.2e-38
 _LONGEST_TEXT = 1_000_000
 _TERMS_PER_LOOKUP = 1_000
