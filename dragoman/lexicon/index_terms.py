@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from dragoman.lexicon.aggregation import Floats, Ids, marginals, ratio, strongest, totals
 from dragoman.lexicon.table import Table
-from dragoman.lexicon.text import Analysis
+from dragoman.lexicon.text import Analysis, Token
 from dragoman.lexicon.vocabulary import Vocabulary
 
 LONGEST_PHRASE = 4
 """Terms of more index terms than this are left out of analysed tables."""
+
+_TERMS_AT_ONCE = 500
 
 _Part = tuple[Ids, Ids, Floats, Floats, Ids]
 
@@ -101,6 +103,14 @@ def analyse(
     )
 
 
+def _tokens(terms: Vocabulary, analysis: Analysis) -> Iterator[list[Token]]:
+    """The tokens of every term; an analysis that can take many texts at once gets them so, as that is faster."""
+    together: Callable[[list[str]], list[list[Token]]] | None = getattr(analysis, "batch", None)
+    for start in range(0, len(terms), _TERMS_AT_ONCE):
+        chunk = [terms[number] for number in range(start, min(start + _TERMS_AT_ONCE, len(terms)))]
+        yield from together(chunk) if together else map(analysis.tokens, chunk)
+
+
 class _Side:
     """The terms of one language and their classes.
 
@@ -114,8 +124,8 @@ class _Side:
         self.whole = np.full(count, -1, dtype=np.int64)
         self.words = np.full((count, LONGEST_PHRASE), -1, dtype=np.int64)
         self.length = np.zeros(count, dtype=np.int64)
-        for number, term in enumerate(terms):
-            found = [token.term for token in analysis.tokens(term) if token.term]
+        for number, tokens in enumerate(_tokens(terms, analysis)):
+            found = [token.term for token in tokens if token.term]
             if not 0 < len(found) <= LONGEST_PHRASE:
                 continue
             self.length[number] = len(found)

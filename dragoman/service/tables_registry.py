@@ -228,14 +228,18 @@ class TableRegistry:
         return Snapshot(ordered, views)
 
     def install(self, snapshot: Snapshot, ready: Iterable[ActiveVersion]) -> None:
-        """Make ``snapshot`` the current one; files of no ``ready`` version and of older views are deleted."""
+        """Make ``snapshot`` the current one.
+
+        Files of no ``ready`` version are deleted, and those of views that neither it nor the snapshot before
+        it has: the way back is short.
+        """
         with self._compiling:
-            self._snapshot = snapshot
+            previous, self._snapshot = self._snapshot, snapshot
             active = set(snapshot.versions)
             for key in [key for key, view in self._selected.items() if not active.issuperset(view.members)]:
                 del self._selected[key]
-            views = {pair: view for pair, view in snapshot.views.items() if pair[0] < pair[1]}
-            keys = {self.files.key(pair, view.members) for pair, view in views.items()}
+            views = [*previous.views.items(), *snapshot.views.items()]
+            keys = {self.files.key(pair, view.members) for pair, view in views if pair[0] < pair[1]}
             self.files.keep_only(ready, keys | self._selected.keys())
 
     def select(self, snapshot: Snapshot, names: Collection[str], source: str, targets: Iterable[str]) -> Snapshot:
