@@ -10,12 +10,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from pydantic import ValidationError
 from rich.console import Console
 
 from dragoman.service import cli_data, cli_tables
 from dragoman.service.cli_options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, load_settings
-from dragoman.service.errors import ServiceError, classify
 
 app = typer.Typer(
     name="dragoman",
@@ -26,6 +24,8 @@ app = typer.Typer(
 )
 app.add_typer(cli_data.index, name="index")
 app.add_typer(cli_tables.table, name="table")
+app.command("search")(cli_data.search)
+app.command("evaluate")(cli_data.evaluate)
 
 _console = Console(stderr=True)
 
@@ -89,8 +89,11 @@ def main() -> None:
 
 def _mistake(fault: Exception) -> str | None:
     """What to tell the user about a fault, or None when it is not theirs to mend."""
+    from pydantic import ValidationError
+
     from dragoman.lexicon.formats import TableFormatError
     from dragoman.service.benchmark import BenchmarkError
+    from dragoman.service.errors import ServiceError, classify
     from dragoman.service.parallel import TrainingError
 
     if isinstance(fault, ValidationError):

@@ -1,12 +1,16 @@
-"""``dragoman index`` and ``dragoman search``: work on a data directory without a server."""
+"""``dragoman index``, ``search`` and ``evaluate``: work on data without a server."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import uuid4
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
 from dragoman.service.cli_options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, opened
 
@@ -37,3 +41,120 @@ def rebuild(
             task = bar.add_task(f"indexing {collection}", total=info.documents)
             runtime.collections.index_of(collection).rebuild(lambda done: bar.update(task, completed=done))
     _console.print(f"{collection}: {info.documents} documents, generation {info.generation}", highlight=False)
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for, in any language.")],
+    collection: Annotated[
+        list[str], typer.Option(envvar="DRAGOMAN_COLLECTION", help="Collection to search; may be given again.")
+    ],
+    query_language: Annotated[
+        str | None,
+        typer.Option(envvar="DRAGOMAN_QUERY_LANGUAGE", help="The query's language; detected when left out."),
+    ] = None,
+    top_k: Annotated[int, typer.Option(envvar="DRAGOMAN_TOP_K", help="How many documents to show.")] = 10,
+    method: Annotated[
+        str | None, typer.Option(envvar="DRAGOMAN_METHOD", help="psq, smt or none (no translation).")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", envvar="DRAGOMAN_JSON", help="Print the whole answer as JSON.")
+    ] = False,
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+) -> None:
+    """Search collections of the data directory. No server may be using it."""
+    from pydantic import ValidationError
+
+    from dragoman.service.errors import InvalidRequest
+    from dragoman.service.schemas.search import SearchRequest
+
+    asked: dict[str, Any] = {
+        "query": query,
+        "collections": collection,
+        "query_language": query_language,
+        "top_k": top_k,
+    }
+    try:
+        request = SearchRequest(**asked if method is None else asked | {"method": method})
+    except ValidationError as fault:
+        wrong = fault.errors()[0]
+        field = str(wrong["loc"][0]) if wrong["loc"] else "query"
+        raise InvalidRequest(f"{field}: {wrong['msg'].removeprefix('Value error, ')}") from fault
+    with opened(data_dir, database_url, existing=True) as runtime:
+        runtime.start()
+        answer = runtime.search.search(request, uuid4().hex)
+    screen = Console()
+    if as_json:
+        screen.print_json(answer.model_dump_json())
+        return
+    hits = Table("", "score", "document", "language", "text", box=None, padding=(0, 2, 0, 0))
+    for hit in answer.hits:
+        hits.add_row(
+            str(hit.rank), f"{hit.score:.4f}", escape(f"{hit.collection}/{hit.id}"), hit.language, escape(hit.snippet)
+        )
+    screen.print(hits)
+    if answer.translation.oov:
+        _console.print(
+            f"not in any table, searched as they are: {', '.join(answer.translation.oov)}",
+            markup=False,
+            highlight=False,
+        )
+    for degraded in answer.degraded:
+        _console.print(f"{degraded.stage}: {degraded.reason}", markup=False, highlight=False)
+
+
+def evaluate(
+    data: Annotated[Path, typer.Option(envvar="DRAGOMAN_DATA", help="Benchmark folder.")],
+    source: Annotated[str, typer.Option(envvar="DRAGOMAN_SOURCE", help="Language of the queries.")],
+    target: Annotated[str, typer.Option(envvar="DRAGOMAN_TARGET", help="Language of the documents.")],
+    output: Annotated[Path, typer.Option(envvar="DRAGOMAN_OUTPUT", help="Folder for report.json and TREC runs.")],
+    unit: Annotated[str, typer.Option(envvar="DRAGOMAN_UNIT", help="What is retrieved: sentence or paragraph.")] = (
+        "sentence"
+    ),
+    systems: Annotated[
+        str, typer.Option(envvar="DRAGOMAN_SYSTEMS", help="Comma-separated, of bm25, none, smt and psq.")
+    ] = "bm25,smt,psq",
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="DRAGOMAN_TABLE",
+            help="FILE[,source=en][,target=de][,kind=glossary][,weight=0.3]: a table to use; may be given again.",
+        ),
+    ] = None,
+    queries: Annotated[
+        str | None,
+        typer.Option(envvar="DRAGOMAN_QUERIES", help="Name of the query file where it isn't the language."),
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option(envvar="DRAGOMAN_ONLY", help="FIELD=REGEX: use the queries that match.")
+    ] = None,
+    without: Annotated[
+        str | None, typer.Option(envvar="DRAGOMAN_WITHOUT", help="FIELD=REGEX: leave out the queries that match.")
+    ] = None,
+) -> None:
+    """Run a benchmark through the HTTP API: MAP@100, nDCG@20 and R@100 per system, with significance tests."""
+    from dragoman.service.evaluation import TableFile, run
+
+    def table_file(given: str) -> TableFile:
+        path, *options = given.split(",")
+        chosen = dict(option.partition("=")[::2] for option in options)
+        if unknown := chosen.keys() - {"source", "target", "kind", "weight"}:
+            raise typer.BadParameter(f"{given}: unknown option {min(unknown)!r}", param_hint="--table")
+        try:
+            weight = float(chosen.pop("weight", "1"))
+        except ValueError as fault:
+            raise typer.BadParameter(f"{given}: weight is not a number", param_hint="--table") from fault
+        return TableFile(Path(path), **({"source": source, "target": target} | chosen), weight=weight)
+
+    run(
+        data,
+        source,
+        target,
+        unit,
+        [name.strip() for name in systems.split(",")],
+        output,
+        [table_file(given) for given in table or ()],
+        queries,
+        only,
+        without,
+    )

@@ -1,18 +1,17 @@
-"""Options that several commands share."""
+"""Options that several commands share. What a command works with is imported when it runs: help is quick."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from pydantic import ValidationError
 
-from dragoman.service.errors import InvalidRequest, NotFound
-from dragoman.service.runtime import Runtime
-from dragoman.service.settings import Settings
+if TYPE_CHECKING:
+    from dragoman.service.runtime import Runtime
+    from dragoman.service.settings import Settings
 
 DATA_DIR = Path("data")
 DATABASE_URL = None
@@ -36,10 +35,17 @@ def load_settings(**chosen: Any) -> Settings:
     Raises:
         InvalidRequest: naming the setting and what is wrong with it.
     """
+    from pydantic import ValidationError
+
+    from dragoman.service.errors import InvalidRequest
+    from dragoman.service.settings import Settings
+
     try:
         return Settings(**chosen)
     except ValidationError as fault:
-        wrong = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in fault.errors()]
+        wrong = [
+            f"{'.'.join(map(str, one['loc']))}: {one['msg'].removeprefix('Value error, ')}" for one in fault.errors()
+        ]
         raise InvalidRequest("; ".join(wrong)) from fault
 
 
@@ -53,6 +59,9 @@ def opened(data_dir: Path, database_url: str | None, existing: bool = False) -> 
         NotFound: there is no such directory.
         Conflict: a server, or another command, is using it.
     """
+    from dragoman.service.errors import NotFound
+    from dragoman.service.runtime import Runtime
+
     settings = load_settings(data_dir=data_dir, database_url=database_url)
     if existing and not data_dir.is_dir():
         raise NotFound(f"there is no data directory {data_dir}; --data-dir names another")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -100,7 +100,7 @@ def import_table(
         str, typer.Option(envvar="DRAGOMAN_FORMAT", help="tsv, csv, giza, muse, jsonl or freedict.")
     ] = "tsv",
     kind: Annotated[
-        str,
+        Literal["statistical", "glossary"],
         typer.Option(envvar="DRAGOMAN_KIND", help="statistical, or glossary, which outranks statistical ones."),
     ] = "statistical",
     weight: Annotated[

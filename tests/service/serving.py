@@ -28,7 +28,7 @@ def dragoman(*arguments: object, **settings: object) -> subprocess.CompletedProc
     """Run the command line to its end."""
     return subprocess.run(
         [*COMMAND, *map(str, arguments)],
-        env=environment(columns=200, **settings) | {"COLUMNS": "200"},
+        env=environment(**settings) | {"COLUMNS": "200"},
         capture_output=True,
         text=True,
         timeout=120,

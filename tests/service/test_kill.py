@@ -79,9 +79,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_there_twice(
     assert sum(version is not None for version in known.values()) > 20
 
 
-def _check(
-    settings: Settings, known: dict[str, int | None], pending: dict[str, int | None]
-) -> dict[str, int | None]:
+def _check(settings: Settings, known: dict[str, int | None], pending: dict[str, int | None]) -> dict[str, int | None]:
     """Compare the database and the index with what was acknowledged; returns what is there.
 
     An id of the request that was under way may be as before it or as after it.

@@ -1,20 +1,17 @@
-"""Whether the service lives and can do its work, its metrics, and the web page."""
+"""Whether the service lives and can do its work, and its metrics."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from fastapi import APIRouter
-from fastapi.responses import FileResponse, PlainTextResponse, Response
+from fastapi.responses import PlainTextResponse, Response
 from pydantic import BaseModel
 
 from dragoman.service.api.dependencies import RuntimeDep
 from dragoman.service.api.requests import StrictRoute
-from dragoman.service.errors import NotFound, Unavailable
+from dragoman.service.errors import Unavailable
 
 router = APIRouter(route_class=StrictRoute, tags=["running"])
 
-_PAGE = Path(__file__).parent.parent / "web" / "index.html"
 _METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -46,10 +43,3 @@ def metrics(runtime: RuntimeDep) -> Response:
     """Counters and timings for Prometheus."""
     runtime.metrics.indexes({state.value: count for state, count in runtime.indexes.states().items()})
     return Response(runtime.metrics.expose(), media_type=_METRICS_TYPE)
-
-
-@router.get("/", include_in_schema=False)
-def page() -> FileResponse:
-    if not _PAGE.is_file():
-        raise NotFound("the web page is not installed")
-    return FileResponse(_PAGE, media_type="text/html; charset=utf-8", headers={"Cache-Control": "no-cache"})
