@@ -31,7 +31,7 @@ $(STAMP): pyproject.toml constraints.txt Makefile
 	@touch $@
 
 demo: $(STAMP)
-	@exec $(BIN)/dragoman demo
+	@$(BIN)/dragoman demo || [ $$? -eq 130 ]
 
 test: $(STAMP)
 	$(BIN)/python -m pytest
