@@ -27,7 +27,9 @@ RUN = "|".join(_run(s) for s in (_IDEOGRAPHIC, r"\p{Thai}", r"\p{Lao}", r"\p{Khm
 """Pattern of a longest run of one unspaced script; Chinese characters and kana run together."""
 
 _CLUSTER = regex.compile(
-    rf"[\u0E00-\u0EFF]\p{{M}}*+(?<=[\u0E4D\u0ECD]\p{{M}}?)[\u0E32\u0EB2]|.{_EXTENDED_BY}*+", regex.S
+    rf"[\u0E00-\u0EFF][\p{{M}}{IGNORABLE}]*+(?<=[\u0E4D\u0ECD][\p{{M}}{IGNORABLE}]*)[\u0E32\u0EB2]{_EXTENDED_BY}*+"
+    rf"|.{_EXTENDED_BY}*+",
+    regex.S,
 )
 _IDEOGRAPH = regex.compile(rf"[{_IDEOGRAPHIC}]", regex.V1)
 _CHARACTER = regex.compile(r"[ー\u3099\u309A]|\p{M}")

@@ -68,8 +68,9 @@ def test_every_segmentation_covers_the_run(run: str) -> None:
         assert all(start < end for start, end in spans)
 
 
-@given(st.text(st.sampled_from("がごｶﾞゴか\u3099語ー\u200d北น้ำ\u0e4d\u0e32"), min_size=1, max_size=12))
-def test_words_map_back_to_whole_characters(text: str) -> None:
+@given(st.text(st.sampled_from("がごｶﾞゴか\u3099語ー\u200d北น้ำ\u0e4d\u0e32"), max_size=12))
+def test_words_map_back_to_whole_characters(rest: str) -> None:
+    text = "語" + rest
     for run in (text, unicodedata.normalize("NFD", text)):
         spans = segmented(run, "ja", lambda folded: [(i, i + 1) for i in range(len(folded))])
         assert all(one[1] <= other[0] for one, other in pairwise(spans))
