@@ -16,7 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from dragoman.lexicon.table import Table
+import regex
+
+from dragoman.lexicon.table import Entry, Table
 from dragoman.lexicon.text import Token
 
 Method = Literal["psq", "smt", "none"]
@@ -27,6 +29,7 @@ TRANSLITERATED = -2
 """Origin of an alternative found by its sound in another script."""
 
 LONGEST_PHRASE = 4
+_ALPHABETIC = regex.compile(r"[\p{L}\p{M}']+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +124,9 @@ def smt(tokens: Sequence[Token], table: Table | None, best: int = 10) -> Transla
     """
     groups: list[TermGroup] = []
     for token in tokens:
-        if not token.term or not token.word.replace("'", "").isalpha():
+        if not token.term or not _ALPHABETIC.fullmatch(token.word):
             continue
-        entries = [e for e in (table.translations(token.word) if table else ()) if " " not in e.term][:best]
+        entries = _best_words(token.word, table, best)
         total = sum(entry.p_forward for entry in entries)
         if total > 0:
             found = [Alternative(e.term, e.p_forward / total, e.origin) for e in entries if e.p_forward > 0]
@@ -151,15 +154,27 @@ def untranslated(tokens: Sequence[Token]) -> TranslatedQuery:
 def _translations(term: str, table: Table | None, min_probability: float) -> list[Alternative]:
     """The single-word alternatives of a term; a phrase translating a phrase is shared out among its words."""
     found: dict[str, Alternative] = {}
-    for entry in table.translations(term) if table else ():
+    for entry in table.translations(term, least_backward=min_probability) if table else ():
         words = entry.term.split(" ")
-        if entry.p_backward < min_probability or (len(words) > 1 and " " not in term):
+        if len(words) > 1 and " " not in term:
             continue
         for word in words:
             before = found.get(word)
             weight = entry.p_backward / len(words) + (before.weight if before else 0.0)
             found[word] = Alternative(word, min(1.0, weight), before.origin if before else entry.origin)
     return list(found.values())
+
+
+def _best_words(word: str, table: Table | None, best: int) -> list[Entry]:
+    """The ``best`` translations that are single words; a few more are read first, as most words need no others."""
+    if table is None:
+        return []
+    for read in (4 * best, None):
+        entries = table.translations(word, best=read)
+        found = [entry for entry in entries if " " not in entry.term][:best]
+        if len(found) == best or read is None or len(entries) < read:
+            break
+    return found
 
 
 def _by_sound(query_term: str, bridge: Bridge, identical: str) -> list[Alternative]:

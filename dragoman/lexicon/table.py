@@ -167,25 +167,30 @@ class Table:
             p_st.append(backward)
         return cls.from_arrays(source, target, list(source_ids), list(target_ids), s, t, p_ts, p_st)
 
-    def translations(self, term: str) -> list[Entry]:
-        """The translations of a source term, the most probable first; empty for an unknown term."""
+    def translations(self, term: str, best: int | None = None, least_backward: float = 0.0) -> list[Entry]:
+        """The translations of a source term, the most probable first; empty for an unknown term.
+
+        ``best`` keeps that many of them, ``least_backward`` those with at least that P(term | translation).
+        """
         number = self.sources.index(term)
         if number < 0:
             return []
         side = self.by_source
         first, last = side.indptr[number : number + 2].tolist()
-        entries = [
+        order = np.argsort(-side.forward[first:last], kind="stable")
+        if least_backward:
+            order = order[side.backward[first:last][order] >= least_backward]
+        places = first + order[:best]
+        return [
             Entry(self.targets[other], forward, backward, origin)
             for other, forward, backward, origin in zip(
-                side.ids[first:last].tolist(),
-                side.forward[first:last].tolist(),
-                side.backward[first:last].tolist(),
-                side.origins[first:last].tolist(),
+                side.ids[places].tolist(),
+                side.forward[places].tolist(),
+                side.backward[places].tolist(),
+                side.origins[places].tolist(),
                 strict=True,
             )
         ]
-        entries.sort(key=lambda entry: -entry.p_forward)
-        return entries
 
     def inverse(self) -> Table:
         """The same table from ``target`` to ``source``: a view, nothing is copied."""

@@ -101,10 +101,11 @@ def query_term(text: str, group: TermGroup) -> str:
 
 def _shown(one: Translated, view: View, group: TermGroup) -> list[TermTranslation]:
     """The most probable translations of the word, or of its index term where no table has the word itself."""
-    entries = view.surface.translations(group.query_word) or view.analysed.translations(group.query_term)
+    known = view.surface.translations(group.query_word, best=_SHOWN)
+    entries = known or view.analysed.translations(group.query_term, best=_SHOWN)
     return [
         TermTranslation(term=entry.term, probability=entry.p_forward, language=one.language)
-        for entry in entries[:_SHOWN]
+        for entry in entries
     ]
 
 

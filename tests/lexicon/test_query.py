@@ -88,6 +88,13 @@ def test_smt_takes_the_ten_best_normalised_and_drops_what_is_not_alphabetic() ->
     assert [a.term for a in query.groups[2].alternatives] == ["b"]
 
 
+def test_smt_reads_past_phrases_and_keeps_words_with_marks() -> None:
+    entries = [("हिन्दी", f"two words {place}", 1 / 100, 1.0) for place in range(50)]
+    known = Table.from_entries("hi", "en", [*entries, ("हिन्दी", "hindi", 1 / 200, 1.0)])
+    (group,) = smt(PlainAnalysis("hi").tokens("हिन्दी"), known).groups
+    assert [(a.term, a.weight) for a in group.alternatives] == [("hindi", 1.0)]
+
+
 def test_without_a_table_every_word_is_out_of_vocabulary() -> None:
     assert psq(tokens("the bank shore"), None, AS_IS).oov == ["bank", "shore"]
     assert smt(tokens("the bank shore"), None).oov == ["bank", "shore"]
