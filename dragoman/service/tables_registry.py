@@ -187,7 +187,7 @@ def _open(path: Path) -> Table | None:
     except FileNotFoundError:
         return None
     except CorruptTable as fault:
-        logger.warning("compiled table %s is unusable and is made again: %s", path, fault)
+        logger.warning("compiled table %s is unusable and is made again: %s", path, fault.reason)
         return None
 
 
@@ -205,7 +205,7 @@ class TableRegistry:
 
     def __init__(self, files: CompiledTables) -> None:
         self.files = files
-        self._snapshot = Snapshot()
+        self._snapshot = self._previous = Snapshot()
         self._compiling = Lock()
         self._selected: OrderedDict[str, View] = OrderedDict()
 
@@ -230,15 +230,17 @@ class TableRegistry:
     def install(self, snapshot: Snapshot, ready: Iterable[ActiveVersion]) -> None:
         """Make ``snapshot`` the current one.
 
-        Files of no ``ready`` version are deleted, and those of views that neither it nor the snapshot before
-        it has: the way back is short.
+        Files of versions that are not ``ready`` are deleted, and those of views that neither this snapshot
+        has nor the one before it, so that the way back is short.
         """
         with self._compiling:
-            previous, self._snapshot = self._snapshot, snapshot
+            if snapshot.versions != self._snapshot.versions:
+                self._previous = self._snapshot
+            self._snapshot = snapshot
             active = set(snapshot.versions)
             for key in [key for key, view in self._selected.items() if not active.issuperset(view.members)]:
                 del self._selected[key]
-            views = [*previous.views.items(), *snapshot.views.items()]
+            views = [*self._previous.views.items(), *snapshot.views.items()]
             keys = {self.files.key(pair, view.members) for pair, view in views if pair[0] < pair[1]}
             self.files.keep_only(ready, keys | self._selected.keys())
 

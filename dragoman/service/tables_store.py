@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from threading import Lock
 from typing import cast
 
 from sqlalchemy import delete, exists, func, select, update
@@ -83,6 +84,7 @@ class TableStore:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._beginning = Lock()
 
     def tables(self, name: str | None = None) -> list[TableInfo]:
         """All tables that have versions, or the one of this name, by name."""
@@ -124,7 +126,7 @@ class TableStore:
             Conflict: the table is of other languages, or made by another upload at the same moment.
         """
         try:
-            with self._store.write() as session:
+            with self._beginning, self._store.write() as session:
                 table = session.scalar(select(TranslationTable).where(TranslationTable.name == new.name))
                 if table is None:
                     table = TranslationTable(name=new.name, source=new.source, target=new.target)
