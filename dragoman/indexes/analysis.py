@@ -48,15 +48,18 @@ class LuceneAnalysis:
         try:
             return [Token(t.word, terms[t.word], t.start, t.end) for t in found]
         except KeyError:
-            return self._with_terms([found])[0]
+            terms = self._terms({token.word for token in found})
+            return [Token(t.word[:LONGEST_WORD], terms[t.word], t.start, t.end) for t in found]
 
-    def batch(self, texts: Sequence[str]) -> list[list[Token]]:
-        """:meth:`tokens` of many texts, asking Lucene about all their new words at once."""
-        return self._with_terms([words(text, self.language, self._segment) for text in texts])
+    def indexed(self, texts: Sequence[str]) -> list[tuple[list[str], list[str]]]:
+        """Each text's folded words and their terms, without stop words.
 
-    def _with_terms(self, texts: list[list[Token]]) -> list[list[Token]]:
-        terms = self._terms({token.word for text in texts for token in text})
-        return [[Token(t.word[:LONGEST_WORD], terms[t.word], t.start, t.end) for t in text] for text in texts]
+        As by :meth:`tokens`, with all new words of the texts given to Lucene at once.
+        """
+        found = [[t.word for t in words(text, self.language, self._segment)] for text in texts]
+        terms = self._terms({word for text in found for word in text})
+        kept = [[word for word in text if terms[word]] for text in found]
+        return [([word[:LONGEST_WORD] for word in text], [terms[word] for word in text]) for text in kept]
 
     def _terms(self, wanted: Iterable[str]) -> dict[str, str]:
         recent, older = self._recent, self._older

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dragoman.indexes.analysis import LuceneAnalysis
 from dragoman.indexes.transliteration import sounds
-from dragoman.lexicon.text import Analysis, Token
+from dragoman.lexicon.text import Analysis
 
 __all__ = ["IndexedDocument", "Row", "analysed", "batches"]
 
@@ -57,20 +57,21 @@ def analysed(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analys
     Raises:
         KeyError: for a language that ``analyses`` lacks.
     """
-    tokens: dict[str, Iterator[list[Token]]] = {}
+    found: dict[str, Iterator[tuple[list[str], list[str]]]] = {}
     for language in {document.language for document in documents}:
         texts = [document.text for document in documents if document.language == language]
-        tokens[language] = iter(_tokens(analyses[language], texts))
+        found[language] = iter(_indexed(analyses[language], texts))
     rows: list[Row] = []
     for document in documents:
-        kept = [token for token in next(tokens[document.language]) if token.term]
-        words, terms = " ".join([t.word for t in kept]), " ".join([t.term for t in kept])
-        heard = " ".join([sounds(term) for term in {token.term: None for token in kept}])
-        rows.append(Row(document.key, document.language, words, terms, heard))
+        words, terms = next(found[document.language])
+        heard = " ".join([sounds(term) for term in set(terms)])
+        rows.append(Row(document.key, document.language, " ".join(words), " ".join(terms), heard))
     return rows
 
 
-def _tokens(analysis: Analysis, texts: list[str]) -> list[list[Token]]:
+def _indexed(analysis: Analysis, texts: list[str]) -> list[tuple[list[str], list[str]]]:
+    """Words and terms of each text, without stop words."""
     if isinstance(analysis, LuceneAnalysis):
-        return analysis.batch(texts)
-    return [analysis.tokens(text) for text in texts]
+        return analysis.indexed(texts)
+    kept = [[token for token in analysis.tokens(text) if token.term] for text in texts]
+    return [([token.word for token in text], [token.term for token in text]) for text in kept]

@@ -218,7 +218,10 @@ SortType = _class(f"{_LUCENE}search/SortField$Type", fields={"LONG": f"static L{
 SortField = _class(
     f"{_LUCENE}search/SortField",
     f"({_STRING}L{_LUCENE}search/SortField$Type;)V",
-    fields={"FIELD_SCORE": f"static L{_LUCENE}search/SortField;"},
+    fields={
+        "FIELD_DOC": f"static L{_LUCENE}search/SortField;",
+        "FIELD_SCORE": f"static L{_LUCENE}search/SortField;",
+    },
 )
 Sort = _class(f"{_LUCENE}search/Sort", f"([L{_LUCENE}search/SortField;)V")
 TopFieldCollector = _class(

@@ -11,6 +11,7 @@ from dragoman.indexes.bm25 import BM25, Hit, Ranking
 from dragoman.indexes.documents import IndexedDocument, Row, analysed, batches
 from dragoman.indexes.errors import IndexClosed, index_faults
 from dragoman.indexes.explanation import Statistics
+from dragoman.indexes.lucene_fields import query_field
 from dragoman.lexicon.query import TranslatedQuery
 from dragoman.lexicon.text import Analysis
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["IndexedDocument", "LuceneIndex"]
 
 _DELETIONS_PER_CALL = 1_000
+
+_BM25 = BM25()
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -109,8 +112,10 @@ class LuceneIndex:
         """
         if k < 1:
             raise ValueError(f"k is {k}; it must be at least 1")
-        hits, attainable = self._run(lambda store: store.queries.ranked(query, language, k, bm25 or BM25()))
-        return Ranking(hits, attainable)
+        parameters = bm25 or _BM25
+        store = self._store
+        known = store and store.queries.cache.rank(query, query_field(query, language), k, parameters)
+        return known or self._run(lambda store: store.queries.rank(query, language, k, parameters))
 
     def explained(
         self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None
@@ -121,7 +126,7 @@ class LuceneIndex:
 
         def both(_: LuceneStore) -> tuple[Ranking, Statistics]:
             return self.rank(query, language, k, bm25), self._run(
-                lambda store: store.queries.statistics(query, language)
+                lambda store: store.queries.terms.statistics(query, language)
             )
 
         return self._run(both)
@@ -133,7 +138,7 @@ class LuceneIndex:
         """
         if language is None:
             return self._run(lambda store: store.documents())
-        return self._run(lambda store: store.queries.document_count(language))
+        return self._run(lambda store: store.queries.terms.document_count(language))
 
     def document_frequency(self, language: str, term: str) -> int:
         """How many documents in ``language`` hold the index term; see :meth:`document_count` for deleted ones."""
@@ -141,11 +146,11 @@ class LuceneIndex:
 
     def document_frequencies(self, language: str, terms: Collection[str]) -> dict[str, int]:
         """The document frequency of each index term."""
-        return self._run(lambda store: store.queries.document_frequencies(language, terms))
+        return self._run(lambda store: store.queries.terms.document_frequencies(language, terms))
 
     def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
         """The (at most 50) index terms in ``language`` that sound like ``term``, with similarities in (0, 1]."""
-        return self._run(lambda store: store.queries.sounding(language, term))
+        return self._run(lambda store: store.queries.terms.sounding(language, term))
 
     def verify(self) -> None:
         """Read all files and compare their checksums; raises :class:`IndexCorrupt`."""

@@ -10,7 +10,8 @@ from typing import Any
 from dragoman.indexes import java
 from dragoman.indexes.documents import Row
 from dragoman.indexes.errors import IndexCorrupt
-from dragoman.indexes.lucene_queries import Queries, sound_field, term_field, word_field
+from dragoman.indexes.lucene_fields import KEY_FIELD, sound_field, term_field, word_field
+from dragoman.indexes.lucene_queries import Queries
 
 __all__ = ["LuceneStore"]
 
@@ -28,8 +29,8 @@ class _Form:
 
     def __init__(self, language: str, frequencies: Any, presence: Any) -> None:
         self.document = java.Document()
-        self.key = java.StringField("key", "0", java.Store.NO)
-        self.number = java.NumericDocValuesField("key", 0)
+        self.key = java.StringField(KEY_FIELD, "0", java.Store.NO)
+        self.number = java.NumericDocValuesField(KEY_FIELD, 0)
         self.words = java.TextField(word_field(language), "", frequencies)
         self.terms = java.TextField(term_field(language), "", frequencies)
         self.sounds = java.TextField(sound_field(language), "", presence)
@@ -91,11 +92,11 @@ class LuceneStore:
             form = self._forms.get(row.language)
             if form is None:
                 form = self._forms[row.language] = _Form(row.language, self._frequencies, self._presence)
-            self._writer.updateDocument(java.Term("key", str(row.key)), form.filled(row))
+            self._writer.updateDocument(java.Term(KEY_FIELD, str(row.key)), form.filled(row))
 
     def delete(self, keys: Sequence[int]) -> None:
         """Delete documents; keys that are not there are ignored."""
-        self._writer.deleteDocuments(tuple([java.Term("key", str(key)) for key in keys]))
+        self._writer.deleteDocuments(tuple([java.Term(KEY_FIELD, str(key)) for key in keys]))
 
     def commit(self, generation: int, metadata: Mapping[str, str]) -> None:
         """Make all changes durable, together with their generation and metadata."""

@@ -179,10 +179,11 @@ def test_fingerprints_differ_and_name_what_the_output_depends_on() -> None:
     assert "9." in fingerprints["ja"]
 
 
-def test_a_batch_is_as_its_texts_one_by_one() -> None:
-    texts = [SENTENCES["de"], "", "Neue Wörter, nie gesehen", SENTENCES["de"], "w" * 300]
-    fresh = LuceneAnalysis("de", None, "")
-    assert fresh.batch(texts) == [analysis("de").tokens(text) for text in texts]
+def test_what_is_indexed_are_the_tokens_without_stop_words() -> None:
+    texts = [SENTENCES["de"], "", "Neue Wörter, die nie gesehen", SENTENCES["de"], "w" * 300]
+    kept = [[token for token in analysis("de").tokens(text) if token.term] for text in texts]
+    expected = [([token.word for token in text], [token.term for token in text]) for text in kept]
+    assert LuceneAnalysis("de", None, "").indexed(texts) == expected
 
 
 @settings(max_examples=40, deadline=None)

@@ -348,8 +348,8 @@ def test_forgotten_groups_and_terms_are_looked_up_again(index: LuceneIndex, monk
     index.delete([1000])
     index.refresh()
     monkeypatch.setattr("dragoman.indexes.lucene_queries._CACHED_GROUPS", 3)
-    monkeypatch.setattr("dragoman.indexes.lucene_queries._CACHED_TERMS", 20)
-    monkeypatch.setattr("dragoman.indexes.lucene_queries._CACHED_SIMILARITIES", 1)
+    monkeypatch.setattr("dragoman.indexes.lucene_terms._CACHED_TERMS", 20)
+    monkeypatch.setattr("dragoman.indexes.lucene_tools._SIMILARITIES", 1)
     assert [index.rank(q, "de", 20, bm25) for q, bm25 in queries] == expected
 
 

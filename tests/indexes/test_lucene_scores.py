@@ -14,7 +14,7 @@ from dragoman.lexicon.query import Alternative, Method, TermGroup, TranslatedQue
 from dragoman.lexicon.text import PlainAnalysis
 from tests.indexes.bm25_reference import Reference, kept_length
 
-VOCABULARY = ["haus", "hof", "garten", "zaun", "tür", "дом", "двор", "家", "𠮷", "o'neill", "a", "1984"]
+VOCABULARY = ["haus", "hof", "garten", "zaun", "дом", "дом", "двор", "家", "𠮷", "o'neill", "a", "1984"]
 MISSING = ["nirgends", "niemals", "not one term", "", "\ue001", "x\ue002y", "\ue003"]
 ANALYSES = {"xx": PlainAnalysis("de")}
 
