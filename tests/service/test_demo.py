@@ -10,14 +10,14 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
+import httpx
 import pytest
-from fastapi.testclient import TestClient
 
 from dragoman.service import demo
-from dragoman.service.app import create_app
 from dragoman.service.errors import NotFound
 from dragoman.service.runtime import Runtime
 from dragoman.service.settings import Settings
+from tests.service.serving import server
 
 FOLDER = files("dragoman") / "demo"
 SCRIPTS = {"ar": "ARABIC", "de": "LATIN", "el": "GREEK", "es": "LATIN", "fr": "LATIN", "ru": "CYRILLIC"} | {
@@ -82,18 +82,18 @@ def test_judgements_are_about_the_queries_and_the_documents() -> None:
 
 
 @pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """A service with the demo loaded."""
-    settings = Settings(data_dir=tmp_path_factory.mktemp("demo"))
-    runtime = Runtime(settings)
+    folder = tmp_path_factory.mktemp("demo")
+    runtime = Runtime(Settings(data_dir=folder))
     runtime.start()
     demo.load(runtime)
     runtime.close()
-    with TestClient(create_app(settings)) as client:
-        yield client
+    with server(folder) as running:
+        yield running.client
 
 
-def _found_early(client: TestClient, language: str, method: str) -> float:
+def _found_early(client: httpx.Client, language: str, method: str) -> float:
     """The share of the queries that have a relevant document of this language among their first three hits."""
     relevant, found = _judgements(), 0
     for id, text in _queries().items():
@@ -105,20 +105,20 @@ def _found_early(client: TestClient, language: str, method: str) -> float:
 
 
 @pytest.mark.parametrize("language", demo.LANGUAGES)
-def test_english_queries_find_documents_with_translation_and_not_without(client: TestClient, language: str) -> None:
+def test_english_queries_find_documents_with_translation_and_not_without(client: httpx.Client, language: str) -> None:
     assert _found_early(client, language, "psq") >= 0.9
     assert _found_early(client, language, "smt") >= 0.85
     assert _found_early(client, language, "none") <= 0.4
 
 
-def test_one_query_finds_its_subject_in_many_languages(client: TestClient) -> None:
+def test_one_query_finds_its_subject_in_many_languages(client: httpx.Client) -> None:
     request = {"query": "bees and honey", "query_language": "en", "top_k": 10}
     hits = client.post("/v1/search", json=request).json()["hits"]
     assert {hit["id"] for hit in hits[:6]} <= _judgements()["q32"]
     assert len({hit["language"] for hit in hits}) >= 6
 
 
-def test_the_glossary_answers_for_phrases(client: TestClient) -> None:
+def test_the_glossary_answers_for_phrases(client: httpx.Client) -> None:
     request = {"query": "groundwater level", "query_language": "en", "collections": ["demo_de"]}
     best = client.post("/v1/search", json=request).json()["hits"][0]
     assert any(highlight["table"] == "demo_glossary_en_de" for highlight in best["highlights"])
