@@ -55,6 +55,23 @@ def train(
         str, typer.Option(envvar="DRAGOMAN_MODEL", help="Alignment model: model1, model2 or hmm.")
     ] = "model2",
     iterations: Annotated[int, typer.Option(envvar="DRAGOMAN_ITERATIONS", help="Iterations of the model.")] = 5,
+    symmetrisation: Annotated[
+        str,
+        typer.Option(
+            envvar="DRAGOMAN_SYMMETRISATION",
+            help="How the two directions are joined: product, geometric, mean, intersection, union or grow-diag.",
+        ),
+    ] = "mean",
+    agreement: Annotated[
+        str,
+        typer.Option(
+            envvar="DRAGOMAN_AGREEMENT",
+            help="Whether the directions learn from each other: none, product or geometric.",
+        ),
+    ] = "none",
+    stop_words: Annotated[
+        bool, typer.Option(envvar="DRAGOMAN_STOP_WORDS", help="Keep stop words in the table.")
+    ] = True,
     plain: Annotated[
         bool, typer.Option(envvar="DRAGOMAN_PLAIN", help="Split into words without stemming or Java.")
     ] = False,
@@ -67,7 +84,13 @@ def train(
     from dragoman.service.training import progress_bars, train_table
 
     try:
-        config = AlignmentConfig(model=model, iterations=iterations)
+        config = AlignmentConfig(
+            model=model,
+            iterations=iterations,
+            symmetrisation=symmetrisation,
+            agreement=agreement,
+            keep_stop_words=stop_words,
+        )
     except ValueError as fault:
         raise typer.BadParameter(str(fault)) from fault
     with progress_bars(_console) as bars:
@@ -86,6 +109,8 @@ def train(
         )
     if report is not None:
         report.write_text(json.dumps(done.as_dict(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    for line in done.left_out():
+        _say(line)
     read, kept = done.corpus.read, done.corpus.kept
     _say(f"{output}: {done.entries} entries from {kept} of {read} sentence pairs, {done.pruned} pruned")
 

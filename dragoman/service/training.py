@@ -55,6 +55,21 @@ class TrainingReport:
     seconds: dict[str, float] = field(default_factory=dict)
     """Of each step: analysis, reading (without analysis), alignment, writing."""
 
+    def left_out(self) -> list[str]:
+        """One line for each kind of thing that was left out, and for the first malformed lines of each file."""
+        counts = self.corpus
+        reasons = {
+            "with an empty side": counts.empty,
+            "with too long a side": counts.too_long,
+            "too different in length": counts.length_ratio,
+        }
+        lines = [f"{count} sentence pairs left out: {reason}" for reason, count in reasons.items() if count]
+        for file in self.files:
+            lines += [f"{file.path}, line {item.line}: {item.reason}" for item in file.rejections]
+            if file.malformed > len(file.rejections):
+                lines.append(f"{file.path}: {file.malformed - len(file.rejections)} more malformed lines")
+        return lines
+
     def as_dict(self) -> dict[str, object]:
         """For JSON: paths as text."""
         result = asdict(self)

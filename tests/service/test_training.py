@@ -167,7 +167,20 @@ def test_left_out_lines_are_reported(tmp_path: Path) -> None:
     assert (counts.read, counts.kept) == (6, 3)
     assert (counts.empty, counts.too_long, counts.length_ratio) == (1, 1, 1)
     assert best(tmp_path / "t.tsv")["house"] == "haus"
+    assert report.left_out() == [
+        "1 sentence pairs left out: with an empty side",
+        "1 sentence pairs left out: with too long a side",
+        "1 sentence pairs left out: too different in length",
+        *(f"{file.path}, line {item.line}: {item.reason}" for item in file.rejections),
+    ]
     assert json.loads(json.dumps(report.as_dict()))["files"][0]["rejections"][0]["line"] == 2
+
+
+def test_only_the_first_malformed_lines_are_listed(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.tsv", ["no tab"] * 25 + LINES * 10)
+    report = run([path], tmp_path / "t.tsv")
+    assert report.files[0].malformed == 25 and len(report.files[0].rejections) == 20
+    assert report.left_out()[-1] == f"{path}: 5 more malformed lines"
 
 
 def fails(tmp_path: Path, parallel: list[Path], message: str, **options: object) -> None:
