@@ -10,7 +10,7 @@ import unicodedata
 
 import regex
 
-FOLDING_VERSION = "2"
+FOLDING_VERSION = "3"
 
 APOSTROPHES = "'’‘‛ʼʻʾʿʹ＇ꞌꞋ"
 NUMBER_SEPARATORS = ".,'’\u00a0\u2009\u202f\u066c，．＇"
@@ -26,7 +26,7 @@ IGNORABLE = (
 def grouped_number(digit: str = r"\p{Nd}", group: int = 1) -> str:
     """Pattern of a number whose digits are grouped by thousands; it holds one capturing group, ``group``."""
     return (
-        rf"(?!0){digit}{{1,3}}([{NUMBER_SEPARATORS}]){digit}{{3}}"
+        rf"{digit}{{1,3}}([{NUMBER_SEPARATORS}]){digit}{{3}}"
         rf"(?:\{group}{digit}{{3}})*+(?!\{group}?{digit})"
     )
 

@@ -27,10 +27,9 @@ RUN = "|".join(_run(s) for s in (_IDEOGRAPHIC, r"\p{Thai}", r"\p{Lao}", r"\p{Khm
 """Pattern of a longest run of one unspaced script; Chinese characters and kana run together."""
 
 _CLUSTER = regex.compile(
-    rf"[\u0E00-\u0EFF][\p{{M}}{IGNORABLE}]*+(?<=[\u0E4D\u0ECD][\p{{M}}{IGNORABLE}]*)[\u0E32\u0EB2]{_EXTENDED_BY}*+"
-    rf"|.{_EXTENDED_BY}*+",
-    regex.S,
+    rf".{_EXTENDED_BY}*+(?:(?=[\u0E32\u0EB2])(?<=[\u0E4D\u0ECD]{_EXTENDED_BY}*).{_EXTENDED_BY}*+)*+", regex.S
 )
+"""A character with its marks; Thai and Lao AM are one, however they are spelled."""
 _IDEOGRAPH = regex.compile(rf"[{_IDEOGRAPHIC}]", regex.V1)
 _CHARACTER = regex.compile(r"[ー\u3099\u309A]|\p{M}")
 

@@ -23,7 +23,7 @@ from dragoman.lexicon.segmentation import RUN, UNSPACED_LETTERS, Segmenter, by_c
 
 __all__ = ["Analysis", "PlainAnalysis", "Token", "fold", "fold_term", "words"]
 
-SPLITTING_VERSION = "1"
+SPLITTING_VERSION = "2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def _without_apostrophes(text: str, start: int, end: int, language: str) -> Iter
     places = [m.start() for m in _APOSTROPHE.finditer(surface)]
     if language == "en" and places and fold(surface[places[-1] + 1 :], language) == "s":
         end = start + places[-1]
-    elif language in _SUFFIXED and places and places[0] > 1:
+    elif language in _SUFFIXED and places and len(fold(surface[: places[0]], language)) > 1:
         end = start + places[0]
     elif language in _ELIDED:
         for place in places:
