@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import Any
 
-import anyio
 import anyio.to_thread
 from fastapi import FastAPI
 
@@ -15,6 +14,7 @@ from dragoman.service.api import errors
 from dragoman.service.api.errors import ErrorBody
 from dragoman.service.api.middleware import RequestContext
 from dragoman.service.api.routers import ROUTERS
+from dragoman.service.api.streaming import Uploads
 from dragoman.service.errors import ERRORS
 from dragoman.service.runtime import Runtime
 from dragoman.service.settings import Settings
@@ -54,7 +54,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
         opened = runtime if runtime is not None else await anyio.to_thread.run_sync(Runtime, settings)
         await anyio.to_thread.run_sync(opened.start)
         app.state.runtime = opened
-        app.state.upload_limiter = anyio.CapacityLimiter(settings.concurrent_uploads)
+        app.state.uploads = Uploads(settings.concurrent_uploads)
         try:
             yield
         finally:

@@ -222,7 +222,7 @@ class CollectionIndex:
 
     def _index(self) -> LuceneIndex:
         if self._opened is None:
-            raise Unavailable(f"the index is {self.state.value}")
+            raise Unavailable("the index is closed")
         return self._opened.index
 
     def _apply(self, index: LuceneIndex, changes: Sequence[Change]) -> None:

@@ -12,6 +12,10 @@ from dragoman.service.store import Store
 from dragoman.service.store_models import Collection, Document
 
 BATCH = 500
+BATCH_CHARS = 4_000_000
+"""Documents, and characters of text, after which a batch is full."""
+
+_AT_ONCE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +56,19 @@ def changes_after(store: Store, collection_id: int, generation: int) -> Iterator
     if generation < 0:
         statement = statement.where(Document.deleted == false())
     while True:
+        changes: list[Change] = []
+        size = 0
         with store.read() as session:
-            rows = session.scalars(statement.where(place > last)).all()
-        if not rows:
+            rows = statement.where(place > last).execution_options(yield_per=_AT_ONCE)
+            for row in session.scalars(rows):
+                last = (row.generation, row.key)
+                changes.append(_change(row))
+                size += len(row.text)
+                if size >= BATCH_CHARS:
+                    break
+        if not changes:
             return
-        last = (rows[-1].generation, rows[-1].key)
-        yield [_change(row) for row in rows]
+        yield changes
 
 
 def purge_tombstones(store: Store, collection_id: int, generation: int) -> None:

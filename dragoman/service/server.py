@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable
 
 import uvicorn
+from fastapi import FastAPI
 
 from dragoman.service.app import create_app
 from dragoman.service.errors import InvalidRequest, Unavailable
@@ -18,10 +19,11 @@ _STOP_SECONDS = 30
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it answers."""
+    """A server that says when it answers, and that ends uploads where they are when it has to stop."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, app: FastAPI, ready: Callable[[], None]) -> None:
         super().__init__(config)
+        self._app = app
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -29,9 +31,14 @@ class _Server(uvicorn.Server):
         if self.started:
             self._ready()
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.state.uploads.stop()
+        await super().shutdown(sockets)
+
 
 def serve(settings: Settings, runtime: Runtime | None = None, ready: Callable[[str], None] | None = None) -> None:
-    """Serve until the process is told to stop (SIGTERM, SIGINT); running requests are finished first.
+    """Serve until the process is told to stop (SIGTERM, SIGINT). Requests under way are finished first;
+    uploads end at what they have stored, and are told so.
 
     ``ready`` is called with the server's address once it answers. A ``runtime`` that is handed over is
     closed at the end.
@@ -53,7 +60,7 @@ def serve(settings: Settings, runtime: Runtime | None = None, ready: Callable[[s
             lifespan="on",
         )
         address = _address(settings.host, listener.getsockname()[1])
-        server = _Server(config, lambda: ready(address) if ready else None)
+        server = _Server(config, app, lambda: ready(address) if ready else None)
         server.run(sockets=[listener])
 
 

@@ -159,9 +159,7 @@ def test_a_table_is_trained_imported_and_searched_with_without_a_server(data: Pa
     assert done.returncode == 0, done.stderr
     assert "mine version 1: " in done.stderr
     assert "active" in done.stderr
-    found = dragoman(
-        "search", "dog", "--collection", "news", "--query-language", "en", "--data-dir", data, "--json"
-    )
+    found = dragoman("search", "dog", "--collection", "news", "--query-language", "en", "--data-dir", data, "--json")
     answer = json.loads(found.stdout)
     assert [hit["id"] for hit in answer["hits"]] == ["1"]
     assert answer["translation"]["tables"] == [{"name": "mine", "version": 1}]

@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.lucene import LuceneIndex
-from dragoman.service import collection_index
+from dragoman.service import collection_index, replay
 from dragoman.service.collection_index import CollectionIndex, IndexState
 from dragoman.service.errors import NotFound, StorageFull, Unavailable
 from dragoman.service.runtime import Runtime
@@ -160,6 +160,29 @@ def test_a_rebuild_keeps_serving_and_holds_exactly_the_documents(slow: Settings)
         assert len(found(runtime, "c", "mara2")) == 699
         assert found(runtime, "c", "mara1") == []
         assert found(runtime, "c", "neno5") == []
+
+
+def test_large_documents_are_replayed_in_small_batches(slow: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay, "BATCH_CHARS", 100)
+    with running(slow) as runtime:
+        runtime.collections.create("c", "sw")
+        add(runtime, "c", *({"id": f"{n}", "text": f"neno{n} wote " + "x " * n} for n in range(90)))
+        seen: list[int] = []
+        runtime.collections.index_of("c").rebuild(seen.append)
+        assert len(seen) > 40
+        assert seen[-1] == 90
+        assert len(found(runtime, "c", "wote")) == 90
+
+
+@pytest.mark.parametrize("language", ["sw", "de", "zh", "th", "ja"])
+def test_no_text_can_stop_an_index(slow: Settings, language: str) -> None:
+    lengths = {"x": 200_000, "日本": 50_000, "ا": 70_000, "é": 70_000, "😀": 50_000, "ก": 70_000, "a.": 70_000}
+    texts = [part * times for part, times in lengths.items()]
+    texts += ["1" * 200_000, "\u200d" * 1000, "\ufffe\uffff\U0010ffff", "\u202e|,^~*:", "a" + "\u0301" * 9000]
+    with running(slow) as runtime:
+        runtime.collections.create("c", language)
+        add(runtime, "c", *({"id": f"{n}", "text": f"{text} 2024"} for n, text in enumerate(texts)))
+        assert len(found(runtime, "c", "2024")) == len(texts)
 
 
 def test_a_rebuild_that_fails_leaves_the_index_as_it_was(slow: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

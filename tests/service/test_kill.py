@@ -71,7 +71,10 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_there_twice(
             server.client.post("/v1/collections", json={"name": "c", "language": "sw"}).raise_for_status()
         importer = Importer(server.url, noise, known, request)
         importer.start()
-        time.sleep(noise.uniform(0.05, 1.2))
+        wanted = request + noise.randrange(1, 12)
+        while importer.request < wanted and importer.is_alive():
+            time.sleep(0.001)
+        time.sleep(noise.uniform(0.0, 0.1))
         server.kill()
         importer.join()
         request = importer.request

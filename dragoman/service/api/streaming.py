@@ -12,7 +12,7 @@ import anyio.to_thread
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
-from dragoman.service.errors import MalformedBody, TooLarge, UploadTooSlow
+from dragoman.service.errors import MalformedBody, TooLarge, Unavailable, UploadTooSlow
 from dragoman.service.settings import Settings
 
 T = TypeVar("T")
@@ -69,6 +69,37 @@ class BodyStream:
                 dropped += len(part)
 
 
+class Uploads:
+    """The uploads of one application: how many are worked on at a time, and how they are told to end."""
+
+    def __init__(self, at_a_time: int) -> None:
+        self.limiter = anyio.CapacityLimiter(at_a_time)
+        self.stopping = False
+        self._waiting: set[anyio.CancelScope] = set()
+
+    def stop(self) -> None:
+        """End all uploads where they are: the service is about to stop."""
+        self.stopping = True
+        for scope in self._waiting:
+            scope.cancel()
+
+    async def next_part(self, body: BodyStream, patience: float) -> bytes | None:
+        """The next part of a body.
+
+        Raises:
+            TimeoutError: nothing came for ``patience`` seconds.
+            Unavailable: the service is stopping.
+        """
+        if not self.stopping:
+            with anyio.fail_after(patience) as scope:
+                self._waiting.add(scope)
+                try:
+                    return await body.next()
+                finally:
+                    self._waiting.discard(scope)
+        raise Unavailable("the service is stopping")
+
+
 async def work_on_upload(request: Request, work: Callable[[Iterator[bytes]], T]) -> T:
     """Run ``work`` in a worker thread over the parts of the body as they arrive.
 
@@ -76,31 +107,26 @@ async def work_on_upload(request: Request, work: Callable[[Iterator[bytes]], T])
         TooLarge: more than ``upload_bytes`` came.
         UploadTooSlow: nothing came for ``upload_idle_seconds``.
         MalformedBody: the client went away.
+        Unavailable: the service is stopping.
     """
     settings: Settings = request.app.state.settings
-    limiter: anyio.CapacityLimiter = request.app.state.upload_limiter
+    uploads: Uploads = request.app.state.uploads
     body = BodyStream(request)
     try:
-        return await anyio.to_thread.run_sync(lambda: work(_parts(body, settings)), limiter=limiter)
-    except UploadTooSlow:
-        raise
-    except Exception:
-        await body.drop(settings.body_bytes)
+        return await anyio.to_thread.run_sync(lambda: work(_parts(body, settings, uploads)), limiter=uploads.limiter)
+    except Exception as fault:
+        if not uploads.stopping and not isinstance(fault, UploadTooSlow):
+            await body.drop(settings.body_bytes)
         raise
 
 
-def _parts(body: BodyStream, settings: Settings) -> Iterator[bytes]:
+def _parts(body: BodyStream, settings: Settings, uploads: Uploads) -> Iterator[bytes]:
     """The non-empty parts of a body, pulled from a worker thread."""
     patience = settings.upload_idle_seconds
-
-    async def pull() -> bytes | None:
-        with anyio.fail_after(patience):
-            return await body.next()
-
     size = 0
     while True:
         try:
-            part = anyio.from_thread.run(pull)
+            part = anyio.from_thread.run(uploads.next_part, body, patience)
         except TimeoutError as fault:
             raise UploadTooSlow(f"nothing came for {patience:g} seconds") from fault
         except ClientDisconnect as fault:

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import socket
+import time
+from pathlib import Path
+
+from tests.service.searching import ndjson
+from tests.service.serving import server
+
+
+def test_a_stop_ends_uploads_where_they_are_and_says_so(tmp_path: Path) -> None:
+    with server(tmp_path) as running:
+        client = running.client
+        client.post("/v1/collections", json={"name": "c", "language": "sw"}).raise_for_status()
+        with socket.create_connection((client.base_url.host, client.base_url.port)) as connection:
+            head = (
+                "POST /v1/collections/c/documents HTTP/1.1\r\nHost: x\r\n"
+                "Content-Type: application/x-ndjson\r\nContent-Length: 1000000\r\n\r\n"
+            )
+            connection.sendall(head.encode() + ndjson([{"id": "1", "text": "moja"}, {"id": "2", "text": "mbili"}]))
+            time.sleep(0.5)
+            assert running.stop() in (0, -15)
+            answer = b""
+            while part := connection.recv(65536):
+                answer += part
+    assert answer.startswith(b"HTTP/1.1 503")
+    assert b"line 3: the service is stopping; stored and kept: the 2 documents up to line 2" in answer
+    with server(tmp_path) as running:
+        assert running.client.get("/v1/collections/c").json()["documents"] == 2
+        assert running.client.get("/v1/collections/c/documents/2").json()["text"] == "mbili"
+
+
+def test_an_idle_service_stays_small(tmp_path: Path) -> None:
+    with server(tmp_path) as running:
+        for language in ("de", "zh", "ja", "th", "sw"):
+            running.client.post("/v1/collections", json={"name": language, "language": language}).raise_for_status()
+            body = ndjson({"id": f"{n}", "text": f"Das ist ein Text, 2024, 東京 และ {n}."} for n in range(200))
+            headers = {"content-type": "application/x-ndjson"}
+            path = f"/v1/collections/{language}/documents"
+            running.client.post(path, content=body, headers=headers).raise_for_status()
+        assert running.memory() < 600_000_000
