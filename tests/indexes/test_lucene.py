@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import random
 import signal
 import subprocess
@@ -297,15 +298,20 @@ def test_a_file_in_the_way_is_an_error_of_the_file_system(tmp_path: Path) -> Non
         LuceneIndex(tmp_path / "file")
 
 
-def test_eight_threads_get_what_one_gets(tmp_path: Path) -> None:
+@pytest.mark.parametrize("broad", [-1, 8192])
+def test_eight_threads_get_what_one_gets(tmp_path: Path, broad: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With every cache empty at first: with what Java computes per query (-1), and per group of a query."""
+    jvm.run(importlib.import_module, "dragoman.indexes.lucene_queries")
+    monkeypatch.setattr("dragoman.indexes.lucene_queries._BROAD", broad)
     rng = random.Random(11)
     vocabulary = [f"w{i}" for i in range(400)]
-    with LuceneIndex(tmp_path) as index:
+    queries = [some_query(rng, vocabulary) for _ in range(2400)]
+    with LuceneIndex(tmp_path / "one") as index, LuceneIndex(tmp_path / "other") as other:
         put(index, {key: " ".join(rng.choices(vocabulary, k=30)) for key in range(600)})
         index.refresh()
-        queries = [some_query(rng, vocabulary) for _ in range(2400)]
         serial = [index.search(q, "de", 20, bm25) for q, bm25 in queries]
-        other = LuceneIndex(tmp_path / "other")
+        put(index, {1000: "слово"}, "ru")
+        index.refresh()
 
         def concurrent(position: int) -> list[Hit]:
             if position % 40 == 0:
@@ -316,8 +322,8 @@ def test_eight_threads_get_what_one_gets(tmp_path: Path) -> None:
             return index.search(q, "de", 20, bm25)
 
         with ThreadPoolExecutor(8) as pool:
-            assert list(pool.map(concurrent, range(len(queries)))) == serial
-        other.close()
+            for _ in range(2):
+                assert list(pool.map(concurrent, range(len(queries)))) == serial
     assert sum(map(bool, serial)) > 2000
     assert len({tuple(hits) for hits in serial}) > 2000
 
@@ -351,6 +357,27 @@ def test_forgotten_groups_and_terms_are_looked_up_again(index: LuceneIndex, monk
     monkeypatch.setattr("dragoman.indexes.lucene_terms._CACHED_TERMS", 20)
     monkeypatch.setattr("dragoman.indexes.lucene_tools._SIMILARITIES", 1)
     assert [index.rank(q, "de", 20, bm25) for q, bm25 in queries] == expected
+    monkeypatch.setattr("dragoman.indexes.group_scores._CACHED_GROUPS", 3)
+    put(index, {1001: "слово"}, "ru")
+    index.refresh()
+    for _ in range(2):
+        assert [index.rank(q, "de", 20, bm25) for q, bm25 in queries] == expected
+
+
+def test_equal_groups_in_other_objects_and_other_weights_are_scored_alike(index: LuceneIndex) -> None:
+    put(index, {1: "haus hof", 2: "haus haus", 3: "hof zaun"})
+    index.refresh()
+    for _ in range(3):
+        alternatives = [Alternative("haus", 0.5, 0), Alternative("hof", 0.25, 0)]
+        one = TermGroup("q", "q", 0, 1, alternatives)
+        three = TermGroup("q", "q", 5, 6, alternatives, weight=3.0)
+        single = index.rank(TranslatedQuery("psq", [one]), "de", 5)
+        triple = index.rank(TranslatedQuery("psq", [three]), "de", 5)
+        assert [hit.key for hit in triple.hits] == [hit.key for hit in single.hits] == [2, 1, 3]
+        assert [hit.score for hit in triple.hits] == pytest.approx([3 * hit.score for hit in single.hits])
+        assert triple.attainable == pytest.approx(3 * single.attainable)
+        assert index.rank(TranslatedQuery("smt", [one]), "de", 5) != single
+        assert index.rank(TranslatedQuery("psq", [one]), "de", 5, BM25(2.0, 0.9)) != single
 
 
 def test_java_objects_stay_with_their_owner(index: LuceneIndex) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from pathlib import Path
 
@@ -63,13 +64,16 @@ def test_scores_are_those_of_the_formulas(texts: list[list[str]], queries: list[
         index.refresh()
         reference = Reference(texts, bm25)
         methods: tuple[Method, ...] = ("psq", "smt", "none")
-        for query in [TranslatedQuery(method, groups) for groups in queries for method in methods]:
-            ranking = index.rank(query, "xx", 1000, bm25)
+        translated = [TranslatedQuery(method, groups) for groups in queries for method in methods]
+        for query, broad in itertools.product(translated, (-1, 8192, 8192)):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr("dragoman.indexes.lucene_queries._BROAD", broad)
+                ranking = index.rank(query, "xx", 1000, bm25)
             expected = {100 - i: score for i, score in reference.scores(query).items()}
             same_scores(ranking.hits, expected, ranking.attainable)
             assert ranking.attainable == pytest.approx(reference.attainable(query), rel=1e-6, abs=1e-9)
             assert all(hit.score <= ranking.attainable * (1 + 1e-5) for hit in ranking.hits)
-            assert index.search(query, "xx", 3, bm25) == ranking.hits[:3]
+            assert broad < 0 or index.search(query, "xx", 3, bm25) == ranking.hits[:3]
         for term in VOCABULARY + MISSING:
             assert index.document_frequency("xx", term) == reference.df(term)
         assert index.document_count("xx") == reference.count
