@@ -1,0 +1,435 @@
+"""``POST /v1/search`` against a real server with real indexes and tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.service.api.errorbody import check_error
+from tests.service.searching import ndjson
+from tests.service.serving import Server
+
+GERMAN = {
+    "vulkan": ("Asche über Island", "Der Vulkan spuckte Asche. Die Asche legte den Flugverkehr in Europa lahm."),
+    "bienen": (None, "Bienen sterben durch Pestizide.\nDie Landwirtschaft braucht die Bienen 🐝 dringend."),
+    "haus a/b 50%": (None, "Das Haus der Familie Tesla steht am Rand der Stadt."),
+    "lang": (None, "Ein Satz ohne Belang. " * 60 + "Der Vulkan schlief lange. " + "Noch ein Satz. " * 60),
+}
+RUSSIAN = {"ru1": (None, "Вулкан выбросил пепел. Инженер Тесла изучал молнии."), "ru2": (None, "Дом стоит у реки.")}
+SWAHILI = {"sw1": (None, "Volkano ilirusha majivu angani."), "sw2": (None, "Nyumba iko karibu na mto.")}
+MIXED = [
+    {"id": "m-de", "text": "Der Vulkan raucht wieder.", "language": "de"},
+    {"id": "m-ru", "text": "Вулкан снова дымит.", "language": "ru"},
+    {"id": "m-en", "text": "The volcano is smoking again.", "language": "en"},
+]
+EN_DE = """volcano\tVulkan\t0.9\t0.8
+volcano\tFeuerberg\t0.1\t0.9
+ash\tAsche\t0.7\t0.6
+ash\tEsche\t0.3\t0.9
+bee\tBiene\t1.0\t0.9
+die\tsterben\t0.8\t0.5
+house\tHaus\t0.9\t0.7
+house\tHeim\t0.1\t0.2
+"""
+EN_RU = "volcano\tвулкан\t1.0\t0.95\nash\tпепел\t0.6\t0.5\nhouse\tдом\t0.9\t0.4\n"
+NDJSON = {"content-type": "application/x-ndjson"}
+TREC = {"accept": "application/x-trec-run"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def corpus(served: Server) -> Iterator[None]:
+    """Collections in three languages and one of several, with tables from English to two of them."""
+    client = served.client
+    for name, language, documents in (
+        ("s_de", "de", [{"id": id, "title": title, "text": text} for id, (title, text) in GERMAN.items()]),
+        ("s_ru", "ru", [{"id": id, "text": text} for id, (_, text) in RUSSIAN.items()]),
+        ("s_sw", "sw", [{"id": id, "text": text} for id, (_, text) in SWAHILI.items()]),
+        ("s_mixed", "de", MIXED),
+        ("s_empty", "fr", []),
+    ):
+        assert client.post("/v1/collections", json={"name": name, "language": language}).status_code == 201
+        if documents:
+            path = f"/v1/collections/{name}/documents"
+            assert not client.post(path, content=ndjson(documents), headers=NDJSON).json()["rejected"]
+    for name, target, content in (("s_en_de", "de", EN_DE), ("s_en_ru", "ru", EN_RU)):
+        parameters = {"source": "en", "target": target, "activate": "true"}
+        assert client.put(f"/v1/tables/{name}", params=parameters, content=content.encode()).status_code == 201
+    yield
+    for name in ("s_de", "s_ru", "s_sw", "s_mixed", "s_empty"):
+        client.delete(f"/v1/collections/{name}")
+    for name in ("s_en_de", "s_en_ru"):
+        client.post(f"/v1/tables/{name}/deactivate")
+
+
+def search(client: httpx.Client, query: str, **options: Any) -> dict[str, Any]:
+    request = {"query": query, "query_language": "en", "collections": ["s_de"], **options}
+    response = client.post("/v1/search", json={key: value for key, value in request.items() if value is not None})
+    assert response.status_code == 200, response.text
+    body: dict[str, Any] = response.json()
+    check_evidence(client, body)
+    return body
+
+
+def check_evidence(client: httpx.Client, body: dict[str, Any]) -> None:
+    """Every highlight of every hit lies in the snippet and says what stands there."""
+    assert [hit["rank"] for hit in body["hits"]] == list(range(1, len(body["hits"]) + 1))
+    scores = [hit["score"] for hit in body["hits"]]
+    assert scores == sorted(scores, reverse=True)
+    texts = {id: text for documents in (GERMAN, RUSSIAN, SWAHILI) for id, (_, text) in documents.items()}
+    texts |= {document["id"]: document["text"] for document in MIXED}
+    used = {(table["name"], table["version"]) for table in body["translation"]["tables"]}
+    for hit in body["hits"]:
+        text, start = texts[hit["id"]], hit["snippet_start"]
+        assert hit["snippet"] == text[start : start + len(hit["snippet"])]
+        assert len(hit["snippet"]) <= 400
+        for one in hit["highlights"]:
+            assert text[one["start"] : one["end"]] == one["document_term"]
+            assert start <= one["start"] < one["end"] <= start + len(hit["snippet"])
+            assert one["query_term"] in body["query"]["text"]
+            assert 0 < one["probability"] <= 1
+            assert (one["table"] is None) == (one["version"] is None)
+            assert one["table"] is None or (one["table"], one["version"]) in used
+
+
+def ids(body: dict[str, Any]) -> list[str]:
+    return [hit["id"] for hit in body["hits"]]
+
+
+def test_an_answer_has_the_shape_of_the_contract(client: httpx.Client) -> None:
+    response = client.post(
+        "/v1/search",
+        json={"query": "volcano ash", "query_language": "en", "collections": ["s_de"], "top_k": 1},
+        headers={"x-request-id": "my-id"},
+    )
+    body = response.json()
+    assert set(body) == {"request_id", "query", "hits", "translation", "degraded", "truncated", "timings_ms"}
+    assert body["request_id"] == response.headers["x-request-id"] == "my-id"
+    assert body["query"] == {"text": "volcano ash", "language": "en", "detected": False}
+    (hit,) = body["hits"]
+    assert set(hit) == {
+        "rank", "id", "collection", "language", "score", "scores", "title", "snippet", "snippet_start", "highlights",
+    }  # fmt: skip
+    assert (hit["rank"], hit["id"], hit["collection"], hit["language"]) == (1, "vulkan", "s_de", "de")
+    assert hit["title"] == "Asche über Island"
+    assert set(hit["scores"]) == {"first_stage", "rerank"}
+    assert hit["scores"]["rerank"] is None
+    assert set(body["timings_ms"]) == {"translate", "first_stage", "rerank", "total"}
+    assert body["translation"]["tables"] == [{"name": "s_en_de", "version": 1}]
+    assert (body["degraded"], body["truncated"], body["translation"]["oov"]) == ([], [], [])
+
+
+def test_a_highlight_names_the_entry_that_made_it(client: httpx.Client) -> None:
+    hit = search(client, "Volcano")["hits"][0]
+    assert hit["highlights"] == [
+        {
+            "start": 4, "end": 10, "document_term": "Vulkan", "query_term": "Volcano",
+            "probability": pytest.approx(0.8), "table": "s_en_de", "version": 1,
+        }
+    ]  # fmt: skip
+
+
+def test_translations_of_each_query_word_are_told(client: httpx.Client) -> None:
+    translation = search(client, "the volcano ash")["translation"]
+    assert [term["term"] for term in translation["terms"]] == ["volcano", "ash"]
+    ash = translation["terms"][1]["translations"]
+    assert [(one["term"], one["language"]) for one in ash] == [("asche", "de"), ("esche", "de")]
+    assert [one["probability"] for one in ash] == pytest.approx([0.7, 0.3])
+
+
+def test_inflected_words_of_both_languages_meet(client: httpx.Client) -> None:
+    hit = search(client, "volcanoes bees houses", top_k=5)
+    assert set(ids(hit)) == {"vulkan", "lang", "bienen", "haus a/b 50%"}
+
+
+def test_the_snippet_of_a_long_text_is_where_it_matches(client: httpx.Client) -> None:
+    hit = next(hit for hit in search(client, "volcano")["hits"] if hit["id"] == "lang")
+    assert "Der Vulkan schlief lange." in hit["snippet"]
+    assert hit["snippet_start"] > 1000
+    assert [one["document_term"] for one in hit["highlights"]] == ["Vulkan"]
+
+
+def test_offsets_are_code_points_beyond_the_basic_plane(client: httpx.Client) -> None:
+    hit = search(client, "bees die")["hits"][0]
+    assert [one["document_term"] for one in hit["highlights"]] == ["Bienen", "sterben", "Bienen"]
+
+
+def test_collections_of_several_languages_are_searched_together(client: httpx.Client) -> None:
+    body = search(client, "volcano", collections=["s_de", "s_ru", "s_mixed"])
+    assert set(ids(body)) == {"vulkan", "lang", "ru1", "m-de", "m-ru", "m-en"}
+    languages = {hit["id"]: (hit["collection"], hit["language"]) for hit in body["hits"]}
+    assert languages["m-ru"] == ("s_mixed", "ru")
+    assert languages["m-en"] == ("s_mixed", "en")
+    assert body["translation"]["tables"] == [{"name": name, "version": 1} for name in ("s_en_de", "s_en_ru")]
+    assert all(0 < hit["score"] < 1 for hit in body["hits"])
+
+
+def test_documents_in_the_language_of_the_query_are_searched_as_it_is(client: httpx.Client) -> None:
+    body = search(client, "Vulkane", query_language="de", collections=["s_mixed"])
+    assert "m-de" in ids(body)
+    hit = next(hit for hit in body["hits"] if hit["id"] == "m-de")
+    assert [(one["table"], one["version"], one["probability"]) for one in hit["highlights"]] == [(None, None, 1.0)]
+
+
+def test_a_table_answers_in_the_other_direction(client: httpx.Client) -> None:
+    body = search(client, "Vulkan", query_language="de", collections=["s_mixed"])
+    hit = next(hit for hit in body["hits"] if hit["id"] == "m-en")
+    (highlight,) = hit["highlights"]
+    assert (highlight["document_term"], highlight["query_term"]) == ("volcano", "Vulkan")
+    assert highlight["probability"] == pytest.approx(0.9)
+    assert highlight["table"] == "s_en_de"
+
+
+def test_the_same_string_on_both_sides_matches_without_a_table(client: httpx.Client) -> None:
+    body = search(client, "Tesla house")
+    assert ids(body)[0] == "haus a/b 50%"
+    named = {one["document_term"]: one for one in body["hits"][0]["highlights"]}
+    assert (named["Tesla"]["table"], named["Tesla"]["probability"]) == (None, 1.0)
+    assert named["Haus"]["table"] == "s_en_de"
+    assert body["translation"]["oov"] == ["Tesla"]
+
+
+def test_an_unknown_name_meets_its_sound_in_another_script(client: httpx.Client) -> None:
+    body = search(client, "Tesla", collections=["s_ru"])
+    assert ids(body) == ["ru1"]
+    assert body["translation"]["oov"] == ["Tesla"]
+    (highlight,) = body["hits"][0]["highlights"]
+    assert (highlight["document_term"], highlight["table"]) == ("Тесла", None)
+
+
+@pytest.mark.parametrize("method", ["psq", "smt", "none"])
+def test_every_method_explains_its_scores(client: httpx.Client, method: str) -> None:
+    body = search(
+        client, "volcano volcano ash Tesla", collections=["s_de", "s_ru", "s_mixed"], method=method, explain=True
+    )
+    assert body["hits"]
+    for hit in body["hits"]:
+        parts = hit["contributions"]
+        assert all(set(part) == {"query_term", "tf", "df", "idf", "weight", "score"} for part in parts)
+        total = math.fsum(part["score"] for part in parts)
+        assert total == pytest.approx(hit["scores"]["first_stage"], rel=1e-4)
+    if method == "psq":
+        volcano = next(part for part in body["hits"][0]["contributions"] if part["query_term"] == "volcano")
+        assert volcano["weight"] == 2.0
+
+
+def test_smt_tells_the_probability_of_the_query_word(client: httpx.Client) -> None:
+    (highlight,) = next(hit for hit in search(client, "house", method="smt")["hits"])["highlights"]
+    assert (highlight["document_term"], highlight["probability"]) == ("Haus", pytest.approx(0.7))
+
+
+def test_none_searches_the_query_as_it_is(client: httpx.Client) -> None:
+    assert ids(search(client, "volcano", method="none")) == []
+    assert ids(search(client, "Vulkan", method="none"))[0] in ("vulkan", "lang")
+    assert search(client, "Vulkan", method="none")["translation"]["tables"] == []
+
+
+def test_a_pair_without_a_table_is_degraded_and_searched_as_it_is(client: httpx.Client) -> None:
+    body = search(client, "volkano house", collections=["s_sw"])
+    assert ids(body) == ["sw1"]
+    (degraded,) = body["degraded"]
+    assert degraded["stage"] == "translate"
+    assert "en to sw" in degraded["reason"]
+    assert body["translation"]["oov"] == ["volkano", "house"]
+
+
+def test_a_query_that_no_table_knows_is_all_oov(client: httpx.Client) -> None:
+    body = search(client, "xyzzy plugh")
+    assert body["hits"] == []
+    assert body["translation"]["oov"] == ["xyzzy", "plugh"]
+
+
+def test_only_the_named_tables_are_used(client: httpx.Client) -> None:
+    glossary = {"source": "en", "target": "de", "kind": "glossary", "activate": "true"}
+    client.put("/v1/tables/s_terms", params=glossary, content=b"house\tStadt\n")
+    try:
+        both = search(client, "house")
+        assert both["hits"][0]["highlights"][0]["document_term"] == "Stadt"
+        assert both["hits"][0]["highlights"][0]["table"] == "s_terms"
+        assert len(both["translation"]["tables"]) == 2
+        one = search(client, "house", tables=["s_en_de"])
+        assert [h["document_term"] for h in one["hits"][0]["highlights"]] == ["Haus"]
+        assert one["translation"]["tables"] == [{"name": "s_en_de", "version": 1}]
+        assert [h["document_term"] for h in search(client, "house", tables=["s_terms"])["hits"][0]["highlights"]] == [
+            "Stadt"
+        ]
+        other = search(client, "house", tables=["s_en_ru"])
+        assert other["degraded"][0]["stage"] == "translate"
+    finally:
+        client.post("/v1/tables/s_terms/deactivate")
+
+
+def test_the_language_of_a_query_is_detected(client: httpx.Client) -> None:
+    for query, language in (("volcano", "en"), ("Der Vulkan und die Asche", "de"), ("вулкан и пепел", "ru")):
+        body = search(client, query, query_language=None, collections=["s_de", "s_ru"])
+        assert body["query"] == {"text": query, "language": language, "detected": True}
+        assert body["hits"]
+    body = search(client, "1234", query_language=None)
+    assert (body["query"]["language"], body["degraded"][0]["stage"]) == ("en", "detect")
+
+
+@pytest.mark.parametrize("rerank", [{}, {"depth": 20, "model": "mart"}])
+def test_a_rerank_that_is_asked_for_is_degraded(client: httpx.Client, rerank: dict[str, Any]) -> None:
+    body = search(client, "volcano", rerank=rerank)
+    assert [one["stage"] for one in body["degraded"]] == ["rerank"]
+    assert ids(body)
+
+
+def test_no_rerank_is_asked_for(client: httpx.Client) -> None:
+    assert search(client, "volcano", rerank=False)["degraded"] == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        'text:"Vulkan" AND NOT (Asche^2)', "Vulkan~2", "[a TO z]", "*:*", "/reg.ex/", "\\", '"', "((((", "a && b || !c",
+        "Vulkan\x01\x7f", "Vulkan\u2028\n\t\r", "🌋", "\u200d\u200c", "!" * 9000, "Vulkan " * 1400, "ﬀ" * 3000,
+    ],
+)  # fmt: skip
+def test_any_text_is_a_query(client: httpx.Client, query: str) -> None:
+    for method in ("psq", "smt", "none"):
+        body = search(client, query, method=method, collections=None)
+        assert all(hit["highlights"] is not None for hit in body["hits"])
+    if "Vulkan" in query:
+        assert ids(search(client, query))
+
+
+def test_operators_are_words_like_any_other(client: httpx.Client) -> None:
+    plain = search(client, "Vulkan Asche", method="none")
+    syntax = search(client, "+Vulkan -(Asche)", method="none")
+    assert ids(plain) == ids(syntax)
+    assert [hit["score"] for hit in plain["hits"]] == [hit["score"] for hit in syntax["hits"]]
+
+
+def test_top_k_is_kept(client: httpx.Client) -> None:
+    assert len(search(client, "volcano house bee", top_k=1)["hits"]) == 1
+    assert len(search(client, "volcano house bee", top_k=1000)["hits"]) == 4
+
+
+def test_all_collections_are_searched_by_default(client: httpx.Client) -> None:
+    found = {hit["collection"] for hit in search(client, "volcano", collections=None, top_k=100)["hits"]}
+    assert {"s_de", "s_ru", "s_mixed"} <= found
+
+
+def test_an_empty_collection_has_no_hits(client: httpx.Client) -> None:
+    assert search(client, "volcano", collections=["s_empty"])["hits"] == []
+
+
+def test_a_collection_named_twice_is_searched_once(client: httpx.Client) -> None:
+    assert ids(search(client, "volcano", collections=["s_de", "s_de"])) == ids(search(client, "volcano"))
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "message"),
+    [
+        ({"query": ""}, 422, "query"),
+        ({"query": " \n\t "}, 422, "query.*blank"),
+        ({"query": None}, 422, "query"),
+        ({"query": 7}, 422, "query"),
+        ({"query": ["a"]}, 422, "query"),
+        ({"query": "x" * 10_001}, 422, "query.*10000"),
+        ({"query": "a\0b"}, 422, "query.*NUL"),
+        ({"query": "a\ud800b"}, 422, "query.*unicode"),
+        ({"query_language": "klingon"}, 422, "query_language"),
+        ({"query_language": 1}, 422, "query_language"),
+        ({"collections": ["nowhere"]}, 404, r"collections\[0\].*nowhere"),
+        ({"collections": []}, 422, "collections"),
+        ({"collections": "s_de"}, 422, "collections"),
+        ({"collections": [1]}, 422, r"collections\[0\]"),
+        ({"collections": ["../../etc/passwd"]}, 404, "collections"),
+        ({"tables": ["s_en_de", "none"]}, 404, r"tables\[1\].*none"),
+        ({"tables": []}, 422, "tables"),
+        ({"top_k": 0}, 422, "top_k"),
+        ({"top_k": -5}, 422, "top_k"),
+        ({"top_k": 1001}, 422, "top_k.*1000"),
+        ({"top_k": 10**30}, 422, "top_k"),
+        ({"top_k": 1.5}, 422, "top_k"),
+        ({"top_k": "10"}, 422, "top_k"),
+        ({"top_k": True}, 422, "top_k"),
+        ({"top_k": None}, 422, "top_k"),
+        ({"method": "magic"}, 422, "method"),
+        ({"method": "dense"}, 422, "method.*not available"),
+        ({"method": "hybrid"}, 422, "method.*not available"),
+        ({"rerank": True}, 422, "rerank"),
+        ({"rerank": "yes"}, 422, "rerank"),
+        ({"rerank": {"depth": 0}}, 422, "rerank.*depth"),
+        ({"rerank": {"dept": 5}}, 422, "rerank.*dept"),
+        ({"explain": "yes"}, 422, "explain"),
+        ({"querry": "x"}, 422, "querry"),
+        ({"query_id": ""}, 422, "query_id"),
+    ],
+)
+def test_fields_that_are_not_allowed_are_named(
+    client: httpx.Client, fields: dict[str, Any], status: int, message: str
+) -> None:
+    import json
+
+    body = json.dumps({"query": "volcano", "collections": ["s_de"], **fields})
+    response = client.post("/v1/search", content=body, headers={"content-type": "application/json"})
+    check_error(response, status, message)
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 400),
+        (b"{", 400),
+        (b"[]", 422),
+        (b"null", 422),
+        (b'"query"', 422),
+        (b"\xff", 400),
+        (b'{"query": NaN}', 400),
+    ],
+)
+def test_bodies_that_are_no_requests(client: httpx.Client, body: bytes, status: int) -> None:
+    response = client.post("/v1/search", content=body, headers={"content-type": "application/json"})
+    check_error(response, response.status_code, ".")
+    assert response.status_code in (status, 422)
+
+
+def test_a_body_of_ten_megabytes_is_too_large(client: httpx.Client) -> None:
+    check_error(client.post("/v1/search", json={"query": "x" * 10_000_000}), 413, "larger than")
+
+
+def test_a_trec_run(client: httpx.Client) -> None:
+    request = {"query": "volcano house", "query_language": "en", "collections": ["s_de", "s_ru"], "query_id": "q 1"}
+    response = client.post("/v1/search", json=request, headers=TREC)
+    assert response.headers["content-type"].startswith("application/x-trec-run")
+    lines = [line.split(" ") for line in response.text.splitlines()]
+    assert all(len(line) == 6 for line in lines)
+    assert {line[0] for line in lines} == {"q%201"}
+    assert {line[1] for line in lines} == {"Q0"}
+    assert "haus%20a/b%2050%25" in {line[2] for line in lines}
+    assert [int(line[3]) for line in lines] == list(range(1, len(lines) + 1))
+    scores = [float(line[4]) for line in lines]
+    assert scores == sorted(scores, reverse=True)
+    hits = search(client, "volcano house", collections=["s_de", "s_ru"])["hits"]
+    assert scores == [hit["score"] for hit in hits]
+
+
+def test_a_trec_run_without_a_query_id_carries_the_id_of_the_request(client: httpx.Client) -> None:
+    request = {"query": "volcano", "query_language": "en", "collections": ["s_de"]}
+    response = client.post("/v1/search", json=request, headers={**TREC, "x-request-id": "run-7"})
+    assert response.text.startswith("run-7 Q0 ")
+
+
+def test_a_trec_run_tells_documents_of_one_id_apart(client: httpx.Client) -> None:
+    for name in ("s_twin1", "s_twin2"):
+        client.post("/v1/collections", json={"name": name, "language": "de"})
+        documents = ndjson([{"id": "same", "text": "Der Vulkan."}])
+        client.post(f"/v1/collections/{name}/documents", content=documents, headers=NDJSON)
+    try:
+        request = {"query": "volcano", "query_language": "en", "collections": ["s_twin1", "s_twin2"]}
+        run = client.post("/v1/search", json=request, headers=TREC).text
+        assert {line.split()[2] for line in run.splitlines()} == {"s_twin1/same", "s_twin2/same"}
+    finally:
+        for name in ("s_twin1", "s_twin2"):
+            client.delete(f"/v1/collections/{name}")
+
+
+def test_an_empty_trec_run(client: httpx.Client) -> None:
+    response = client.post("/v1/search", json={"query": "xyzzy", "collections": ["s_de"]}, headers=TREC)
+    assert (response.status_code, response.text) == (200, "")
