@@ -18,7 +18,10 @@ LONGEST_PHRASE = 4
 """Terms of more index terms than this are left out of analysed tables."""
 
 _TERMS_AT_ONCE = 500
+_ENTRIES_AT_ONCE = 1 << 16
+_UNKNOWN_PAIR = 0.02
 
+Mask = NDArray[np.bool_]
 _Part = tuple[Ids, Ids, Floats, Floats, Ids]
 
 
@@ -55,10 +58,10 @@ def analyse(
 
     A term of several words stays one term, its index terms joined by single spaces. In addition, an entry of
     m source and n target words, at most :data:`LONGEST_PHRASE` each and ``m == 1``, ``n == 1`` or ``m == n``,
-    counts as expected word alignments: each pair of its words gets the entry's joint probability divided by
-    max(m, n). What a word gets as a part of longer terms adds to its p(s) in the divisor. So the entries of a
-    row between single words have no more mass than the terms they come from, nor have those of whole terms;
-    a row that holds both may sum to more than 1.
+    counts as expected word alignments: each pair of its words gets a share of the entry's joint probability
+    (:func:`_shares`). What a word gets as a part of longer terms adds to its p(s) in the divisor. So the
+    entries of a row between single words have no more mass than the terms they come from, nor have those of
+    whole terms; a row that holds both may sum to more than 1.
 
     A class that is a whole term of some entry with an origin in ``glossaries`` keeps only what entries of
     such origins say about it. An entry's origin is the one that contributes most to both its probabilities.
@@ -76,8 +79,8 @@ def analyse(
     s, t, origins, ruling = s[kept], t[kept], origins[kept], ruling[kept]
     forward = side.forward[kept] * p_s[s]
     backward = side.backward[kept] * p_t[t]
-    parts: list[_Part] = [(sources.whole[s], targets.whole[t], forward, backward, origins)]
-    parts.extend(_alignments(sources, targets, s, t, forward, backward, origins, ruling))
+    entries: _Part = (sources.whole[s], targets.whole[t], forward, backward, origins)
+    parts = [entries, *_alignments(sources, targets, s, t, entries, ruling)]
     first, second, forward, backward, origins = (np.concatenate(column) for column in zip(*parts, strict=True))
     words = sources.single[first] & targets.single[second]
     made = strongest(
@@ -154,27 +157,66 @@ class _Side:
         self.word_weight += totals(words, ratio(joint, self.row_mass[terms]), len(self.classes))
 
 
-def _alignments(
-    sources: _Side,
-    targets: _Side,
-    s: Ids,
-    t: Ids,
-    forward: Floats,
-    backward: Floats,
-    origins: Ids,
-    ruling: NDArray[np.bool_],
-) -> Iterator[_Part]:
+class _Affinity:
+    """How well two words translate each other by the entries of single words: P(t|s) + P(s|t), 0 to 2."""
+
+    def __init__(self, pairs: _Part, sources: int, targets: int) -> None:
+        s, t, forward, backward, _ = pairs
+        self._targets = targets
+        self._pairs, places = np.unique(s * targets + t, return_inverse=True)
+        count = len(self._pairs)
+        s, t = np.divmod(self._pairs, max(1, targets))
+        forward, backward = totals(places, forward, count), totals(places, backward, count)
+        self._values = ratio(forward, totals(s, forward, sources)[s])
+        self._values += ratio(backward, totals(t, backward, targets)[t])
+
+    def __call__(self, s: Ids, t: Ids) -> Floats:
+        wanted = s * self._targets + t
+        found = np.zeros(wanted.shape)
+        if len(self._pairs):
+            places = np.minimum(np.searchsorted(self._pairs, wanted), len(self._pairs) - 1)
+            np.copyto(found, self._values[places], where=self._pairs[places] == wanted)
+        return found
+
+
+def _shares(affinity: Floats, m: Ids, n: Ids) -> Floats:
+    """The expected alignments between the words of entries, as in an iteration of IBM Model 1.
+
+    ``affinity`` is (entries, m, n), padded. Its values, plus a constant that lets unknown pairs share, are
+    normalised for each word of the longer side over those of the shorter; where both are equally long, the
+    average of normalising for either side is taken. So an entry's shares sum to
+    min(m, n).
+    """
+    i = np.arange(LONGEST_PHRASE)
+    exists = (i[:, None] < m[:, None, None]) & (i < n[:, None, None])
+    weights = np.where(exists, affinity + _UNKNOWN_PAIR, 0.0)
+    of_source = ratio(weights, np.broadcast_to(weights.sum(axis=2, keepdims=True), weights.shape))
+    of_target = ratio(weights, np.broadcast_to(weights.sum(axis=1, keepdims=True), weights.shape))
+    by_source = np.where(m == n, 0.5, (m < n).astype(np.float64))[:, None, None]
+    return np.asarray(by_source * of_source + (1.0 - by_source) * of_target)
+
+
+def _alignments(sources: _Side, targets: _Side, s: Ids, t: Ids, entries: _Part, ruling: Mask) -> Iterator[_Part]:
     """The word pairs of entries of several words, with their shares of the joint probabilities."""
     m, n = sources.length[s], targets.length[t]
-    longer, shorter = np.maximum(m, n), np.minimum(m, n)
-    several = (longer > 1) & ((shorter == 1) | (shorter == longer))
-    for i, j in product(range(LONGEST_PHRASE), repeat=2):
-        picked = np.flatnonzero(several & (m > i) & (n > j))
-        a, b = sources.words[s[picked], i], targets.words[t[picked], j]
-        free = ruling[picked] | ~(sources.covered[a] | targets.covered[b])
-        picked, a, b = picked[free], a[free], b[free]
-        share_forward = forward[picked] / longer[picked]
-        share_backward = backward[picked] / longer[picked]
-        sources.add_word_weight(s[picked], a, share_forward)
-        targets.add_word_weight(t[picked], b, share_backward)
-        yield a, b, share_forward, share_backward, origins[picked]
+    single = (m == 1) & (n == 1)
+    affinity = _Affinity(_only(entries, single), len(sources.classes), len(targets.classes))
+    several = np.flatnonzero(~single & ((m == 1) | (n == 1) | (m == n)))
+    for start in range(0, len(several), _ENTRIES_AT_ONCE):
+        chosen = several[start : start + _ENTRIES_AT_ONCE]
+        first = sources.words[s[chosen]][:, :, None]
+        second = targets.words[t[chosen]][:, None, :]
+        shares = _shares(affinity(first, second), m[chosen], n[chosen])
+        rules = ruling[chosen]
+        for i, j in product(range(LONGEST_PHRASE), repeat=2):
+            a, b = first[:, i, 0], second[:, 0, j]
+            free = (a >= 0) & (b >= 0) & (rules | ~(sources.covered[a] | targets.covered[b]))
+            picked, a, b = chosen[free], a[free], b[free]
+            forward, backward = entries[2][picked] * shares[free, i, j], entries[3][picked] * shares[free, i, j]
+            sources.add_word_weight(s[picked], a, forward)
+            targets.add_word_weight(t[picked], b, backward)
+            yield a, b, forward, backward, entries[4][picked]
+
+
+def _only(part: _Part, chosen: Mask) -> _Part:
+    return part[0][chosen], part[1][chosen], part[2][chosen], part[3][chosen], part[4][chosen]

@@ -61,6 +61,32 @@ def index_terms(term: str) -> list[str]:
     return [word[0] for word in term.split(" ") if word[0] != "o"]
 
 
+def affinities(entries: list[tuple[str, str, tuple[float, float]]]) -> dict[tuple[str, str], float]:
+    """P(y|x) + P(x|y) by the entries of single words."""
+    joint: list[dict[tuple[str, str], float]] = [defaultdict(float), defaultdict(float)]
+    for s, t, values in entries:
+        x, y = index_terms(s), index_terms(t)
+        if len(x) == len(y) == 1:
+            for side in (0, 1):
+                joint[side][x[0], y[0]] += values[side]
+    found: dict[tuple[str, str], float] = defaultdict(float)
+    for side in (0, 1):
+        for pair, value in joint[side].items():
+            total = sum(other for key, other in joint[side].items() if key[side] == pair[side])
+            found[pair] += value / total if total else 0.0
+    return found
+
+
+def alignment(affinity: dict[tuple[str, str], float], a: list[str], b: list[str], i: int, j: int) -> float:
+    """The expected alignment of word i of a with word j of b."""
+    weight = affinity[a[i], b[j]] + 0.02
+    of_source = weight / sum(affinity[a[i], y] + 0.02 for y in b)
+    of_target = weight / sum(affinity[x, b[j]] + 0.02 for x in a)
+    if len(a) == len(b):
+        return (of_source + of_target) / 2
+    return of_source if len(a) < len(b) else of_target
+
+
 def reference(table: Table, glossaries: frozenset[int]) -> tuple[dict[tuple[str, str], list[float]], int]:
     """The documented rule with dictionaries: {(S, T): [P(T|S), P(S|T)]} and the entries dropped."""
     p = [
@@ -92,19 +118,23 @@ def reference(table: Table, glossaries: frozenset[int]) -> tuple[dict[tuple[str,
         joint[s, t][1] += values[1]
         return True
 
-    for s, t, forward, backward, origin in usable:
+    kept = [
+        (s, t, (forward * p[0][s], backward * p[1][t]), origin in glossaries)
+        for s, t, forward, backward, origin in usable
+    ]
+    kept = [e for e in kept if add(" ".join(index_terms(e[0])), " ".join(index_terms(e[1])), e[2], e[3])]
+    affinity = affinities([e[:3] for e in kept])
+    for s, t, values, rules in kept:
         a, b = index_terms(s), index_terms(t)
-        values = (forward * p[0][s], backward * p[1][t])
-        rules = origin in glossaries
-        if not add(" ".join(a), " ".join(b), values, rules):
-            continue
         m, n = len(a), len(b)
-        if max(m, n) > 1 and (min(m, n) == 1 or m == n):
-            for x, y in product(a, b):
-                shared = (values[0] / max(m, n), values[1] / max(m, n))
-                if add(x, y, shared, rules):
-                    word[0][x] += shared[0] / mass[0][s] if m > 1 and shared[0] else 0.0
-                    word[1][y] += shared[1] / mass[1][t] if n > 1 and shared[1] else 0.0
+        if max(m, n) == 1 or (min(m, n) > 1 and m != n):
+            continue
+        for i, j in product(range(m), range(n)):
+            share = alignment(affinity, a, b, i, j)
+            shared = (values[0] * share, values[1] * share)
+            if add(a[i], b[j], shared, rules):
+                word[0][a[i]] += shared[0] / mass[0][s] if m > 1 and shared[0] else 0.0
+                word[1][b[j]] += shared[1] / mass[1][t] if n > 1 and shared[1] else 0.0
     found = {}
     for (s, t), values in joint.items():
         weights = whole if " " in s or " " in t else word
@@ -184,6 +214,15 @@ def test_a_phrase_is_kept_whole_and_shared_out_among_its_words() -> None:
     assert [(e.term, e.p_forward, e.p_backward) for e in made.translations("n y")] == [("s", 1.0, 1.0)]
     [entry] = made.translations("n")
     assert (entry.term, entry.p_forward, entry.p_backward) == ("s", 1.0, 0.5)
+
+
+def test_words_of_a_phrase_go_to_the_words_they_translate_to() -> None:
+    table = Table.from_entries(
+        "en", "de", [("house", "xaus", 1, 1), ("white", "yeiss", 1, 1), ("white house", "yeisses xaus", 1, 1)]
+    )
+    made = analysed(table, EN, DE)
+    assert {e.term: round(e.p_forward, 2) for e in made.translations("h")} == {"x": 1.0, "y": 0.0}
+    assert [e.term for e in made.translations("w h")] == ["y x"]
 
 
 def test_a_glossary_keeps_its_rank_among_the_forms_of_a_word() -> None:

@@ -47,6 +47,15 @@ def test_translations_agree_with_a_dictionary(content: Content) -> None:
     agrees(table_of(content), content)
 
 
+@given(contents, st.integers(0, 3), probabilities)
+def test_fewer_translations_are_the_first_of_all(content: Content, best: int, least: float) -> None:
+    table = table_of(content)
+    for s, _ in content:
+        wanted = [entry for entry in plain(content, s) if entry.p_backward >= least]
+        assert table.translations(s, least_backward=least) == wanted
+        assert table.translations(s, best, least) == wanted[:best]
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(contents)
 def test_a_saved_table_is_the_same(tmp_path: Path, content: Content) -> None:
