@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, and_, delete, select
 from sqlalchemy.exc import IntegrityError
 
 from dragoman.lexicon.languages import check_language
@@ -181,10 +181,17 @@ class Collections:
         """Documents by their database keys, as search hits name them; deleted ones are left out."""
         found: dict[int, DocumentInfo] = {}
         with self._store.read() as session:
-            for start in range(0, len(keys), 1000):
-                chosen = Document.key.in_(keys[start : start + 1000])
-                for row in session.scalars(select(Document).where(chosen, Document.deleted.is_(False))):
-                    found[row.key] = _document_info(row)
+            for chosen in _chosen(keys):
+                for row in session.execute(select(*_DOCUMENT).where(chosen)):
+                    found[row[0]] = DocumentInfo(*row)
+        return found
+
+    def ids_by_keys(self, keys: Sequence[int]) -> dict[int, str]:
+        """The ids of documents by their database keys; deleted ones are left out."""
+        found: dict[int, str] = {}
+        with self._store.read() as session:
+            for chosen in _chosen(keys):
+                found.update(session.execute(select(Document.key, Document.id).where(chosen)).tuples().all())
         return found
 
     def index_of(self, name: str) -> CollectionIndex:
@@ -229,6 +236,24 @@ class Collections:
 def _no_document(name: str, id: str) -> NotFound:
     shown = id if len(id) <= 80 else id[:80] + "..."
     return NotFound(f"there is no document with id {shown!r} in collection '{name}'")
+
+
+_DOCUMENT = (
+    Document.key,
+    Document.collection_id,
+    Document.id,
+    Document.language,
+    Document.title,
+    Document.text,
+    Document.metadata_,
+    Document.generation,
+)
+"""The columns of a :class:`DocumentInfo`, which are faster to read than whole objects."""
+
+
+def _chosen(keys: Sequence[int]) -> Iterator[ColumnElement[bool]]:
+    for start in range(0, len(keys), 1000):
+        yield and_(Document.key.in_(keys[start : start + 1000]), Document.deleted.is_(False))
 
 
 def _document_info(row: Document) -> DocumentInfo:

@@ -85,11 +85,11 @@ class Search:
             ServiceError: as :meth:`search`.
         """
         _, result = self._rank(request)
-        documents = self._collections.by_keys([place.key for place in result.places])
+        ids = self._collections.ids_by_keys([place.key for place in result.places])
         return [
-            RunLine(place.part.collection.name, documents[place.key].id, place.score)
+            RunLine(place.part.collection.name, ids[place.key], place.score)
             for place in result.places
-            if place.key in documents
+            if place.key in ids
         ]
 
     def _rank(self, request: SearchRequest) -> tuple[QueryRead, FirstStageResult]:
