@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from dragoman.indexes.analysis import analysis
-
 from dragoman.lexicon.query import untranslated
 from dragoman.service.runtime import Runtime
 from dragoman.service.settings import Settings
