@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
+from dragoman.indexes.analysis import LONGEST_WORD
 from dragoman.lexicon.text import Analysis
 from dragoman.service.collections import CollectionInfo, Collections
 from dragoman.service.detection import FALLBACK, detect
@@ -69,7 +70,7 @@ class Search:
             hits=hits,
             translation=translation,
             degraded=result.degraded,
-            truncated=[],
+            truncated=_cut_words(request.query, self._analysis(query.language)),
             timings_ms=Timings(
                 translate=_milliseconds(result.translate_seconds),
                 first_stage=_milliseconds(result.rank_seconds),
@@ -175,6 +176,17 @@ def _check_tables(request: SearchRequest, snapshot: Snapshot) -> None:
     for place, name in enumerate(request.tables or ()):
         if name not in snapshot.names:
             raise NotFound(f"tables[{place}]: there is no active table named {name!r}")
+
+
+def _cut_words(text: str, analysis: Analysis) -> list[str]:
+    """The words of a query that are too long to be indexed whole, and so are searched by their beginnings."""
+    if len(text) <= LONGEST_WORD:
+        return []
+    return [
+        f"query: of the word at character {token.start} only the first {LONGEST_WORD} characters count"
+        for token in analysis.tokens(text)
+        if len(token.word) >= LONGEST_WORD and token.end - token.start > LONGEST_WORD
+    ]
 
 
 def _milliseconds(seconds: float) -> float:

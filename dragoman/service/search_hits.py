@@ -14,7 +14,7 @@ from dragoman.service.collections import DocumentInfo
 from dragoman.service.evidence import Match, Matcher, best_window, inside
 from dragoman.service.replay import indexed_text
 from dragoman.service.schemas.search import Contribution, ExplainedHit, Highlight, Hit, Scores
-from dragoman.service.search_translation import Translated, query_term
+from dragoman.service.search_translation import Translated, query_term, significant
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class HitBuilder:
             end=match.end,
             document_term=text[match.start : match.end],
             query_term=query_term(self._text, group),
-            probability=match.probability,
+            probability=significant(match.probability),
             table=member.name if member else None,
             version=member.version if member else None,
         )

@@ -99,12 +99,17 @@ def query_term(text: str, group: TermGroup) -> str:
     return text[group.start : group.end]
 
 
+def significant(probability: float) -> float:
+    """A probability as people read it: tables hold about seven digits."""
+    return float(f"{probability:.6g}")
+
+
 def _shown(one: Translated, view: View, group: TermGroup) -> list[TermTranslation]:
     """The most probable translations of the word, or of its index term where no table has the word itself."""
     known = view.surface.translations(group.query_word, best=_SHOWN)
     entries = known or view.analysed.translations(group.query_term, best=_SHOWN)
     return [
-        TermTranslation(term=entry.term, probability=entry.p_forward, language=one.language)
+        TermTranslation(term=entry.term, probability=significant(entry.p_forward), language=one.language)
         for entry in entries
     ]
 

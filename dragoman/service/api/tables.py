@@ -20,6 +20,7 @@ from dragoman.service.schemas.tables import (
     TermBody,
     Translation,
 )
+from dragoman.service.search_translation import significant
 from dragoman.service.tables import Lookup, Upload, Uploaded
 from dragoman.service.tables_store import TableInfo
 
@@ -166,7 +167,11 @@ def _term(term: str, found: Lookup) -> TermBody:
         language=found.language,
         version=found.version,
         translations=[
-            Translation(term=one.term, probability=one.p_forward, inverse_probability=one.p_backward)
+            Translation(
+                term=one.term,
+                probability=significant(one.p_forward),
+                inverse_probability=significant(one.p_backward),
+            )
             for one in found.entries
         ],
     )

@@ -304,6 +304,12 @@ def test_operators_are_words_like_any_other(client: httpx.Client) -> None:
     assert [hit["score"] for hit in plain["hits"]] == [hit["score"] for hit in syntax["hits"]]
 
 
+def test_a_word_that_is_too_long_is_cut_and_told(client: httpx.Client) -> None:
+    assert search(client, "volcano " + "x" * 255)["truncated"] == []
+    (told,) = search(client, "volcano " + "x" * 300)["truncated"]
+    assert "at character 8" in told and "255" in told
+
+
 def test_top_k_is_kept(client: httpx.Client) -> None:
     assert len(search(client, "volcano house bee", top_k=1)["hits"]) == 1
     assert len(search(client, "volcano house bee", top_k=1000)["hits"]) == 4
