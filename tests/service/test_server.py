@@ -4,6 +4,7 @@ import socket
 import time
 from pathlib import Path
 
+from dragoman.service.server import _listen
 from tests.service.searching import ndjson
 from tests.service.serving import server
 
@@ -39,3 +40,10 @@ def test_an_idle_service_stays_small(tmp_path: Path) -> None:
             path = f"/v1/collections/{language}/documents"
             running.client.post(path, content=body, headers=headers).raise_for_status()
         assert running.memory() < 600_000_000
+
+
+def test_connections_are_ones_that_asyncio_answers_on_at_once() -> None:
+    with _listen("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.proto == socket.IPPROTO_TCP
