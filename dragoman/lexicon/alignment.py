@@ -62,7 +62,7 @@ class AlignmentConfig:
     model1_iterations: int = 5
     iterations: int = 5
     """of `model`, after Model 1's own (unless `model` is model1)."""
-    agreement: str = "none"
+    agreement: str = "geometric"
     """Whether the two directions learn from each other in the last stage, and how (see `alignment_em`)."""
     symmetrisation: str = "mean"
     """How the two directions' posteriors become link weights. The mean retrieves best (benchmarks/first_stage.py):

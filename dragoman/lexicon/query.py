@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
+from weakref import WeakKeyDictionary
 
 import regex
 
@@ -84,6 +85,13 @@ class Bridge:
     sounds_like: Callable[[str], Sequence[tuple[str, float]]] = lambda term: ()
 
 
+_REMEMBERED_TERMS = 20_000
+_REMEMBERED: WeakKeyDictionary[Table, dict[tuple[str, str, float], tuple[list[Alternative], bool]]] = (
+    WeakKeyDictionary()
+)
+"""What has been looked up in each table; searches recognise a list that they have scored before."""
+
+
 def psq(
     tokens: Sequence[Token],
     table: Table | None,
@@ -100,18 +108,15 @@ def psq(
     """
     groups: dict[str, TermGroup] = {}
     for token in _units(tokens, table, glossaries):
-        known = groups.get(token.term)
-        if known is not None:
-            groups[token.term] = replace(known, weight=known.weight + 1)
+        before = groups.get(token.term)
+        if before is not None:
+            groups[token.term] = replace(before, weight=before.weight + 1)
             continue
-        found = _translations(token.term, table, min_probability)
-        oov = not found
         identical = bridge.identical(token.word)
-        if identical:
-            found = [Alternative(identical, 1.0, IDENTICAL), *(a for a in found if a.term != identical)]
-        if oov:
-            found += _by_sound(token.term, bridge, identical)
-        groups[token.term] = TermGroup(token.word, token.term, token.start, token.end, found, oov=oov)
+        found, known = _alternatives(token.term, identical, table, min_probability)
+        if not known:
+            found = found + _by_sound(token.term, bridge, identical)
+        groups[token.term] = TermGroup(token.word, token.term, token.start, token.end, found, oov=not known)
     return TranslatedQuery("psq", list(groups.values()))
 
 
@@ -151,18 +156,35 @@ def untranslated(tokens: Sequence[Token]) -> TranslatedQuery:
     return TranslatedQuery("none", list(groups.values()))
 
 
-def _translations(term: str, table: Table | None, min_probability: float) -> list[Alternative]:
-    """The single-word alternatives of a term; a phrase translating a phrase is shared out among its words."""
-    found: dict[str, Alternative] = {}
-    for entry in table.translations(term, least_backward=min_probability) if table else ():
+def _alternatives(
+    term: str, identical: str, table: Table | None, min_probability: float
+) -> tuple[list[Alternative], bool]:
+    """The identical string and the single-word translations of a term, and whether the table has any.
+
+    The list is the same object while it is remembered. A phrase that translates a phrase is shared out among
+    its words.
+    """
+    if table is None:
+        return ([Alternative(identical, 1.0, IDENTICAL)] if identical else []), False
+    remembered = _REMEMBERED.setdefault(table, {})
+    key = (term, identical, min_probability)
+    before = remembered.get(key)
+    if before is not None:
+        return before
+    found = {identical: Alternative(identical, 1.0, IDENTICAL)} if identical else {}
+    known = False
+    for entry in table.translations(term, least_backward=min_probability):
         words = entry.term.split(" ")
         if len(words) > 1 and " " not in term:
             continue
+        known = True
         for word in words:
-            before = found.get(word)
-            weight = entry.p_backward / len(words) + (before.weight if before else 0.0)
-            found[word] = Alternative(word, min(1.0, weight), before.origin if before else entry.origin)
-    return list(found.values())
+            other = found.get(word)
+            weight = entry.p_backward / len(words) + (other.weight if other else 0.0)
+            found[word] = Alternative(word, min(1.0, weight), other.origin if other else entry.origin)
+    if len(remembered) >= _REMEMBERED_TERMS:
+        remembered.clear()
+    return remembered.setdefault(key, (list(found.values()), known))
 
 
 def _best_words(word: str, table: Table | None, best: int) -> list[Entry]:

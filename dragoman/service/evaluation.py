@@ -152,7 +152,7 @@ def upload(client: httpx.Client, task: Benchmark, tables: Sequence[TableFile]) -
     if answer["rejected"]:
         raise BenchmarkError(f"documents were refused, the first: {answer['rejected'][0]}")
     for number, table in enumerate(tables):
-        parameters = {
+        parameters: dict[str, str | float | bool] = {
             "source": table.source,
             "target": table.target,
             "kind": table.kind,

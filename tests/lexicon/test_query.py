@@ -48,6 +48,13 @@ def test_an_identical_string_counts_as_certain() -> None:
     assert [a.origin for a in group.alternatives] == [IDENTICAL, 0]
 
 
+def test_a_translation_that_is_the_same_string_is_known() -> None:
+    same = Table.from_entries("en", "de", [("hotel", "hotel", 0.9, 0.8)])
+    query = psq(tokens("hotel"), same, AS_IS)
+    assert query.oov == []
+    assert weights(query.groups[0]) == {"hotel": 1.0}
+
+
 def test_a_repeated_term_counts_twice() -> None:
     query = psq(tokens("shore of the shore"), table(), NOTHING)
     assert [(group.query_word, group.weight) for group in query.groups] == [("shore", 2.0)]
