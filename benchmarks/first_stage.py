@@ -11,6 +11,7 @@ folder are kept, so an interrupted run goes on where it stopped; `summary.md` ho
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gzip
 import json
 from collections.abc import Iterator
@@ -18,12 +19,19 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.service import evaluation
+from dragoman.service.benchmark import load_benchmark
 from dragoman.service.evaluation import TableFile
 from dragoman.service.training import train_table
 
-XQUAD = ("ar", "de", "el", "es", "hi", "ru", "th", "tr", "vi", "zh")
+XQUAD = ("de", "es", "ru", "zh", "ar", "el", "hi", "th", "tr", "vi")
 TUNING = r"para=-a0(0\d|1[01])-"
 """XQuAD-R questions of the articles a000 to a011 are for tuning."""
+SPLITS = {
+    "test": evaluation.choice(None, TUNING),
+    "tune": evaluation.choice(TUNING, None),
+    "all": evaluation.choice(None, None),
+}
+Row = tuple[str, dict[str, Any]]
 MEASURE = "MAP@100"
 STATISTICAL, DICTIONARY = 0.7, 0.3
 
@@ -55,24 +63,33 @@ def make_tables(data: Path, language: str, folder: Path, permissive: bool) -> li
     return found + ([TableFile(dictionary, "en", language, weight=DICTIONARY)] if pairs else [])
 
 
-def tasks(data: Path, languages: list[str]) -> Iterator[dict[str, Any]]:
-    """Every task as the arguments of :func:`dragoman.service.evaluation.run`."""
-    for language in languages:
-        if language in XQUAD:
-            for source, target in (("en", language), (language, "en")):
-                for unit in ("sentence", "paragraph"):
-                    yield {"data": data / "xquad_r", "source": source, "target": target, "unit": unit}
-        if language == "sw":
-            yield {
-                "data": data / "afriqa",
-                "source": "sw",
-                "target": "en",
-                "unit": "passage",
-                "queries": "sw.open",
-            }
-        if language in ("sw", "so"):
-            for source, target in (("en", language), (language, "en")):
-                yield {"data": data / "flores200", "source": source, "target": target, "unit": "sentence"}
+def tasks(data: Path, language: str) -> Iterator[tuple[str, tuple[str, str, str], str | None]]:
+    """The tasks of one language: benchmark, (source, target, unit), name of the query file."""
+    if language in XQUAD:
+        for source, target in (("en", language), (language, "en")):
+            for unit in ("sentence", "paragraph"):
+                yield "xquad_r", (source, target, unit), None
+    if language == "sw":
+        yield "afriqa", ("sw", "en", "passage"), "sw.open"
+    if language in ("sw", "so"):
+        for source, target in (("en", language), (language, "en")):
+            yield "flores200", (source, target, "sentence"), None
+
+
+def evaluate(data: Path, language: str, output: Path, split: str, permissive: bool) -> Iterator[Row]:
+    """The benchmark's name and report of every task of one language; only what has no report yet is run."""
+    tables = make_tables(data, language, output / "tables", permissive)
+    with contextlib.ExitStack() as stack:
+        client = None
+        for benchmark, (source, target, unit), queries in tasks(data, language):
+            folder = output / split / f"{benchmark}-{unit}-{source}-{target}"
+            if not (folder / "report.json").exists():
+                client = client or stack.enter_context(evaluation.serve_temporarily(tables))
+                keep = SPLITS[split] if benchmark == "xquad_r" else SPLITS["all"]
+                task = load_benchmark(data / benchmark, source, target, unit, queries, keep)
+                systems = ("smt", "psq") if benchmark == "flores200" else ("bm25", "smt", "psq")
+                evaluation.run_task(client, task, systems, folder)
+            yield benchmark, json.loads((folder / "report.json").read_text())
 
 
 def main() -> None:
@@ -81,45 +98,29 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--languages", default=",".join([*XQUAD, "sw", "so"]))
-    parser.add_argument("--split", choices=("test", "tune", "all"), default="test")
+    parser.add_argument("--split", choices=SPLITS, default="test")
     parser.add_argument("--permissive", action="store_true", help="train on the permissive half alone")
     arguments = parser.parse_args()
-    choice: dict[str, Any] = {"test": {"without": TUNING}, "tune": {"only": TUNING}, "all": {}}[arguments.split]
-    rows = []
-    for task in tasks(arguments.data, arguments.languages.split(",")):
-        language = task["target"] if task["source"] == "en" else task["source"]
-        tables = make_tables(arguments.data, language, arguments.output / "tables", arguments.permissive)
-        parallel_text = task["data"].name == "flores200"
-        name = f"{task['data'].name}-{task['unit']}-{task['source']}-{task['target']}"
-        folder = arguments.output / arguments.split / name
-        if (folder / "report.json").exists():
-            report = json.loads((folder / "report.json").read_text())
-        else:
-            systems = ("smt", "psq") if parallel_text else ("bm25", "smt", "psq")
-            report = evaluation.run(
-                **task,
-                systems=systems,
-                output=folder,
-                tables=tables,
-                **(choice if task["data"].name == "xquad_r" else {}),
-            )
-        rows.append((task, report))
-        (arguments.output / arguments.split / "summary.md").write_text(summary(rows), encoding="utf-8")
+    rows: list[Row] = []
+    for language in arguments.languages.split(","):
+        for row in evaluate(arguments.data, language, arguments.output, arguments.split, arguments.permissive):
+            rows.append(row)
+            (arguments.output / arguments.split / "summary.md").write_text(summary(rows), encoding="utf-8")
     print(summary(rows))  # noqa: T201
 
 
-def summary(rows: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
+def summary(rows: list[Row]) -> str:
     """A Markdown table of MAP@100 with PSQ's share of human translation."""
     lines = [
         "| benchmark | unit | direction | queries | SMT | PSQ | human translation, BM25 | PSQ / human | p (PSQ, SMT) |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for task, report in rows:
+    for benchmark, report in rows:
         systems = report["systems"]
         psq, smt = systems["psq"][MEASURE], systems["smt"][MEASURE]
         human = systems.get("bm25", {}).get(MEASURE)
         lines.append(
-            f"| {task['data'].name} | {task['unit']} | {task['source']} to {task['target']} | {report['queries']} "
+            f"| {benchmark} | {report['unit']} | {report['source']} to {report['target']} | {report['queries']} "
             f"| {smt:.4f} | {psq:.4f} | {'-' if human is None else f'{human:.4f}'} "
             f"| {'-' if human is None else f'{psq / human:.1%}'} | {report['p_values']['smt against psq']:.1g} |"
         )

@@ -10,26 +10,25 @@ import contextlib
 import json
 import re
 import socket
+import subprocess
+import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx
 import ir_measures
-import uvicorn
 from ir_measures import AP, R, nDCG
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table as ScreenTable
 from scipy.stats import ttest_rel
 
-from dragoman.service.app import create_app
-from dragoman.service.benchmark import Benchmark, BenchmarkError, load_benchmark
-from dragoman.service.settings import Settings
+from dragoman.service.benchmark import Benchmark, BenchmarkError, Keep, load_benchmark
 
 SYSTEMS = {
     "bm25": "BM25 with the human-translated query: the ceiling of query translation",
@@ -39,7 +38,7 @@ SYSTEMS = {
 }
 MEASURES = {"MAP@100": AP @ 100, "nDCG@20": nDCG @ 20, "R@100": R @ 100}
 DEPTH = 100
-COLLECTION = "benchmark"
+CLIENTS = 2
 
 Run = dict[str, dict[str, float]]
 
@@ -88,25 +87,40 @@ def run(
     Raises:
         BenchmarkError: the folder, a system's name, or a choice of queries is not usable.
     """
-    unknown = [system for system in systems if system not in SYSTEMS]
-    if unknown:
-        raise BenchmarkError(f"unknown system {unknown[0]!r}; there are {', '.join(SYSTEMS)}")
-    task = load_benchmark(data, source, target, unit, queries, _choice(only, without))
-    if "bm25" in systems and not task.translated_queries:
-        raise BenchmarkError(f"{data}: has no human translation of the queries into {target}, which bm25 needs")
-    with serve_temporarily() as client:
-        upload(client, task, tables)
-        results = [evaluate(client, task, system) for system in systems]
-    report = _report(task, results, tables)
-    output.mkdir(parents=True, exist_ok=True)
-    for result in results:
-        _write_run(output / f"{result.system}.trec", result)
-    (output / "report.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+    task = load_benchmark(data, source, target, unit, queries, choice(only, without))
+    check_systems(systems, task)
+    with serve_temporarily(tables) as client:
+        report = run_task(client, task, systems, output)
     Console().print(_screen(report))
     return report
 
 
-def _choice(only: str | None, without: str | None) -> Any:
+def check_systems(systems: Sequence[str], task: Benchmark) -> None:
+    """Raise :class:`BenchmarkError` for a system that is unknown or that the task can't feed."""
+    unknown = [system for system in systems if system not in SYSTEMS]
+    if unknown:
+        raise BenchmarkError(f"unknown system {unknown[0]!r}; there are {', '.join(SYSTEMS)}")
+    if "bm25" in systems and not task.translated_queries:
+        raise BenchmarkError(f"the benchmark has no human translation of its queries into {task.target}: bm25 needs it")
+
+
+def run_task(client: httpx.Client, task: Benchmark, systems: Sequence[str], output: Path) -> dict[str, Any]:
+    """Evaluate ``systems`` on one task with a running server; write the report and the runs to ``output``."""
+    check_systems(systems, task)
+    name = _index(client, task)
+    results = [evaluate(client, name, task, system) for system in systems]
+    _checked(client.delete(f"/v1/collections/{name}"))
+    report = _report(task, results)
+    output.mkdir(parents=True, exist_ok=True)
+    for result in results:
+        _write_run(output / f"{result.system}.trec", result)
+    (output / "report.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+    return report
+
+
+def choice(only: str | None, without: str | None) -> Keep:
+    """Which queries to keep: those whose field matches ``only`` and not ``without``, each ``FIELD=REGEX``."""
+
     def matches(choice: str, row: dict[str, Any]) -> bool:
         name, _, pattern = choice.partition("=")
         if not pattern:
@@ -117,78 +131,96 @@ def _choice(only: str | None, without: str | None) -> Any:
 
 
 @contextlib.contextmanager
-def serve_temporarily(data_dir: Path | None = None) -> Iterator[httpx.Client]:
-    """A server on a free loopback port, over ``data_dir`` or a directory that goes away with it."""
-    with contextlib.ExitStack() as stack:
-        where = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="dragoman-")))
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        app = create_app(Settings(data_dir=where))
-        server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error"))
-        thread = threading.Thread(target=server.run)
-        thread.start()
+def serve_temporarily(tables: Sequence[TableFile] = ()) -> Iterator[httpx.Client]:
+    """A server in its own process on a free loopback port, with ``tables`` active.
+
+    Its data directory goes away with it.
+    """
+    with tempfile.TemporaryDirectory(prefix="dragoman-") as folder, socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+        probe.close()
+        command = [sys.executable, "-m", "dragoman.service.cli", "serve", "--data-dir", folder, "--port", str(port)]
+        log = Path(folder) / "server.log"
+        with log.open("wb") as output:
+            server = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
         try:
-            while not server.started:
-                if not thread.is_alive():
-                    raise RuntimeError("the evaluation's server did not start; its log says why")
-                time.sleep(0.02)
-            yield stack.enter_context(httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600))
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600) as client:
+                _wait(client, server, log)
+                for number, table in enumerate(tables):
+                    _upload(client, f"table-{number}", table)
+                yield client
         finally:
-            server.should_exit = True
-            thread.join()
+            server.terminate()
+            server.wait()
 
 
-def upload(client: httpx.Client, task: Benchmark, tables: Sequence[TableFile]) -> None:
-    """Create the collection, send its documents (text alone) and the tables."""
-    _post(client, "/v1/collections", json={"name": COLLECTION, "language": task.target})
+def _wait(client: httpx.Client, server: subprocess.Popen[bytes], log: Path) -> None:
+    while server.poll() is None:
+        with contextlib.suppress(httpx.TransportError):
+            if client.get("/readyz").is_success:
+                return
+        time.sleep(0.1)
+    raise BenchmarkError(f"the evaluation's server did not start: {log.read_text(errors='replace')[-2000:]}")
+
+
+def _upload(client: httpx.Client, name: str, table: TableFile) -> None:
+    parameters: dict[str, str | float | bool] = {
+        "source": table.source,
+        "target": table.target,
+        "kind": table.kind,
+        "weight": table.weight,
+        "format": "tsv",
+        "activate": True,
+    }
+    with table.path.open("rb") as stream:
+        _checked(client.put(f"/v1/tables/{name}", params=parameters, content=stream))
+
+
+def _index(client: httpx.Client, task: Benchmark) -> str:
+    """Send the documents (text alone) to a new collection; its name."""
+    name = f"{task.source}-{task.target}-{task.unit}"
+    _post(client, "/v1/collections", json={"name": name, "language": task.target})
     body = "\n".join(json.dumps({"id": key, "text": text}) for key, text in task.documents.items())
     answer = _post(
         client,
-        f"/v1/collections/{COLLECTION}/documents",
+        f"/v1/collections/{name}/documents",
         content=body.encode(),
         headers={"Content-Type": "application/x-ndjson"},
     ).json()
     if answer["rejected"]:
         raise BenchmarkError(f"documents were refused, the first: {answer['rejected'][0]}")
-    for number, table in enumerate(tables):
-        parameters: dict[str, str | float | bool] = {
-            "source": table.source,
-            "target": table.target,
-            "kind": table.kind,
-            "weight": table.weight,
-            "format": "tsv",
-            "activate": True,
-        }
-        with table.path.open("rb") as stream:
-            response = client.put(f"/v1/tables/table-{number}", params=parameters, content=stream)
-        _checked(response)
+    return name
 
 
-def evaluate(client: httpx.Client, task: Benchmark, system: str) -> Evaluation:
+def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str) -> Evaluation:
     """Run every query of the task through ``/v1/search`` and measure."""
     texts = task.translated_queries if system == "bm25" else task.queries
     language = task.target if system == "bm25" else task.source
     method = {"bm25": "none"}.get(system, system)
-    results: Run = {}
+
+    def answered(query: str) -> dict[str, float]:
+        answer = _post(
+            client,
+            "/v1/search",
+            json={
+                "query": texts[query],
+                "query_language": language,
+                "query_id": query,
+                "collections": [collection],
+                "top_k": DEPTH,
+                "method": method,
+                "rerank": False,
+            },
+            headers={"Accept": "application/x-trec-run"},
+        ).text
+        return {fields[2]: float(fields[4]) for fields in map(str.split, answer.splitlines())}
+
     begun = time.perf_counter()
-    with Progress(transient=True) as progress:
-        for query, text in progress.track(texts.items(), description=f"{task.source}-{task.target} {system}"):
-            answer = _post(
-                client,
-                "/v1/search",
-                json={
-                    "query": text,
-                    "query_language": language,
-                    "query_id": query,
-                    "collections": [COLLECTION],
-                    "top_k": DEPTH,
-                    "method": method,
-                    "rerank": False,
-                },
-                headers={"Accept": "application/x-trec-run"},
-            ).text
-            results[query] = {fields[2]: float(fields[4]) for fields in map(str.split, answer.splitlines())}
+    with Progress(transient=True) as progress, ThreadPoolExecutor(CLIENTS) as clients:
+        answers = zip(texts, clients.map(answered, texts), strict=True)
+        label = f"{task.source}-{task.target} {system}"
+        results: Run = dict(progress.track(answers, total=len(texts), description=label))
     result = Evaluation(system, results, time.perf_counter() - begun, {name: {} for name in MEASURES})
     names = {measure: name for name, measure in MEASURES.items()}
     for metric in ir_measures.iter_calc(list(MEASURES.values()), task.qrels, results):
@@ -206,7 +238,7 @@ def _checked(response: httpx.Response) -> httpx.Response:
     return response
 
 
-def _report(task: Benchmark, results: Sequence[Evaluation], tables: Sequence[TableFile]) -> dict[str, Any]:
+def _report(task: Benchmark, results: Sequence[Evaluation]) -> dict[str, Any]:
     queries = list(task.queries)
     best = max(results, key=lambda result: result.mean("MAP@100", queries))
     return {
@@ -215,7 +247,6 @@ def _report(task: Benchmark, results: Sequence[Evaluation], tables: Sequence[Tab
         "unit": task.unit,
         "queries": len(queries),
         "documents": len(task.documents),
-        "tables": [table.path.name for table in tables],
         "systems": {
             result.system: {
                 **{name: round(result.mean(name, queries), 4) for name in MEASURES},
