@@ -27,7 +27,7 @@ def grouped_number(digit: str = r"\p{Nd}", group: int = 1) -> str:
     """Pattern of a number whose digits are grouped by thousands; it holds one capturing group, ``group``."""
     return (
         rf"{digit}{{1,3}}([{NUMBER_SEPARATORS}]){digit}{{3}}"
-        rf"(?:\{group}{digit}{{3}})*+(?!\{group}?{digit})"
+        rf"(?:\{group}{digit}{{3}})*(?!\{group}?{digit})"
     )
 
 
