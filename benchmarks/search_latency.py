@@ -1,0 +1,75 @@
+"""Latency of a search on the demo collection, and the memory of the idle service.
+
+    python -m benchmarks.search_latency
+
+Loads the demo into a temporary folder, serves it in a process of its own, and asks the demo's English queries over
+HTTP, one after the other, all eight collections at once, ten hits with evidence, no reranking. The first round, when
+no word has been looked up before, is told apart from the rounds after it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.resources import files
+from pathlib import Path
+
+import httpx
+
+
+def resident_megabytes(process: int) -> float:
+    """Resident memory of a process (Linux)."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+def ask(client: httpx.Client, queries: list[str]) -> list[float]:
+    """Milliseconds of each query."""
+    times = []
+    for query in queries:
+        begun = time.perf_counter()
+        client.post("/v1/search", json={"query": query, "top_k": 10, "rerank": False}).raise_for_status()
+        times.append((time.perf_counter() - begun) * 1000)
+    return times
+
+
+def main() -> None:
+    """Print one line for each state of the service."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--port", type=int, default=8971)
+    arguments = parser.parse_args()
+    lines = (files("dragoman") / "demo" / "queries.en.jsonl").read_text(encoding="utf-8").splitlines()
+    queries = [json.loads(line)["text"] for line in lines]
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "dragoman.service.cli", "demo", "--port", str(arguments.port)]
+        command += ["--data-dir", folder]
+        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            with httpx.Client(base_url=f"http://127.0.0.1:{arguments.port}", timeout=60) as client:
+                while server.poll() is None:
+                    try:
+                        client.get("/readyz").raise_for_status()
+                        break
+                    except httpx.HTTPError:
+                        time.sleep(0.2)
+                idle = resident_megabytes(server.pid)
+                first = ask(client, queries)
+                later = [milliseconds for _ in range(arguments.rounds) for milliseconds in ask(client, queries)]
+                print(f"idle after start: {idle:.0f} MB resident")  # noqa: T201
+                for name, times in (("first round", first), ("later rounds", later)):
+                    median, p95 = statistics.median(times), statistics.quantiles(times, n=20)[-1]
+                    print(f"{name}: median {median:.1f} ms, p95 {p95:.1f} ms, {len(times)} searches")  # noqa: T201
+                print(f"idle after searches: {resident_megabytes(server.pid):.0f} MB resident")  # noqa: T201
+        finally:
+            server.terminate()
+            server.wait()
+
+
+if __name__ == "__main__":
+    main()
