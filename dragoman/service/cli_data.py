@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 from uuid import uuid4
 
@@ -118,7 +119,8 @@ def evaluate(
         list[str] | None,
         typer.Option(
             envvar="DRAGOMAN_TABLE",
-            help="FILE[,source=en][,target=de][,kind=glossary][,weight=0.3]: a table to use; may be given again.",
+            help="FILE[,source=en][,target=de][,kind=glossary][,weight=0.3]: a table to use; may be given again. "
+            "Without any, the active tables of the data directory.",
         ),
     ] = None,
     queries: Annotated[
@@ -131,9 +133,11 @@ def evaluate(
     without: Annotated[
         str | None, typer.Option(envvar="DRAGOMAN_WITHOUT", help="FIELD=REGEX: leave out the queries that match.")
     ] = None,
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
 ) -> None:
     """Run a benchmark through the HTTP API: MAP@100, nDCG@20 and R@100 per system, with significance tests."""
-    from dragoman.service.evaluation import TableFile, run
+    from dragoman.service.evaluation import TableFile, active_tables, run
 
     def table_file(given: str) -> TableFile:
         path, *options = given.split(",")
@@ -146,15 +150,15 @@ def evaluate(
             raise typer.BadParameter(f"{given}: weight is not a number", param_hint="--table") from fault
         return TableFile(Path(path), **({"source": source, "target": target} | chosen), weight=weight)
 
-    run(
-        data,
-        source,
-        target,
-        unit,
-        [name.strip() for name in systems.split(",")],
-        output,
-        [table_file(given) for given in table or ()],
-        queries,
-        only,
-        without,
-    )
+    names = [name.strip() for name in systems.split(",")]
+    files = [table_file(given) for given in table or ()]
+    with TemporaryDirectory() as folder:
+        if not files and {"psq", "smt"} & set(names):
+            with opened(data_dir, database_url, existing=True) as runtime:
+                files = active_tables(runtime.tables, source, target, Path(folder))
+            if not files:
+                raise typer.BadParameter(
+                    f"psq and smt need a table between {source} and {target}, and {data_dir} has none active",
+                    param_hint="--table",
+                )
+        run(data, source, target, unit, names, output, files, queries, only, without)

@@ -29,6 +29,8 @@ from rich.table import Table as ScreenTable
 from scipy.stats import ttest_rel
 
 from dragoman.service.benchmark import Benchmark, BenchmarkError, Keep, load_benchmark
+from dragoman.service.tables import Tables
+from dragoman.service.tables_store import entry_rows
 
 SYSTEMS = {
     "bm25": "BM25 with the human-translated query: the ceiling of query translation",
@@ -52,6 +54,17 @@ class TableFile:
     target: str
     kind: str = "statistical"
     weight: float = 1.0
+
+
+def active_tables(tables: Tables, source: str, target: str, folder: Path) -> list[TableFile]:
+    """The active tables of a data directory between two languages, written to ``folder``."""
+    files = []
+    for version, table in tables.active_for(source, target):
+        path = folder / f"{version.name}.{version.version}.tsv"
+        with path.open("w", encoding="utf-8") as stream:
+            stream.writelines("\t".join(map(str, entry)) + "\n" for entry in entry_rows(table))
+        files.append(TableFile(path, version.source, version.target, version.kind, version.weight))
+    return files
 
 
 @dataclass(slots=True)

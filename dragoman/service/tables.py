@@ -187,6 +187,12 @@ class Tables:
             self._switch(others, active, lambda: self._store.hide(chosen.id))
         self._store.purge(chosen.id)
 
+    def active_for(self, source: str, target: str) -> list[tuple[ActiveVersion, Table]]:
+        """The active versions between two languages, in either direction, with their tables."""
+        _, active = self._store.ready()
+        wanted = {source, target}
+        return [(one, self._store.load(one)) for one in active if {one.source, one.target} == wanted]
+
     def look_up(self, name: str, term: str, version: int | None = None, inverse: bool | None = None) -> Lookup:
         """What a version (by default the active one) knows about a term, which is folded first.
 

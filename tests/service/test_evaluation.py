@@ -6,7 +6,10 @@ import ir_measures
 import pytest
 
 from dragoman.service.benchmark import BenchmarkError, load_benchmark
-from dragoman.service.evaluation import Evaluation, TableFile, choice, run
+from dragoman.service.evaluation import Evaluation, TableFile, active_tables, choice, run
+from dragoman.service.runtime import Runtime
+from dragoman.service.settings import Settings
+from dragoman.service.tables import Upload
 
 DEMO = Path(str(files("dragoman") / "demo"))
 
@@ -43,3 +46,16 @@ def test_queries_are_chosen_by_pattern() -> None:
 def test_a_query_without_hits_counts_as_zero() -> None:
     result = Evaluation("psq", {}, 1.0, {"MAP@100": {"1": 1.0}})
     assert result.mean("MAP@100", ["1", "2"]) == 0.5
+
+
+def test_without_table_files_the_active_tables_of_the_data_directory_are_used(tmp_path: Path) -> None:
+    given = Settings(data_dir=tmp_path / "data")
+    runtime = Runtime(given)
+    try:
+        upload = Upload(name="mine", source="en", target="de", kind="glossary", weight=0.5, activate=True)
+        runtime.tables.upload(upload, iter([b"house\thaus\t0.75\t0.5\nhouse\theim\t0.25\t1\n"]))
+        (file,) = active_tables(runtime.tables, "de", "en", tmp_path)
+    finally:
+        runtime.close()
+    assert file == TableFile(tmp_path / "mine.1.tsv", "en", "de", "glossary", 0.5)
+    assert file.path.read_text() == "house\thaus\t0.75\t0.5\nhouse\theim\t0.25\t1.0\n"
