@@ -23,6 +23,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import fast_psq.index
@@ -40,6 +41,7 @@ from dragoman.lexicon.query import Bridge, psq
 from dragoman.lexicon.table import Table
 from dragoman.lexicon.text import Analysis
 from dragoman.service.benchmark import Benchmark, load_benchmark
+from dragoman.service.search_translation import identical
 from dragoman.service.settings import Settings
 from dragoman.service.tables_reading import read_table
 
@@ -118,17 +120,13 @@ class Dragoman:
 
     def search(self, queries: dict[str, str]) -> dict[str, dict[str, float]]:
         language = self.target.language
-        bridge = Bridge(self.identical, lambda term: self.lucene.sounding(language, term))
+        bridge = Bridge(partial(identical, analysis, language), lambda term: self.lucene.sounding(language, term))
         results = {}
         for query, text in queries.items():
             translated = psq(self.source.tokens(text), self.table, bridge)
-            hits = self.lucene.search(translated, language, DEPTH, BM25(0.2, 0.6))
+            hits = self.lucene.search(translated, language, DEPTH, BM25(0.2, 0.3))
             results[query] = {self.ids[hit.key]: hit.score for hit in hits}
         return results
-
-    def identical(self, word: str) -> str:
-        tokens = self.target.tokens(word)
-        return tokens[0].term if len(tokens) == 1 else ""
 
 
 def table_of(path: Path, language: str) -> Table:

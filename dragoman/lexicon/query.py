@@ -86,7 +86,7 @@ class Bridge:
 
 
 _REMEMBERED_TERMS = 20_000
-_REMEMBERED: WeakKeyDictionary[Table, dict[tuple[str, str, float], tuple[list[Alternative], bool]]] = (
+_REMEMBERED: WeakKeyDictionary[Table, dict[tuple[str, str, frozenset[int], float], tuple[list[Alternative], bool]]] = (
     WeakKeyDictionary()
 )
 """What has been looked up in each table; searches recognise a list that they have scored before."""
@@ -101,7 +101,8 @@ def psq(
 ) -> TranslatedQuery:
     """Probabilistic structured query over an analysed table whose source is the query's language.
 
-    The weight of an alternative f for query term e is P(e|f). The identical string counts with probability 1.
+    The weight of an alternative f for query term e is P(e|f). The identical string counts with probability 1
+    where no table knows it as a word of the documents, and no glossary the query term: what tables say stands.
     A phrase of up to four words that a member in ``glossaries`` (origins of the table) knows is one query
     term; elsewhere phrases have been spread over their words when the table was analysed. A term without an
     entry is searched as it is and by its sound, and is marked ``oov``.
@@ -113,7 +114,7 @@ def psq(
             groups[token.term] = replace(before, weight=before.weight + 1)
             continue
         identical = bridge.identical(token.word)
-        found, known = _alternatives(token.term, identical, table, min_probability)
+        found, known = _alternatives(token.term, identical, table, glossaries, min_probability)
         if not known:
             found = found + _by_sound(token.term, bridge, identical)
         groups[token.term] = TermGroup(token.word, token.term, token.start, token.end, found, oov=not known)
@@ -157,7 +158,7 @@ def untranslated(tokens: Sequence[Token]) -> TranslatedQuery:
 
 
 def _alternatives(
-    term: str, identical: str, table: Table | None, min_probability: float
+    term: str, identical: str, table: Table | None, glossaries: frozenset[int], min_probability: float
 ) -> tuple[list[Alternative], bool]:
     """The identical string and the single-word translations of a term, and whether the table has any.
 
@@ -167,13 +168,16 @@ def _alternatives(
     if table is None:
         return ([Alternative(identical, 1.0, IDENTICAL)] if identical else []), False
     remembered = _REMEMBERED.setdefault(table, {})
-    key = (term, identical, min_probability)
+    key = (term, identical, glossaries, min_probability)
     before = remembered.get(key)
     if before is not None:
         return before
-    found = {identical: Alternative(identical, 1.0, IDENTICAL)} if identical else {}
+    entries = table.translations(term, least_backward=min_probability)
+    found: dict[str, Alternative] = {}
+    if identical and identical not in table.targets and not any(entry.origin in glossaries for entry in entries):
+        found[identical] = Alternative(identical, 1.0, IDENTICAL)
     known = False
-    for entry in table.translations(term, least_backward=min_probability):
+    for entry in entries:
         words = entry.term.split(" ")
         if len(words) > 1 and " " not in term:
             continue

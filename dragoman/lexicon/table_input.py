@@ -28,7 +28,7 @@ class Limits:
     decompressed_bytes: int = 1 << 30
     ratio: int = 200
     """Decompressed to compressed bytes, looked at once ``ratio_from`` bytes have been decompressed."""
-    ratio_from: int = 1 << 26
+    ratio_from: int = 1 << 24
     line_bytes: int = 1 << 16
     term_characters: int = 1000
     entries: int = 20_000_000

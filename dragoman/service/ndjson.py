@@ -58,7 +58,7 @@ def check_id(id: Any) -> str:
     """Return a document id that can be stored.
 
     Raises:
-        ValueError: not a string, empty, too long, or with a NUL or lone surrogate.
+        ValueError: not a string, empty, too long, ``.`` or ``..``, or with a NUL or lone surrogate.
     """
     if not isinstance(id, str):
         raise ValueError(f"id: must be a string, not {_kind(id)}")
@@ -66,6 +66,8 @@ def check_id(id: Any) -> str:
         raise ValueError("id: must not be empty")
     if len(id) > ID_CHARS:
         raise ValueError(f"id: longer than {ID_CHARS} characters")
+    if id in (".", ".."):
+        raise ValueError(f"id: {id!r} cannot be part of an address")
     return _clean("id", id)
 
 

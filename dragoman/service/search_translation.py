@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 
 from dragoman.indexes.bm25 import BM25
 from dragoman.lexicon.query import Bridge, TermGroup, TranslatedQuery, psq, smt, untranslated
@@ -11,7 +12,7 @@ from dragoman.lexicon.text import Analysis
 from dragoman.service.schemas.search import Degraded, QueryTerm, TableUsed, TermTranslation, Translation
 from dragoman.service.tables_registry import Snapshot, View
 
-BM25_OF = {"psq": BM25(k1=0.2, b=0.6), "smt": BM25(k1=1.2, b=0.75), "none": BM25(k1=0.9, b=0.4)}
+BM25_OF = {"psq": BM25(k1=0.2, b=0.3), "smt": BM25(k1=1.2, b=0.75), "none": BM25(k1=0.9, b=0.4)}
 """The parameters of BM25 by the method that translated the query."""
 
 _SHOWN = 10
@@ -56,14 +57,17 @@ def translate(
     if method == "smt":
         return Translated(target, smt(tokens, view.surface if view else None), view, True)
 
-    def identical(word: str) -> str:
-        found = document_analysis.tokens(word)
-        return found[0].term if len(found) == 1 else ""
-
-    bridge = Bridge(identical, sounds)
+    bridge = Bridge(partial(identical, analysis, target), sounds)
     if view is None:
         return Translated(target, psq(tokens, None, bridge), None, True)
     return Translated(target, psq(tokens, view.analysed, bridge, view.glossaries), view, True)
+
+
+@lru_cache(maxsize=65_536)
+def identical(analysis: Callable[[str], Analysis], language: str, word: str) -> str:
+    """The index term of ``word`` as a word of documents in ``language``; empty for a stop word or several words."""
+    found = analysis(language).tokens(word)
+    return found[0].term if len(found) == 1 else ""
 
 
 def described(text: str, translations: Sequence[Translated]) -> Translation:

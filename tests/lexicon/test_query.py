@@ -42,17 +42,29 @@ def test_psq_weighs_by_the_probability_of_the_query_term_given_the_document_term
     assert (group.query_word, group.start, group.end, group.oov) == ("bank", 4, 8, False)
 
 
-def test_an_identical_string_counts_as_certain() -> None:
-    (group,) = psq(tokens("bank"), table(), AS_IS).groups
-    assert weights(group) == {"bank": 1.0, "ufer": 0.5}
+def test_an_identical_string_that_no_table_knows_counts_as_certain() -> None:
+    (group,) = psq(tokens("shore"), table(), AS_IS).groups
+    assert weights(group) == {"shore": 1.0, "ufer": 0.5}
     assert [a.origin for a in group.alternatives] == [IDENTICAL, 0]
+
+
+def test_what_a_table_says_of_an_identical_string_stands() -> None:
+    (group,) = psq(tokens("bank"), table(), AS_IS).groups
+    assert weights(group) == {"bank": 0.9, "ufer": 0.5}
+    poison = Table.from_entries("en", "de", [("poison", "gift", 1.0, 1.0), ("gift", "geschenk", 1.0, 1.0)])
+    assert weights(psq(tokens("gift"), poison, AS_IS).groups[0]) == {"geschenk": 1.0}
+
+
+def test_a_glossary_s_word_on_a_query_term_is_the_last_one() -> None:
+    query = psq(tokens("shore"), table(), AS_IS, glossaries=frozenset({0}))
+    assert weights(query.groups[0]) == {"ufer": 0.5}
 
 
 def test_a_translation_that_is_the_same_string_is_known() -> None:
     same = Table.from_entries("en", "de", [("hotel", "hotel", 0.9, 0.8)])
     query = psq(tokens("hotel"), same, AS_IS)
     assert query.oov == []
-    assert weights(query.groups[0]) == {"hotel": 1.0}
+    assert weights(query.groups[0]) == {"hotel": pytest.approx(0.8)}
 
 
 def test_a_repeated_term_counts_twice() -> None:

@@ -37,6 +37,7 @@ def test_only_id_and_text_are_needed():
         ('{"id": true, "text": "t"}', None, "id: must be a string, not a boolean"),
         ('{"id": "", "text": "t"}', None, "id: must not be empty"),
         ('{"id": "' + "x" * 513 + '", "text": "t"}', None, "id: longer than 512"),
+        ('{"id": "..", "text": "t"}', None, "id: '..' cannot be part of an address"),
         ('{"id": "a\\u0000", "text": "t"}', None, "id: holds a NUL"),
         ('{"id": "\\ud800", "text": "t"}', None, "id: holds a lone surrogate"),
         ('{"id": "a", "text": null}', "a", "text: must be a string, not null"),
