@@ -8,7 +8,7 @@ Both get the tokens of Dragoman's analysis and the merged table by index term, b
 articles). Index time is from raw text to an index on disk; queries per second count the analysis of the query, its
 translation and the hundred best hits, in a first pass over the questions and in a second. With `--distractors`, the
 foreign sides of DATA/parallel are added to the documents. Rounds alternate between the two systems; medians are
-reported.
+reported. `--own-tokenizer` leaves fast_psq its own tokenizer, and the table by words, which that one makes.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import fast_psq.index
 import ir_measures
 import numpy as np
 from fast_psq.search import search_query
+from fast_psq.tokenizer import PSQTokenizer
 from fast_psq.utils import read_inverted_index, write_inverted_index
 from fast_psq.vectorizer import PSQVectorizer
 from ir_measures import AP
@@ -62,7 +63,16 @@ class Measured:
     """The same when the terms have been asked before."""
 
 
-def tokenizer(language: Analysis) -> Callable[[str], list[str]]:
+Tokenizer = Callable[[str], list[str]]
+
+
+def its_own(language: str) -> Tokenizer:
+    """The tokenizer that fast_psq comes with (Moses; its stop words need a download and are left out)."""
+    tokens = PSQTokenizer(language)
+    return lambda text: list(tokens.tokenize(" ".join(text.split())))
+
+
+def tokenizer(language: Analysis) -> Tokenizer:
     """The index terms of a text, as fast_psq wants its tokens."""
     return lambda text: [token.term for token in language.tokens(text) if token.term]
 
@@ -70,17 +80,15 @@ def tokenizer(language: Analysis) -> Callable[[str], list[str]]:
 class FastPsq:
     """fast_psq's own functions, in the order its command line calls them, with its default arguments."""
 
-    def __init__(self, table: Table, source: Analysis, target: Analysis, background: Sequence[str]) -> None:
+    def __init__(self, table: Table, source: Tokenizer, target: Tokenizer, background: Sequence[str]) -> None:
         matrix: dict[str, dict[str, float]] = {}
         for term in table.targets:
             if " " not in term:
                 entries = table.inverse().translations(term)
                 matrix[term] = {e.term: e.p_forward for e in entries if " " not in e.term and e.p_forward > 0}
         matrix = {term: row for term, row in matrix.items() if row}
-        self.vectorizer = PSQVectorizer.from_dict(
-            matrix, source_tokenizer=tokenizer(target), target_tokenizer=tokenizer(source)
-        )
-        counts = Counter(term for text in background for term in tokenizer(source)(text))
+        self.vectorizer = PSQVectorizer.from_dict(matrix, source_tokenizer=target, target_tokenizer=source)
+        counts = Counter(term for text in background for term in source(text))
         with tempfile.NamedTemporaryFile("w", suffix=".cnt") as file:
             file.writelines(f"{count} {term}\n" for term, count in counts.items())
             file.flush()
@@ -178,6 +186,7 @@ def main() -> None:
     parser.add_argument("--languages", default="de,es,ru,zh,ar")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--distractors", type=int, default=0)
+    parser.add_argument("--own-tokenizer", action="store_true", help="fast_psq as it comes, over words")
     parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
     lines = [
@@ -199,11 +208,14 @@ def main() -> None:
             Member(table_of(arguments.tables / f"en-{language}{kind}.tsv", language), name, 1, "statistical", weight)
             for kind, name, weight in (("", "trained", 0.7), (".dictionary", "dictionary", 0.3))
         ]
-        table = analysed(merge(members), source, target)
-        systems = {
-            Dragoman(table, source, target): Measured(0, [], [], []),
-            FastPsq(table, source, target, background(arguments.data, language)): Measured(0, [], [], []),
-        }
+        merged = merge(members)
+        table = analysed(merged, source, target)
+        prior = background(arguments.data, language)
+        if arguments.own_tokenizer:
+            other = FastPsq(merged, its_own("en"), its_own(language), prior)
+        else:
+            other = FastPsq(table, tokenizer(source), tokenizer(target), prior)
+        systems = {Dragoman(table, source, target): Measured(0, [], [], []), other: Measured(0, [], [], [])}
         for _ in range(arguments.rounds + 1):
             for system, result in systems.items():
                 with contextlib.redirect_stderr(io.StringIO()):
