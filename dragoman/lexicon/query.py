@@ -102,7 +102,8 @@ def psq(
     """Probabilistic structured query over an analysed table whose source is the query's language.
 
     The weight of an alternative f for query term e is P(e|f). The identical string counts with probability 1
-    where no table knows it as a word of the documents, and no glossary the query term: what tables say stands.
+    unless a table translates the query term and knows the string as a word of the documents, or a glossary
+    translates the query term: what tables say stands.
     A phrase of up to four words that a member in ``glossaries`` (origins of the table) knows is one query
     term; elsewhere phrases have been spread over their words when the table was analysed. A term without an
     entry is searched as it is and by its sound, and is marked ``oov``.
@@ -174,7 +175,8 @@ def _alternatives(
         return before
     entries = table.translations(term, least_backward=min_probability)
     found: dict[str, Alternative] = {}
-    if identical and identical not in table.targets and not any(entry.origin in glossaries for entry in entries):
+    ruled = identical in table.targets or any(entry.origin in glossaries for entry in entries)
+    if identical and not (entries and ruled):
         found[identical] = Alternative(identical, 1.0, IDENTICAL)
     known = False
     for entry in entries:

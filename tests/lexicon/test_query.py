@@ -55,6 +55,12 @@ def test_what_a_table_says_of_an_identical_string_stands() -> None:
     assert weights(psq(tokens("gift"), poison, AS_IS).groups[0]) == {"geschenk": 1.0}
 
 
+def test_a_document_word_in_the_query_is_searched_as_it_is() -> None:
+    query = psq(tokens("ufer"), table(), AS_IS)
+    assert query.oov == ["ufer"]
+    assert weights(query.groups[0]) == {"ufer": 1.0}
+
+
 def test_a_glossary_s_word_on_a_query_term_is_the_last_one() -> None:
     query = psq(tokens("shore"), table(), AS_IS, glossaries=frozenset({0}))
     assert weights(query.groups[0]) == {"ufer": 0.5}

@@ -92,7 +92,7 @@ def test_a_document_comes_back_as_it_was_sent(client: httpx.Client, collection: 
 @pytest.mark.parametrize(
     "id",
     [
-        "a b", "a/b", "/", "//a//", "a%2Fb", "%", "ü/日本", "😀", "a?b=c#d", "..", "../../etc/passwd", "a\nb",
+        "a b", "a/b", "/", "//a//", "a%2Fb", "%", "ü/日本", "😀", "a?b=c#d", "../../etc/passwd", "a\nb",
         " ", "+", "a+b", "x" * 512, "日" * 512, "';DROP TABLE documents;--", "e\u0301", "documents", "\u202e",
     ],
 )  # fmt: skip
