@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import uuid4
 
 import typer
@@ -14,6 +14,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from dragoman.service.cli_options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, opened
+
+if TYPE_CHECKING:
+    from dragoman.service.evaluation import TableFile
 
 index = typer.Typer(help="Look after the indexes.", no_args_is_help=True)
 
@@ -137,21 +140,10 @@ def evaluate(
     database_url: DatabaseUrl = DATABASE_URL,
 ) -> None:
     """Run a benchmark through the HTTP API: MAP@100, nDCG@20 and R@100 per system, with significance tests."""
-    from dragoman.service.evaluation import TableFile, active_tables, run
-
-    def table_file(given: str) -> TableFile:
-        path, *options = given.split(",")
-        chosen = dict(option.partition("=")[::2] for option in options)
-        if unknown := chosen.keys() - {"source", "target", "kind", "weight"}:
-            raise typer.BadParameter(f"{given}: unknown option {min(unknown)!r}", param_hint="--table")
-        try:
-            weight = float(chosen.pop("weight", "1"))
-        except ValueError as fault:
-            raise typer.BadParameter(f"{given}: weight is not a number", param_hint="--table") from fault
-        return TableFile(Path(path), **({"source": source, "target": target} | chosen), weight=weight)
+    from dragoman.service.evaluation import active_tables, run
 
     names = [name.strip() for name in systems.split(",")]
-    files = [table_file(given) for given in table or ()]
+    files = [_table_file(given, source, target) for given in table or ()]
     with TemporaryDirectory() as folder:
         if not files and {"psq", "smt"} & set(names):
             with opened(data_dir, database_url, existing=True) as runtime:
@@ -162,3 +154,18 @@ def evaluate(
                     param_hint="--table",
                 )
         run(data, source, target, unit, names, output, files, queries, only, without)
+
+
+def _table_file(given: str, source: str, target: str) -> TableFile:
+    """What ``--table`` names: a file, and after commas its options."""
+    from dragoman.service.evaluation import TableFile
+
+    path, *options = given.split(",")
+    chosen = dict(option.partition("=")[::2] for option in options)
+    if unknown := chosen.keys() - {"source", "target", "kind", "weight"}:
+        raise typer.BadParameter(f"{given}: unknown option {min(unknown)!r}", param_hint="--table")
+    try:
+        weight = float(chosen.pop("weight", "1"))
+    except ValueError as fault:
+        raise typer.BadParameter(f"{given}: weight is not a number", param_hint="--table") from fault
+    return TableFile(Path(path), **({"source": source, "target": target} | chosen), weight=weight)
