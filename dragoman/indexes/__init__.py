@@ -1,14 +1,20 @@
 """Collections that can be searched: text analysis, Lucene's BM25, fusion of several rankings."""
 
 from dragoman.indexes.bm25 import BM25, Hit, Ranking
+from dragoman.indexes.dense import DenseHeader, DenseHit, DenseIndex, Embedded, OtherEncoder
 from dragoman.indexes.documents import IndexedDocument
 from dragoman.indexes.errors import IndexClosed, IndexCorrupt, IndexFault, IndexLocked
 from dragoman.indexes.fusion import normalised, rrf
 from dragoman.indexes.jvm import JavaError, JvmUnavailable
 from dragoman.indexes.lucene import LuceneIndex
+from dragoman.indexes.passages import passages, sentences
 
 __all__ = [
     "BM25",
+    "DenseHeader",
+    "DenseHit",
+    "DenseIndex",
+    "Embedded",
     "Hit",
     "IndexClosed",
     "IndexCorrupt",
@@ -18,7 +24,10 @@ __all__ = [
     "JavaError",
     "JvmUnavailable",
     "LuceneIndex",
+    "OtherEncoder",
     "Ranking",
     "normalised",
+    "passages",
     "rrf",
+    "sentences",
 ]

@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
-import regex
-
+from dragoman.indexes.passages import SENTENCE_END, grapheme_boundary
 from dragoman.lexicon.query import TranslatedQuery
 from dragoman.lexicon.text import Token
 
 SNIPPET_LENGTH = 400
 """The longest snippet, in code points."""
 
-_SENTENCE_END = regex.compile(r"[.!?…;]+[\p{Pe}\p{Pf}\"']*\s+|[։۔؟।॥።။។。！？]+[\p{Pe}\p{Pf}\"']*\s*|\n+")
 _FINALISTS = 32
 _REPEAT = 0.1
 
@@ -135,7 +133,7 @@ def _start(text: str, tokens: Sequence[Token], low: int, spare: int) -> int:
     if low <= spare // 2:
         return 0
     starts = [token.start for token in tokens]
-    sentences: list[int] = [found.end() for found in _SENTENCE_END.finditer(text, max(low - spare, 0), low)]
+    sentences: list[int] = [found.end() for found in SENTENCE_END.finditer(text, max(low - spare, 0), low)]
     for sentence in reversed(sentences):
         at = bisect_left(starts, sentence)
         if at == 0 or tokens[at - 1].end <= sentence:
@@ -153,19 +151,9 @@ def _end(text: str, tokens: Sequence[Token], start: int, least: int, length: int
     ends = [token.end for token in tokens]
     at = bisect_right(ends, limit) - 1
     if at < 0 or ends[at] <= start:
-        return _grapheme_boundary(text, start, limit)
+        return grapheme_boundary(text, start, limit)
     end = max(ends[at], min(least, limit))
     next_start = tokens[at + 1].start if at + 1 < len(tokens) else len(text)
     while end < min(limit, next_start) and not text[end].isspace():
         end += 1
     return end
-
-
-def _grapheme_boundary(text: str, start: int, limit: int) -> int:
-    """The last boundary between user-perceived characters at or before ``limit``."""
-    end = start
-    for cluster in regex.finditer(r"\X", text[start : limit + 64]):
-        if start + cluster.end() > limit:
-            break
-        end = start + cluster.end()
-    return end if end > start else limit

@@ -1,0 +1,82 @@
+"""Sentences of a text, and passages: neighbouring sentences taken together up to a length, with their places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import regex
+
+__all__ = ["PASSAGE_LENGTH", "SENTENCE_END", "Span", "grapheme_boundary", "passages", "sentences"]
+
+PASSAGE_LENGTH = 400
+"""The longest passage, in code points."""
+
+SENTENCE_END = regex.compile(
+    r"(?<![.!?…;])[.!?…;]++[\p{Pe}\p{Pf}\"']*+\s++|[։۔؟।॥።။។。！？]++[\p{Pe}\p{Pf}\"']*+\s*+|\n++"
+)
+"""What ends a sentence, with the white space after it; a text of full stops alone costs linear time."""
+
+Span = tuple[int, int]
+"""The part ``text[start:end]`` of a text, in code points."""
+
+
+def sentences(text: str, longest: int = PASSAGE_LENGTH) -> list[Span]:
+    """The sentences of ``text``, without the white space around them.
+
+    One longer than ``longest`` is cut at white space in its later half, or else between two user-perceived
+    characters. The spans are in order, don't overlap, and cover everything but white space.
+    """
+    spans: list[Span] = []
+    start = 0
+    for found in SENTENCE_END.finditer(text):
+        spans.extend(_pieces(text, start, found.end(), longest))
+        start = found.end()
+    spans.extend(_pieces(text, start, len(text), longest))
+    return spans
+
+
+def passages(text: str, longest: int = PASSAGE_LENGTH) -> list[Span]:
+    """Whole sentences taken together while they fit into ``longest`` code points; see :func:`sentences`."""
+    spans: list[Span] = []
+    for start, end in sentences(text, longest):
+        if spans and end - spans[-1][0] <= longest:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((start, end))
+    return spans
+
+
+def grapheme_boundary(text: str, start: int, limit: int) -> int:
+    """The last boundary between user-perceived characters at or before ``limit``, else ``limit``."""
+    end = start
+    for cluster in regex.finditer(r"\X", text[start : limit + 64]):
+        if start + cluster.end() > limit:
+            break
+        end = start + cluster.end()
+    return end if end > start else limit
+
+
+def _pieces(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
+    while True:
+        while start < end and text[start].isspace():
+            start += 1
+        while end > start and text[end - 1].isspace():
+            end -= 1
+        if start == end:
+            return
+        if end - start <= longest:
+            yield start, end
+            return
+        cut = _cut(text, start, start + longest)
+        last = cut
+        while text[last - 1].isspace():
+            last -= 1
+        yield start, last
+        start = cut
+
+
+def _cut(text: str, start: int, limit: int) -> int:
+    for place in range(limit, start + (limit - start) // 2, -1):
+        if text[place].isspace():
+            return place
+    return grapheme_boundary(text, start, limit)

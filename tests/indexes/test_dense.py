@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.indexes.dense import DenseHeader, DenseIndex, Embedded, OtherEncoder, read_header
+from dragoman.indexes.errors import IndexCorrupt
+
+WIDTH = 4
+HEADER = DenseHeader("uid", "encoder-a", WIDTH, 7)
+
+VECTORS = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), min_size=WIDTH, max_size=WIDTH)
+DOCUMENTS = st.tuples(st.integers(0, 6), st.lists(VECTORS, max_size=4))
+STEPS = st.lists(
+    st.tuples(st.just("put"), st.lists(DOCUMENTS, max_size=3))
+    | st.tuples(st.just("delete"), st.lists(st.integers(0, 6), max_size=3))
+    | st.tuples(st.sampled_from(["compact", "reload"]), st.none()),
+    max_size=12,
+)
+
+
+def embedded(key: int, generation: int, vectors: list[list[float]]) -> Embedded:
+    spans = [(10 * number, 10 * number + 9) for number in range(len(vectors))]
+    return Embedded(key, generation, spans, np.array(vectors, np.float32).reshape(-1, WIDTH))
+
+
+def brute_force(model: dict[int, Embedded], query: np.ndarray, k: int) -> list[tuple[int, float, int, int]]:
+    hits = []
+    for key, document in model.items():
+        if len(document.spans):
+            scores = document.vectors @ query
+            best = int(np.argmax(scores))
+            hits.append((key, float(scores[best]), document.generation, document.spans[best][0]))
+    return sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:k]
+
+
+@settings(max_examples=150, deadline=None)
+@given(STEPS, VECTORS, st.integers(1, 8))
+def test_after_any_history_a_search_is_what_brute_force_finds(tmp_path_factory, steps, query, k) -> None:
+    path = tmp_path_factory.mktemp("dense") / "c.dense"
+    index, model = DenseIndex(WIDTH), {}
+    vector = np.array(query, np.float32)
+    for generation, (step, argument) in enumerate(steps):
+        if step == "put":
+            documents = [embedded(key, generation, vectors) for key, vectors in argument]
+            index.put(documents)
+            model.update({document.key: document for document in documents})
+        elif step == "delete":
+            index.delete(argument)
+            for key in argument:
+                model.pop(key, None)
+        elif step == "compact":
+            index._compact()
+        else:
+            index.save(path, HEADER)
+            index, header = DenseIndex.load(path, "uid", "encoder-a")
+            assert header == read_header(path) == HEADER
+        assert index.generations == {key: document.generation for key, document in model.items()}
+        assert len(index) == sum(len(document.spans) for document in model.values())
+        hits = [(hit.key, hit.score, hit.generation, hit.start) for hit in index.search(vector, k)]
+        assert hits == brute_force(model, vector, k)
+
+
+def test_many_passages_agree_with_numpy() -> None:
+    noise = np.random.default_rng(0)
+    width, documents = 32, 3000
+    index = DenseIndex(width)
+    vectors = noise.standard_normal((documents, 3, width)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=2, keepdims=True)
+    index.put([Embedded(key, 1, [(0, 1), (2, 3), (4, 5)], vectors[key]) for key in range(documents)])
+    gone = set(range(0, documents, 3))
+    index.delete(gone)
+    for query in noise.standard_normal((20, width)).astype(np.float32):
+        scores = (vectors @ query).max(axis=1)
+        expected = [key for key in np.argsort(-scores).tolist() if key not in gone][:100]
+        hits = index.search(query, 100)
+        assert [hit.key for hit in hits] == expected
+        np.testing.assert_allclose([hit.score for hit in hits], scores[expected], rtol=1e-5)
+
+
+def test_replaced_documents_do_not_pile_up() -> None:
+    index = DenseIndex(WIDTH)
+    for generation in range(3000):
+        index.put([embedded(1, generation, [[1, 0, 0, 0]])])
+    assert len(index) == 1
+    assert len(index._keys) < 1100
+    assert index.search(np.array([1, 0, 0, 0], np.float32), 3)[0].generation == 2999
+
+
+def test_one_document_with_all_the_best_passages_does_not_hide_the_others() -> None:
+    index = DenseIndex(WIDTH)
+    index.put([embedded(1, 1, [[1, 0, 0, 0]] * 500), embedded(2, 1, [[0.5, 0, 0, 0]]), embedded(3, 1, [])])
+    hits = index.search(np.array([1, 0, 0, 0], np.float32), 10)
+    assert [(hit.key, hit.score, hit.start) for hit in hits] == [(1, 1.0, 0), (2, 0.5, 0)]
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_what_is_no_vector_is_refused_and_changes_nothing(bad: float) -> None:
+    index = DenseIndex(WIDTH)
+    index.put([embedded(1, 1, [[1, 0, 0, 0]])])
+    with pytest.raises(ValueError, match="document 1: a vector is not finite"):
+        index.put([embedded(1, 2, [[bad, 0, 0, 0]])])
+    with pytest.raises(ValueError, match="passages of width 4"):
+        index.put([Embedded(1, 2, [(0, 1)], np.ones((1, 5), np.float32))])
+    assert index.generations == {1: 1}
+    with pytest.raises(ValueError, match="at least 1"):
+        index.search(np.ones(WIDTH, np.float32), 0)
+    with pytest.raises(ValueError, match=r"not \(4,\)"):
+        index.search(np.ones(3, np.float32), 1)
+
+
+def saved(folder: Path) -> Path:
+    index = DenseIndex(WIDTH)
+    index.put([embedded(key, 1, [[key, 0, 0, 1]]) for key in range(20)])
+    index.save(folder / "c.dense", HEADER)
+    assert [path.name for path in folder.iterdir()] == ["c.dense"]
+    return folder / "c.dense"
+
+
+def test_a_damaged_file_is_never_read(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    whole = path.read_bytes()
+    DenseIndex.load(path, "uid", "encoder-a")
+    for place in range(0, len(whole), 7):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1
+        path.write_bytes(damaged)
+        with pytest.raises((IndexCorrupt, OtherEncoder)):
+            DenseIndex.load(path, "uid", "encoder-a")
+    for length in (0, 4, 8, 50, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(IndexCorrupt):
+            DenseIndex.load(path, "uid", "encoder-a")
+    path.write_bytes(whole + b"x")
+    with pytest.raises(IndexCorrupt):
+        DenseIndex.load(path, "uid", "encoder-a")
+
+
+def test_the_file_of_another_encoder_or_collection_is_never_read(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    with pytest.raises(OtherEncoder, match="encoder-a"):
+        DenseIndex.load(path, "uid", "encoder-b")
+    with pytest.raises(OtherEncoder):
+        DenseIndex.load(path, "other", "encoder-a")
+    with pytest.raises(FileNotFoundError):
+        DenseIndex.load(tmp_path / "none", "uid", "encoder-a")
+
+
+def test_a_save_that_fails_leaves_the_file_that_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = saved(tmp_path)
+    before = path.read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("dragoman.indexes.dense._synchronise", full)
+    with pytest.raises(OSError, match="No space"):
+        DenseIndex(WIDTH).save(path, HEADER)
+    assert path.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["c.dense"]
