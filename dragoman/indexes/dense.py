@@ -97,6 +97,17 @@ class DenseIndex:
         with self._lock:
             return {key: generation for key, (generation, _) in self._documents.items()}
 
+    def generation(self, key: int) -> int | None:
+        """The generation of one document; None for one that is not there."""
+        with self._lock:
+            found = self._documents.get(key)
+        return None if found is None else found[0]
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are, those without any passage included."""
+        return len(self._documents)
+
     def put(self, documents: Sequence[Embedded]) -> None:
         """Add documents; a key that is there is replaced, as is one that comes twice.
 

@@ -31,7 +31,7 @@ def rebuild(
 ) -> None:
     """Build a collection's index anew from the database, and swap it in when it is whole.
 
-    No server may be using the data directory.
+    Its embeddings, where it has any, are removed and computed anew as well. No server may be using the data directory.
     """
     with opened(data_dir, database_url, existing=True) as runtime:
         info = runtime.collections.get(collection)
@@ -44,6 +44,9 @@ def rebuild(
         ) as bar:
             task = bar.add_task(f"indexing {collection}", total=info.documents)
             runtime.collections.index_of(collection).rebuild(lambda done: bar.update(task, completed=done))
+            if runtime.dense.has(info.key):
+                task = bar.add_task(f"embedding {collection}", total=info.documents)
+                runtime.dense.rebuild(info.key, lambda done: bar.update(task, completed=done))
     _console.print(f"{collection}: {info.documents} documents, generation {info.generation}", highlight=False)
 
 
@@ -58,7 +61,7 @@ def search(
     ] = None,
     top_k: Annotated[int, typer.Option(envvar="DRAGOMAN_TOP_K", help="How many documents to show.")] = 10,
     method: Annotated[
-        str | None, typer.Option(envvar="DRAGOMAN_METHOD", help="psq, smt or none (no translation).")
+        str | None, typer.Option(envvar="DRAGOMAN_METHOD", help="psq, smt, none (no translation), dense or hybrid.")
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", envvar="DRAGOMAN_JSON", help="Print the whole answer as JSON.")
@@ -89,7 +92,7 @@ def search(
         answer = runtime.search.search(request, uuid4().hex)
     screen = Console()
     if as_json:
-        screen.print_json(answer.model_dump_json())
+        screen.print_json(answer.model_dump_json(exclude_unset=True))
         return
     hits = Table("", "score", "document", "language", "text", box=None, padding=(0, 2, 0, 0))
     for hit in answer.hits:
@@ -116,7 +119,7 @@ def evaluate(
         "sentence"
     ),
     systems: Annotated[
-        str, typer.Option(envvar="DRAGOMAN_SYSTEMS", help="Comma-separated, of bm25, none, smt and psq.")
+        str, typer.Option(envvar="DRAGOMAN_SYSTEMS", help="Comma-separated, of bm25, none, smt, psq, dense and hybrid.")
     ] = "bm25,smt,psq",
     table: Annotated[
         list[str] | None,
@@ -145,12 +148,12 @@ def evaluate(
     names = [name.strip() for name in systems.split(",")]
     files = [_table_file(given, source, target) for given in table or ()]
     with TemporaryDirectory() as folder:
-        if not files and {"psq", "smt"} & set(names):
+        if not files and {"psq", "smt", "hybrid"} & set(names):
             with opened(data_dir, database_url, existing=True) as runtime:
                 files = active_tables(runtime.tables, source, target, Path(folder))
             if not files:
                 raise typer.BadParameter(
-                    f"psq and smt need a table between {source} and {target}, and {data_dir} has none active",
+                    f"psq, smt and hybrid need a table between {source} and {target}, and {data_dir} has none active",
                     param_hint="--table",
                 )
         run(data, source, target, unit, names, output, files, queries, only, without)

@@ -13,6 +13,7 @@ from sqlalchemy.exc import IntegrityError
 
 from dragoman.lexicon.languages import check_language
 from dragoman.service.collection_index import CollectionIndex, IndexState
+from dragoman.service.dense_registry import DenseIndexes
 from dragoman.service.document_import import DocumentImport, Imported
 from dragoman.service.errors import Conflict, InvalidRequest, NotFound
 from dragoman.service.indexes_registry import Indexes
@@ -71,11 +72,14 @@ def check_name(name: str) -> str:
 class Collections:
     """Creates, fills and deletes collections. Every method may be called from any thread."""
 
-    def __init__(self, store: Store, indexes: Indexes, settings: Settings, metrics: Metrics) -> None:
+    def __init__(
+        self, store: Store, indexes: Indexes, settings: Settings, metrics: Metrics, dense: DenseIndexes
+    ) -> None:
         self._store = store
         self._indexes = indexes
         self._settings = settings
         self._metrics = metrics
+        self._dense = dense
 
     def create(self, name: str, language: str, description: str | None = None) -> CollectionInfo:
         """Make an empty collection.
@@ -96,7 +100,7 @@ class Collections:
         try:
             self._indexes.add(row.id, row.uid)
         except BaseException:
-            self._forget(row.id)
+            self._forget(row.id, row.uid)
             raise
         return self._info(row)
 
@@ -123,7 +127,7 @@ class Collections:
         row = self._row(name)
         index = self._indexes.of(row.id)
         with index.holding():
-            self._forget(row.id)
+            self._forget(row.id, row.uid)
 
     def import_documents(self, name: str, parts: Iterator[bytes], gzip: bool = False) -> Imported:
         """Store and index the documents of an NDJSON body, plain or gzip, as it streams in.
@@ -137,7 +141,10 @@ class Collections:
         """
         row = self._row(name)
         work = DocumentImport(self._store, self._indexes.of(row.id), row, self._settings, self._metrics)
-        return work.run(parts, gzip)
+        try:
+            return work.run(parts, gzip)
+        finally:
+            self._dense.changed(row.id)
 
     def document(self, name: str, id: str) -> DocumentInfo:
         """One document by its id.
@@ -175,6 +182,7 @@ class Collections:
             index.apply([Change(document.key, document.language, None)], collection.generation)
             index.refresh()
         self._metrics.documents("deleted", 1)
+        self._dense.changed(row.id)
         return collection.generation
 
     def by_keys(self, keys: Sequence[int]) -> dict[int, DocumentInfo]:
@@ -211,11 +219,12 @@ class Collections:
             raise NotFound(f"there is no collection named {name[:64]!r}")
         return row
 
-    def _forget(self, collection_id: int) -> None:
+    def _forget(self, collection_id: int, uid: str) -> None:
         with self._store.write() as session:
             session.execute(delete(Document).where(Document.collection_id == collection_id))
             session.execute(delete(Collection).where(Collection.id == collection_id))
         self._indexes.remove(collection_id)
+        self._dense.remove(collection_id, uid)
 
     def _info(self, row: Collection) -> CollectionInfo:
         index = self._indexes.find(row.id)

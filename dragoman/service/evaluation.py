@@ -29,6 +29,7 @@ from rich.table import Table as ScreenTable
 from scipy.stats import ttest_rel
 
 from dragoman.service.benchmark import Benchmark, BenchmarkError, Keep, load_benchmark
+from dragoman.service.search import MODEL_METHODS
 from dragoman.service.tables import Tables
 from dragoman.service.tables_store import entry_rows
 
@@ -37,6 +38,8 @@ SYSTEMS = {
     "none": "BM25 with the query as it is",
     "smt": "weighted translation into the ten best terms",
     "psq": "probabilistic structured queries",
+    "dense": "inner product of the query's sentence embedding and the best passage's",
+    "hybrid": "psq and dense, by reciprocal rank fusion",
 }
 MEASURES = {"MAP@100": AP @ 100, "nDCG@20": nDCG @ 20, "R@100": R @ 100}
 DEPTH = 100
@@ -229,6 +232,8 @@ def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str
         ).text
         return {fields[2]: float(fields[4]) for fields in map(str.split, answer.splitlines())}
 
+    if system in MODEL_METHODS:
+        _wait_for_embeddings(client, collection)
     begun = time.perf_counter()
     with Progress(transient=True) as progress, ThreadPoolExecutor(CLIENTS) as clients:
         answers = zip(texts, clients.map(answered, texts), strict=True)
@@ -239,6 +244,25 @@ def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str
     for metric in ir_measures.iter_calc(list(MEASURES.values()), task.qrels, results):
         result.per_query[names[metric.measure]][metric.query_id] = metric.value
     return result
+
+
+def _wait_for_embeddings(client: httpx.Client, collection: str) -> None:
+    """Search until every document has its embedding: a measured search must not wait for any.
+
+    Raises:
+        BenchmarkError: the documents cannot be embedded.
+    """
+    asked = {"query": "?", "query_language": "en", "collections": [collection], "top_k": 1, "method": "dense"}
+    while True:
+        response = client.post("/v1/search", json=asked)
+        message = response.json().get("message", "")
+        if response.status_code == 503 and "has an embedding yet" in message:
+            continue
+        lacking = [one["reason"] for one in _checked(response).json()["degraded"] if one["stage"] == "dense"]
+        if not lacking:
+            return
+        if any("could not be embedded" in reason for reason in lacking):
+            raise BenchmarkError("; ".join(lacking))
 
 
 def _post(client: httpx.Client, path: str, **arguments: Any) -> httpx.Response:

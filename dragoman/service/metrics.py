@@ -36,6 +36,12 @@ class Metrics:
             ["outcome"],
             registry=self.registry,
         )
+        self._batches = Histogram(
+            "dragoman_batch_texts",
+            "Texts in one forward pass of a model.",
+            buckets=(1, 2, 4, 8, 16, 32, 64, 128),
+            registry=self.registry,
+        )
         self._collections = Gauge(
             "dragoman_collections", "Collections by index state.", ["state"], registry=self.registry
         )
@@ -48,6 +54,11 @@ class Metrics:
     def stage(self, name: str, seconds: float) -> None:
         """Record the time that one stage of a request took."""
         self._stages.labels(name).observe(seconds)
+
+    def batch(self, texts: int, seconds: float) -> None:
+        """Record one forward pass."""
+        self._batches.observe(texts)
+        self.stage("forward", seconds)
 
     def documents(self, outcome: str, count: int) -> None:
         self._documents.labels(outcome).inc(count)

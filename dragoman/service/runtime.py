@@ -1,4 +1,4 @@
-"""What a running service holds: data directory, database, open indexes and tables; made once, then shared."""
+"""What a running service holds: data directory, database, indexes, tables and models; made once, then shared."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from dragoman.indexes import jvm
 from dragoman.indexes.analysis import analysis
 from dragoman.service.collections import Collections
 from dragoman.service.data_dir import DataDirectory
+from dragoman.service.dense_registry import DenseIndexes
+from dragoman.service.dense_stage import DenseStage
 from dragoman.service.errors import InvalidRequest, Unavailable
 from dragoman.service.indexes_registry import Indexes
 from dragoman.service.metrics import Metrics
+from dragoman.service.models import Models
 from dragoman.service.search import Search
 from dragoman.service.settings import Settings
 from dragoman.service.store import Store
 from dragoman.service.tables import Tables
+from dragoman.service.translation import Translations
 
 
 class Runtime:
@@ -36,15 +40,30 @@ class Runtime:
             self.store.migrate()
             self.indexes = Indexes(self.store, settings.indexes_dir, settings.index_commit_seconds)
             opened.callback(self.indexes.close)
-            self.collections = Collections(self.store, self.indexes, settings, self.metrics)
+            self.models = Models(settings, self.metrics)
+            opened.callback(self.models.close)
+            self.dense = DenseIndexes(self.store, settings.dense_dir, self.models, settings.embed == "always")
+            opened.callback(self.dense.close)
+            self.translations = Translations(self.models, settings)
+            self.collections = Collections(self.store, self.indexes, settings, self.metrics, self.dense)
             self.tables = Tables(self.store, settings, analysis)
-            self.search = Search(self.collections, self.indexes, self.tables.registry, analysis, settings, self.metrics)
+            self.search = Search(
+                self.collections,
+                self.indexes,
+                self.tables.registry,
+                analysis,
+                settings,
+                self.metrics,
+                DenseStage(self.dense, self.models, settings.embed_seconds),
+                self.translations,
+            )
             self._opened = opened.pop_all()
 
     def start(self) -> None:
         """Open all tables and indexes; indexes that take long are finished in the background."""
         self.tables.start()
         self.indexes.start(self.settings.startup_wait_seconds)
+        self.dense.start()
 
     def close(self) -> None:
         """Commit and close everything, in the reverse order of opening."""

@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from threading import BoundedSemaphore
 from typing import NamedTuple
 
 from dragoman.indexes.analysis import LONGEST_WORD
 from dragoman.lexicon.text import Analysis
 from dragoman.service.collections import CollectionInfo, Collections
+from dragoman.service.dense_stage import DenseStage
 from dragoman.service.detection import FALLBACK, detect
-from dragoman.service.errors import InvalidRequest, NotFound
-from dragoman.service.first_stage import FirstStage, FirstStageResult, Place
+from dragoman.service.errors import InvalidRequest, NotFound, TooManyRequests
+from dragoman.service.evidence import Window
+from dragoman.service.first_stage import FirstStage
 from dragoman.service.indexes_registry import Indexes
 from dragoman.service.metrics import Metrics
-from dragoman.service.schemas.search import Degraded, Hit, QueryRead, SearchRequest, SearchResponse, Timings
-from dragoman.service.search_hits import Found, HitBuilder
+from dragoman.service.schemas.search import (
+    Contribution,
+    Degraded,
+    Hit,
+    QueryRead,
+    SearchRequest,
+    SearchResponse,
+    Timings,
+)
+from dragoman.service.search_hits import Found, HitBuilder, passage_window, plain_hit
+from dragoman.service.search_ranking import Answer, SearchRanking
 from dragoman.service.search_translation import described
 from dragoman.service.settings import Settings
 from dragoman.service.tables_registry import Snapshot, TableRegistry
+from dragoman.service.translation import Translations
+from dragoman.service.worker import Gone
 
-AVAILABLE = ("psq", "smt", "none")
-"""The methods that this version can search with."""
+MODEL_METHODS = ("dense", "hybrid")
+"""The methods that need the sentence encoder."""
+
+_WAITING = 32
 
 
 class RunLine(NamedTuple):
@@ -43,57 +60,93 @@ class Search:
         analysis: Callable[[str], Analysis],
         settings: Settings,
         metrics: Metrics,
+        dense: DenseStage,
+        translations: Translations,
     ) -> None:
         self._collections = collections
         self._registry = registry
         self._analysis = analysis
         self._settings = settings
         self._metrics = metrics
-        self._first_stage = FirstStage(indexes, analysis)
+        self._ranking = SearchRanking(FirstStage(indexes, analysis), dense)
+        self._translations = translations
+        self._places = BoundedSemaphore(_WAITING)
 
-    def search(self, request: SearchRequest, request_id: str) -> SearchResponse:
+    def search(self, request: SearchRequest, request_id: str, gone: Gone | None = None) -> SearchResponse:
         """The best documents for a query, with the evidence for each.
 
         Raises:
             InvalidRequest: naming the field that is not allowed.
             NotFound: there is no such collection or table.
-            Unavailable: none of the collections can be searched now.
+            TooManyRequests: too much is waiting for the models.
+            Unavailable: none of the collections can be searched now, or dense search is not possible.
         """
+        with self._using_models(request):
+            return self._search(request, request_id, gone)
+
+    def _search(self, request: SearchRequest, request_id: str, gone: Gone | None) -> SearchResponse:
         started = time.perf_counter()
-        query, result = self._rank(request)
-        hits = self._hits(request, result.places)
-        translation = described(request.query, result.translations)
-        total = time.perf_counter() - started
-        return SearchResponse(
+        query, answer = self._rank(request, gone)
+        hits = self._hits(request, answer)
+        timings = Timings(
+            translate=_milliseconds(answer.translate_seconds),
+            first_stage=_milliseconds(answer.rank_seconds),
+            rerank=0.0,
+            total=0.0,
+        )
+        if answer.dense_seconds is not None:
+            timings.dense = _milliseconds(answer.dense_seconds)
+        if request.translate_snippets:
+            begun = time.perf_counter()
+            answer.degraded.extend(self._translate_snippets(hits, query.language, gone))
+            timings.translate_snippets = _milliseconds(time.perf_counter() - begun)
+        response = SearchResponse(
             request_id=request_id,
             query=query,
             hits=hits,
-            translation=translation,
-            degraded=result.degraded,
+            translation=described(request.query, answer.translations),
+            degraded=answer.degraded,
             truncated=_cut_words(request.query, self._analysis(query.language)),
-            timings_ms=Timings(
-                translate=_milliseconds(result.translate_seconds),
-                first_stage=_milliseconds(result.rank_seconds),
-                rerank=0.0,
-                total=_milliseconds(total),
-            ),
+            timings_ms=timings,
         )
+        timings.total = _milliseconds(time.perf_counter() - started)
+        return response
 
-    def run(self, request: SearchRequest) -> list[RunLine]:
-        """The best documents, best first, as a TREC run has them.
+    def _translate_snippets(self, hits: Sequence[Hit], language: str, gone: Gone | None) -> list[Degraded]:
+        snippets = [(hit.language, hit.snippet) for hit in hits]
+        translated, degraded = self._translations.snippets(snippets, language, gone)
+        for hit, text in zip(hits, translated, strict=True):
+            hit.snippet_translation = text
+        return degraded
+
+    @contextmanager
+    def _using_models(self, request: SearchRequest) -> Iterator[None]:
+        """Let only so many searches wait for the models that others still get a thread to be answered on."""
+        if request.method not in MODEL_METHODS and not request.translate_snippets:
+            yield
+            return
+        if not self._places.acquire(blocking=False):
+            raise TooManyRequests(f"{_WAITING} searches are waiting for the models; try again in a moment")
+        try:
+            yield
+        finally:
+            self._places.release()
+
+    def run(self, request: SearchRequest, gone: Gone | None = None) -> tuple[list[RunLine], list[Degraded]]:
+        """The best documents, best first, as a TREC run has them, and which stages did less than was asked.
 
         Raises:
             ServiceError: as :meth:`search`.
         """
-        _, result = self._rank(request)
-        ids = self._collections.ids_by_keys([place.key for place in result.places])
-        return [
-            RunLine(place.part.collection.name, ids[place.key], place.score)
-            for place in result.places
-            if place.key in ids
+        with self._using_models(request):
+            _, answer = self._rank(request, gone)
+        ids = self._collections.ids_by_keys([place.key for place in answer.places])
+        lines = [
+            RunLine(place.collection.name, ids[place.key], place.score) for place in answer.places if place.key in ids
         ]
+        return lines, answer.degraded
 
-    def _rank(self, request: SearchRequest) -> tuple[QueryRead, FirstStageResult]:
+    def _rank(self, request: SearchRequest, gone: Gone | None) -> tuple[QueryRead, Answer]:
         self._check(request)
         started = time.perf_counter()
         snapshot = self._registry.snapshot
@@ -104,17 +157,15 @@ class Search:
         if request.tables is not None:
             snapshot = self._registry.select(snapshot, request.tables, query.language, languages)
         prepared = time.perf_counter()
-        result = self._first_stage.rank(
-            request.query, query.language, request.method, snapshot, collections, request.top_k
-        )
-        result.translate_seconds += prepared - started
-        result.degraded[:0] = degraded
+        answer = self._ranking.rank(request, query.language, snapshot, collections, gone)
+        answer.translate_seconds += prepared - started
+        answer.degraded[:0] = degraded
         if request.rerank:
             reason = "reranking is not available in this version: hits are in first-stage order"
-            result.degraded.append(Degraded(stage="rerank", reason=reason))
-        self._metrics.stage("translate", result.translate_seconds)
-        self._metrics.stage("first_stage", result.rank_seconds)
-        return query, result
+            answer.degraded.append(Degraded(stage="rerank", reason=reason))
+        self._metrics.stage("translate", answer.translate_seconds)
+        self._metrics.stage("first_stage", answer.rank_seconds)
+        return query, answer
 
     def _check(self, request: SearchRequest) -> None:
         settings = self._settings
@@ -122,10 +173,6 @@ class Search:
             raise InvalidRequest(f"query: longer than {settings.query_chars} characters")
         if request.top_k > settings.top_k_max:
             raise InvalidRequest(f"top_k: must be at most {settings.top_k_max}")
-        if request.method not in AVAILABLE:
-            raise InvalidRequest(
-                f"method: {request.method!r} is not available in this version; choose one of {', '.join(AVAILABLE)}"
-            )
 
     def _chosen(self, request: SearchRequest) -> list[CollectionInfo]:
         known = {collection.name: collection for collection in self._collections.all()}
@@ -149,15 +196,27 @@ class Search:
             degraded.append(Degraded(stage="detect", reason=reason))
         return QueryRead(text=request.query, language=found.language, detected=True), degraded
 
-    def _hits(self, request: SearchRequest, places: Sequence[Place]) -> list[Hit]:
-        documents = self._collections.by_keys([place.key for place in places])
+    def _hits(self, request: SearchRequest, answer: Answer) -> list[Hit]:
+        documents = self._collections.by_keys([place.key for place in answer.places])
         builders: dict[int, HitBuilder] = {}
         hits: list[Hit] = []
-        for place in places:
+        for place in answer.places:
             document = documents.get(place.key)
             if document is None:
                 continue
-            part = place.part
+            found = Found(len(hits) + 1, place.score, place.first_stage, place.fusion)
+            passage = place.passage
+            if passage is not None and document.generation != passage.generation:
+                if place.part is None:
+                    continue  # replaced this instant: what was found is no longer there
+                passage = None
+            window = passage_window(document.text, passage) if passage and not place.matched else None
+            part = place.part or answer.part(place.collection.key, document.language)
+            if part is None:
+                window = window or Window(0, 0)
+                contributions: list[Contribution] | None = [] if request.explain else None
+                hits.append(plain_hit(found, place.collection.name, document, window, [], contributions))
+                continue
             builder = builders.get(id(part))
             if builder is None:
                 builder = builders[id(part)] = HitBuilder(
@@ -168,7 +227,7 @@ class Search:
                     self._analysis(part.translated.language),
                     request.explain,
                 )
-            hits.append(builder.hit(Found(len(hits) + 1, place.score, place.first_stage), document))
+            hits.append(builder.hit(found, document, window))
         return hits
 
 

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from dragoman.indexes.dense import DenseHit
 from dragoman.indexes.explanation import Statistics, explain, rarity
+from dragoman.indexes.passages import PASSAGE_LENGTH, passages
 from dragoman.lexicon.query import IDENTICAL, Alternative, TermGroup, TranslatedQuery
 from dragoman.lexicon.text import Analysis, Token
 from dragoman.service.collections import DocumentInfo
-from dragoman.service.evidence import Match, Matcher, best_window, inside
+from dragoman.service.evidence import Match, Matcher, Window, best_window, inside
 from dragoman.service.replay import indexed_text
-from dragoman.service.schemas.search import Contribution, ExplainedHit, Highlight, Hit, Scores
+from dragoman.service.schemas.search import Contribution, ExplainedHit, Fusion, Highlight, Hit, Scores
 from dragoman.service.search_translation import Translated, query_term, significant
 
 
@@ -24,6 +26,7 @@ class Found:
     rank: int
     score: float
     first_stage: float
+    fusion: Fusion | None = None
 
 
 class HitBuilder:
@@ -49,28 +52,16 @@ class HitBuilder:
         structured = translated.query.method == "psq"
         self._importance = [group.weight * rarity(group, statistics, structured) for group in translated.query.groups]
 
-    def hit(self, found: Found, document: DocumentInfo) -> Hit:
-        """The hit of one document."""
+    def hit(self, found: Found, document: DocumentInfo, passage: Window | None = None) -> Hit:
+        """The hit of one document, its snippet the ``passage`` where there is one, else what matches best."""
         whole = indexed_text(document.title, document.text)
         tokens = self._analysis.tokens(whole)
         own = _after(tokens, len(whole) - len(document.text))
         matches = self._matcher.matches(own)
-        window = best_window(document.text, own, matches, self._importance)
-        hit = Hit(
-            rank=found.rank,
-            id=document.id,
-            collection=self._collection,
-            language=document.language,
-            score=found.score,
-            scores=Scores(first_stage=found.first_stage),
-            title=document.title,
-            snippet=document.text[window.start : window.end],
-            snippet_start=window.start,
-            highlights=[self._highlight(document.text, match) for match in inside(matches, window)],
-        )
-        if not self._explained:
-            return hit
-        return ExplainedHit(**dict(hit), contributions=self._contributions(tokens))
+        window = passage or best_window(document.text, own, matches, self._importance)
+        highlights = [self._highlight(document.text, match) for match in inside(matches, window)]
+        contributions = self._contributions(tokens) if self._explained else None
+        return plain_hit(found, self._collection, document, window, highlights, contributions)
 
     def _highlight(self, text: str, match: Match) -> Highlight:
         group = self._translated.query.groups[match.group]
@@ -102,6 +93,42 @@ class HitBuilder:
             )
             for group, score in zip(translated.query.groups, scores, strict=True)
         ]
+
+
+def plain_hit(
+    found: Found,
+    collection: str,
+    document: DocumentInfo,
+    window: Window,
+    highlights: list[Highlight],
+    contributions: list[Contribution] | None,
+) -> Hit:
+    """The hit of a document; an explained one where there are ``contributions``."""
+    hit = Hit(
+        rank=found.rank,
+        id=document.id,
+        collection=collection,
+        language=document.language,
+        score=found.score,
+        scores=Scores(first_stage=found.first_stage, rerank=None),
+        title=document.title,
+        snippet=document.text[window.start : window.end],
+        snippet_start=window.start,
+        highlights=highlights,
+    )
+    if contributions is None:
+        return hit
+    explained = ExplainedHit(**{name: getattr(hit, name) for name in hit.model_fields_set}, contributions=contributions)
+    if found.fusion is not None:
+        explained.fusion = found.fusion
+    return explained
+
+
+def passage_window(text: str, hit: DenseHit) -> Window:
+    """The best passage's place in the text; where the title matched best, the text's first passage."""
+    if hit.end:
+        return Window(hit.start, hit.end)
+    return Window(*next(iter(passages(text[: 2 * PASSAGE_LENGTH])), (0, 0)))
 
 
 def _after(tokens: Sequence[Token], start: int) -> Sequence[Token]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -64,6 +65,44 @@ class Settings(BaseSettings):
     query_chars: int = Field(default=10_000, gt=0, description="Longest query, characters.")
     top_k_max: int = Field(default=1_000, gt=0, description="Largest top_k of a search.")
 
+    encoder: str | None = Field(
+        default=None,
+        description="Sentence encoder of dense search: a folder or a Hugging Face name; default: the one shipped.",
+    )
+    translator: str | None = Field(
+        default=None,
+        description="Translator: a folder or the Hugging Face name of a seq2seq model; default: the one shipped.",
+    )
+    device: str = Field(default="cpu", description="Where the models compute, such as cpu or cuda.")
+    torch_threads: int | None = Field(
+        default=None, gt=0, description="Threads of PyTorch; default: as many as it chooses."
+    )
+    worker_queue: int = Field(
+        default=1_024, gt=0, description="Texts that may wait for the models; more are refused with 429."
+    )
+    worker_batch: int = Field(default=32, gt=0, description="Most texts in one forward pass.")
+    worker_batch_chars: int = Field(
+        default=16_384, gt=0, description="Most characters in one forward pass of several texts."
+    )
+    worker_seconds: float = Field(
+        default=60.0, gt=0, description="How long a request waits for the models, which may have to be loaded."
+    )
+    embed: Literal["on_demand", "always"] = Field(
+        default="on_demand",
+        description="Which collections get embeddings: on_demand, from the first dense search on; always, all.",
+    )
+    embed_seconds: float = Field(
+        default=10.0, ge=0, description="How long a dense search waits for documents without an embedding."
+    )
+    beam: int = Field(default=5, gt=0, le=64, description="Beam width of translations.")
+    translate_texts: int = Field(default=100, gt=0, description="Most texts in one translation request.")
+    translate_chars: int = Field(
+        default=20_000, gt=0, description="Most characters in all texts of one translation request together."
+    )
+    translate_snippets_seconds: float = Field(
+        default=10.0, gt=0, description="How long a search waits for the translations of its snippets."
+    )
+
     @field_validator("database_url")
     @classmethod
     def _with_driver(cls, url: str | None) -> str | None:
@@ -84,6 +123,11 @@ class Settings(BaseSettings):
     @property
     def indexes_dir(self) -> Path:
         return self.data_dir / "indexes"
+
+    @property
+    def dense_dir(self) -> Path:
+        """Where the embeddings of collections lie."""
+        return self.data_dir / "dense"
 
     @property
     def tables_dir(self) -> Path:

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from dragoman.service.api import collections, health, page, search, tables
+from dragoman.service.api import collections, health, page, search, tables, translate
 
-ROUTERS: tuple[APIRouter, ...] = (collections.router, tables.router, search.router, health.router, page.router)
+ROUTERS: tuple[APIRouter, ...] = (
+    collections.router,
+    tables.router,
+    search.router,
+    translate.router,
+    health.router,
+    page.router,
+)

@@ -46,7 +46,8 @@ class SearchRequest(_Request):
     method: Method = Field(
         default="psq",
         description="psq: probabilistic structured queries; smt: the ten best translations of each term, weighted;"
-        " none: the query as it is. dense and hybrid are not available in this version.",
+        " none: the query as it is; dense: passages whose sentence embeddings are nearest to the query's;"
+        " hybrid: psq and dense, by reciprocal rank fusion.",
     )
     tables: Names | None = Field(
         default=None, description="Active translation tables to use; all of them when left out."
@@ -56,6 +57,9 @@ class SearchRequest(_Request):
     )
     explain: StrictBool = Field(
         default=False, description="Adds to each hit what each query term contributed to its score."
+    )
+    translate_snippets: StrictBool = Field(
+        default=False, description="Adds to each hit its snippet in the query's language."
     )
     query_id: Text | None = Field(
         default=None,
@@ -99,8 +103,11 @@ class Highlight(BaseModel):
 class Scores(BaseModel):
     """The score of each stage; null where the stage did not run."""
 
-    first_stage: float = Field(description="BM25 in the hit's collection and language.")
-    rerank: float | None = None
+    first_stage: float = Field(
+        description="BM25 in the hit's collection and language; for dense the inner product of the query's vector and"
+        " the best passage's; for hybrid the fused score."
+    )
+    rerank: float | None
 
 
 class Contribution(BaseModel):
@@ -127,19 +134,44 @@ class Hit(BaseModel):
     language: str
     score: float = Field(
         description="What hits are ordered by: the share of the highest score that any document of this collection"
-        " and language could reach for the query."
+        " and language could reach for the query; for dense the inner product; for hybrid the fused score."
     )
     scores: Scores
     title: str | None
     snippet: str = Field(description="The part of the text that matches best, as it stands there.")
     snippet_start: int = Field(description="Where the snippet begins in the text, in code points.")
-    highlights: list[Highlight] = Field(description="All matches inside the snippet.")
+    highlights: list[Highlight] = Field(
+        description="All matches inside the snippet; none for dense, which matches no words."
+    )
+    snippet_translation: str | None = Field(
+        default=None,
+        description="Only where asked for: the snippet in the query's language; null where it is in that language"
+        " already, or could not be translated, which `degraded` says.",
+    )
+
+
+class RankedBy(BaseModel):
+    """A document's place in one of the rankings that were fused."""
+
+    rank: int
+    score: float
+
+
+class Fusion(BaseModel):
+    """Where each ranking had the document; null where it did not have it among its best."""
+
+    bm25: RankedBy | None
+    dense: RankedBy | None
 
 
 class ExplainedHit(Hit):
     """A document found, with what each query term added to its score."""
 
-    contributions: list[Contribution] = Field(description="Their scores add up to scores.first_stage.")
+    contributions: list[Contribution] = Field(
+        description="Their scores add up to the BM25 score, which is scores.first_stage, for hybrid fusion.bm25.score;"
+        " empty for dense."
+    )
+    fusion: Fusion | None = Field(default=None, description="Only for hybrid.")
 
 
 class QueryRead(BaseModel):
@@ -196,6 +228,10 @@ class Timings(BaseModel):
     first_stage: float
     rerank: float
     total: float
+    dense: float | None = Field(
+        default=None, description="Part of first_stage, where it ran: encoding, embedding and searching."
+    )
+    translate_snippets: float | None = Field(default=None, description="Only where asked for.")
 
 
 class SearchResponse(BaseModel):

@@ -357,8 +357,6 @@ def test_a_collection_named_twice_is_searched_once(client: httpx.Client) -> None
         ({"top_k": True}, 422, "top_k"),
         ({"top_k": None}, 422, "top_k"),
         ({"method": "magic"}, 422, "method"),
-        ({"method": "dense"}, 422, "method.*not available"),
-        ({"method": "hybrid"}, 422, "method.*not available"),
         ({"rerank": True}, 422, "rerank"),
         ({"rerank": "yes"}, 422, "rerank"),
         ({"rerank": {"depth": 0}}, 422, "rerank.*depth"),

@@ -1,0 +1,233 @@
+"""The neural models of the service: loaded when the first request needs them, and used by the worker's thread alone."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.service.errors import InternalError, InvalidRequest, ServiceError, Unavailable
+from dragoman.service.metrics import Metrics
+from dragoman.service.settings import Settings
+from dragoman.service.worker import Gone, Worker, gathered
+
+logger = logging.getLogger("dragoman")
+
+_RETRY_SECONDS = 30.0
+
+
+class SentenceEncoder(Protocol):
+    """What encodes sentences: see :class:`dragoman.backbone.sentences.SentenceEncoder`."""
+
+    name: str
+    width: int
+
+    def encode(self, texts: Sequence[str], batch_size: int = 32) -> NDArray[np.float32]: ...
+
+
+class Translator(Protocol):
+    """What translates sentences: see :class:`dragoman.backbone.translator.Translator`."""
+
+    name: str
+    languages: frozenset[str]
+
+    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Encode:
+    """The task of encoding sentences; a result is a vector (width,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translate:
+    """The task of translating sentences; a result is a sentence."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The task of having a model loaded: ``encoder`` or ``translator``; the result describes it."""
+
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderInfo:
+    """``identity`` tells encoders apart: its name, and where it lies in files a checksum of them."""
+
+    identity: str
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatorInfo:
+    """A translator's name and the languages that it knows."""
+
+    name: str
+    languages: frozenset[str]
+
+
+class Models:
+    """Sentence encoding and translation through the worker. Safe from any thread.
+
+    Nothing is imported and nothing loaded before the first request for a model; a model that cannot be loaded is
+    tried again after half a minute.
+    """
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._loaded: dict[str, tuple[Any, Any]] = {}
+        self._failed: dict[str, tuple[float, str]] = {}
+        self._threads_set = False
+        self.worker = Worker(
+            self._compute,
+            queue=settings.worker_queue,
+            batch=settings.worker_batch,
+            batch_chars=settings.worker_batch_chars,
+            observe=lambda items, seconds: metrics.batch(items, seconds),
+        )
+
+    def encoder(self, gone: Gone | None = None) -> EncoderInfo:
+        """The sentence encoder that is configured, loaded now where it was not.
+
+        Raises:
+            Unavailable: it cannot be loaded.
+        """
+        info: EncoderInfo = self._info("encoder", gone)
+        return info
+
+    def translator(self, gone: Gone | None = None) -> TranslatorInfo:
+        """The translator that is configured, loaded now where it was not.
+
+        Raises:
+            Unavailable: it cannot be loaded.
+        """
+        info: TranslatorInfo = self._info("translator", gone)
+        return info
+
+    def encode(self, text: str, gone: Gone | None = None) -> NDArray[np.float32]:
+        """A query's vector (width,), L2-normalised.
+
+        Raises:
+            TooManyRequests: too much is waiting for the worker.
+            Unavailable: the encoder cannot be loaded, or took too long.
+        """
+        vector: NDArray[np.float32] = gathered(
+            self.worker.submit(Encode(), [text]), self._settings.worker_seconds, gone
+        )[0]
+        return vector
+
+    def close(self) -> None:
+        """End the worker."""
+        self.worker.close()
+
+    def _info(self, model: str, gone: Gone | None) -> Any:
+        loaded = self._loaded.get(model)
+        if loaded is None:
+            return gathered(self.worker.submit(Load(model), [model]), self._settings.worker_seconds, gone)[0]
+        return loaded[1]
+
+    def _compute(self, task: Any, texts: list[str]) -> Sequence[Any]:
+        if isinstance(task, Load):
+            return [self._load(task.model)[1]] * len(texts)
+        if isinstance(task, Translate):
+            return self._translate(task, texts)
+        encoder: SentenceEncoder = self._load("encoder")[0]
+        vectors = np.asarray(encoder.encode(texts, batch_size=len(texts)), dtype=np.float32)
+        finite: NDArray[np.bool_] = np.isfinite(vectors).all(axis=1)
+        return [
+            vector if fine else InternalError("the encoder's vector of a text is not finite")
+            for vector, fine in zip(vectors, finite.tolist(), strict=True)
+        ]
+
+    def _translate(self, task: Translate, texts: list[str]) -> list[str]:
+        translator: Translator = self._load("translator")[0]
+        try:
+            return translator.translate(texts, task.source, task.target, beam=self._settings.beam)
+        except Exception as fault:
+            from dragoman.backbone.translator import UnsupportedPair
+
+            if isinstance(fault, UnsupportedPair):
+                raise InvalidRequest(f"source, target: {fault}") from fault
+            raise
+
+    def _load(self, model: str) -> tuple[Any, Any]:
+        if (loaded := self._loaded.get(model)) is not None:
+            return loaded
+        moment, reason = self._failed.get(model, (0.0, ""))
+        if reason and time.monotonic() < moment + _RETRY_SECONDS:
+            raise Unavailable(reason)
+        started = time.perf_counter()
+        try:
+            self._set_threads()
+            loaded = _LOADERS[model](self._settings)
+        except ServiceError:
+            raise
+        except Exception as fault:
+            logger.warning("the %s cannot be loaded", model, exc_info=fault)
+            reason = f"the {model} cannot be loaded: {_first_line(fault)}"
+            self._failed[model] = (time.monotonic(), reason)
+            raise Unavailable(reason) from fault
+        self._loaded[model] = loaded
+        logger.info("the %s %s is loaded", model, loaded[0].name)
+        self._metrics.stage(f"load_{model}", time.perf_counter() - started)
+        return loaded
+
+    def _set_threads(self) -> None:
+        """On the worker's thread, since OpenMP keeps the number per thread."""
+        if self._settings.torch_threads is None or self._threads_set:
+            return
+        import torch
+
+        torch.set_num_threads(self._settings.torch_threads)
+        self._threads_set = True
+
+
+def _load_encoder(settings: Settings) -> tuple[SentenceEncoder, EncoderInfo]:
+    from dragoman.backbone.encoder import load_encoder
+    from dragoman.backbone.sentences import SentenceEncoder
+    from dragoman.backbone.weights import shipped
+
+    place = settings.encoder or str(shipped("small"))
+    encoder = SentenceEncoder(load_encoder(place, settings.device))
+    return encoder, EncoderInfo(_identity(encoder.name, Path(place)), encoder.width)
+
+
+def _load_translator(settings: Settings) -> tuple[Translator, TranslatorInfo]:
+    from dragoman.backbone.translator import load_translator
+    from dragoman.backbone.weights import shipped
+
+    translator = load_translator(settings.translator or str(shipped("translator")), settings.device)
+    return translator, TranslatorInfo(translator.name, frozenset(translator.languages))
+
+
+_LOADERS: dict[str, Callable[[Settings], tuple[Any, Any]]] = {"encoder": _load_encoder, "translator": _load_translator}
+
+
+def _identity(name: str, place: Path) -> str:
+    """The encoder's name, and a checksum of its files where ``place`` is a folder: names can stay, weights change."""
+    if not place.is_dir():
+        return name
+    digest = hashlib.sha256()
+    for path in sorted(place.iterdir()):
+        if path.suffix in (".safetensors", ".json"):
+            digest.update(path.name.encode())
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    return f"{name}@{digest.hexdigest()[:16]}"
+
+
+def _first_line(fault: Exception) -> str:
+    lines = str(fault).strip().splitlines()
+    return lines[0] if lines else type(fault).__name__

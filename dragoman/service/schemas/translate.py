@@ -1,0 +1,40 @@
+"""What ``POST /v1/translate`` takes and answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from dragoman.service.schemas.search import LanguageCode, Text
+
+Texts = Annotated[list[Text], Field(min_length=1, max_length=10_000)]
+
+
+class TranslateRequest(BaseModel):
+    """A text or several, and the languages to translate them from and into."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: Text | None = Field(default=None, description="One text; or several in texts.")
+    texts: Texts | None = Field(default=None, description="Several texts, up to 100 unless set otherwise.")
+    source: LanguageCode = Field(description="ISO 639-1 code of the texts' language.", examples=["de"])
+    target: LanguageCode = Field(description="ISO 639-1 code of the language wanted.", examples=["en"])
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.text is None) == (self.texts is None):
+            raise ValueError("give either text or texts" + ("" if self.text is None else ", not both"))
+        return self
+
+    @property
+    def all(self) -> list[str]:
+        """The texts, however they were given."""
+        return [self.text] if self.text is not None else list(self.texts or ())
+
+
+class TranslateResponse(BaseModel):
+    """The translations, in the order of the texts."""
+
+    texts: list[str]
+    model: str = Field(description="The translator that made them.")

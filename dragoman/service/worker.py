@@ -1,0 +1,234 @@
+"""The worker: one thread that computes what many requests ask for, many items in one forward pass.
+
+Requests put items into a bounded queue. While one batch is computed others gather, so that batches grow with the
+load and nobody waits for a batch to fill. A batch takes items of one task (such as encoding, or translating from
+one language to another) in turns from all requests that wait for it, so that a long request does not keep a short
+one waiting; tasks take turns as well.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from dataclasses import dataclass, field
+from threading import Condition, Thread
+from typing import Any
+
+from dragoman.service.errors import InternalError, ServiceError, TooManyRequests, Unavailable
+
+logger = logging.getLogger("dragoman")
+
+Compute = Callable[[Any, list[str]], Sequence[Any]]
+"""Takes a task and its items, returns one result an item; a result that is an exception fails that item alone."""
+
+Gone = Callable[[], bool]
+"""Whether nobody waits for the answer any more."""
+
+_BACKGROUND_TURN = 8
+_POLL_SECONDS = 0.2
+
+
+@dataclass(slots=True, eq=False)
+class _Item:
+    text: str
+    result: Future[Any] = field(default_factory=Future)
+
+
+_Queue = OrderedDict[Hashable, deque[deque[_Item]]]
+"""The waiting items by task and request; the task whose turn it is comes first."""
+
+
+class Worker:
+    """Computes items in batches on a thread of its own, which starts with the first of them.
+
+    Args:
+        compute: what computes a batch; called on the worker's thread alone.
+        queue: how many items may wait.
+        batch: the most items in one batch.
+        batch_chars: the most characters in one batch of several items.
+        observe: told the seconds that each batch took.
+    """
+
+    def __init__(
+        self,
+        compute: Compute,
+        queue: int,
+        batch: int,
+        batch_chars: int,
+        observe: Callable[[int, float], None] = lambda items, seconds: None,
+    ) -> None:
+        self._compute = compute
+        self._limit = queue
+        self._batch = batch
+        self._batch_chars = batch_chars
+        self._observe = observe
+        self._changed = Condition()
+        self._asked: _Queue = OrderedDict()
+        self._background: _Queue = OrderedDict()
+        self._waiting = 0
+        self._turns = 0
+        self._closing = False
+        self._thread: Thread | None = None
+
+    def submit(self, task: Hashable, texts: Sequence[str], background: bool = False) -> list[Future[Any]]:
+        """Queue one request's items; a future that is cancelled before its turn is never computed.
+
+        ``background`` items give way to all others, but for one batch in eight, and take no place in the queue.
+        A request that is longer than the queue is taken when nothing else waits.
+
+        Raises:
+            TooManyRequests: the queue is full.
+            Unavailable: the worker is closed.
+        """
+        items = [_Item(text) for text in texts]
+        if not items:
+            return []
+        with self._changed:
+            if self._closing:
+                raise Unavailable("the service is stopping")
+            if not background:
+                if self._waiting and self._waiting + len(items) > self._limit:
+                    self._drop_cancelled()
+                if self._waiting and self._waiting + len(items) > self._limit:
+                    raise TooManyRequests(f"{self._waiting} texts are waiting to be computed; try again in a moment")
+                self._waiting += len(items)
+            queue = self._background if background else self._asked
+            queue.setdefault(task, deque()).append(deque(items))
+            if self._thread is None:
+                self._thread = Thread(target=self._work, name="dragoman-worker", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+        return [item.result for item in items]
+
+    def close(self) -> None:
+        """Finish the batch under way, and fail what waits."""
+        with self._changed:
+            self._closing = True
+            left = [item for queue in (self._asked, self._background) for item in _items(queue)]
+            self._asked.clear()
+            self._background.clear()
+            self._waiting = 0
+            self._changed.notify_all()
+        for item in left:
+            if item.result.set_running_or_notify_cancel():
+                item.result.set_exception(Unavailable("the service is stopping"))
+        if self._thread is not None:
+            self._thread.join()
+
+    def _work(self) -> None:
+        while (taken := self._take()) is not None:
+            task, items = taken
+            started = time.perf_counter()
+            self._run(task, items)
+            self._observe(len(items), time.perf_counter() - started)
+
+    def _take(self) -> tuple[Hashable, list[_Item]] | None:
+        """The next batch, its items marked as running; None when the worker is closed."""
+        with self._changed:
+            while True:
+                if self._closing:
+                    return None
+                queue = self._next_queue()
+                if queue is None:
+                    self._changed.wait()
+                    continue
+                task, items = self._next_batch(queue)
+                if queue is self._asked:
+                    self._waiting = sum(map(len, (r for requests in self._asked.values() for r in requests)))
+                if items:
+                    return task, items
+
+    def _next_queue(self) -> _Queue | None:
+        if not self._asked or (self._background and self._turns >= _BACKGROUND_TURN - 1):
+            self._turns = 0
+            return self._background or None
+        self._turns += bool(self._background)
+        return self._asked
+
+    def _next_batch(self, queue: _Queue) -> tuple[Hashable, list[_Item]]:
+        """One item of each request in turn, up to a whole batch; those whose clients have gone are dropped."""
+        task, requests = queue.popitem(last=False)
+        items: list[_Item] = []
+        chars = 0
+        while requests and len(items) < self._batch:
+            request = requests.popleft()
+            item = request[0]
+            if items and chars + len(item.text) > self._batch_chars:
+                requests.appendleft(request)
+                break
+            request.popleft()
+            if item.result.set_running_or_notify_cancel():
+                items.append(item)
+                chars += len(item.text)
+            if request:
+                requests.append(request)
+        if requests:
+            queue[task] = requests
+        return task, items
+
+    def _drop_cancelled(self) -> None:
+        for requests in self._asked.values():
+            for request in requests:
+                for item in [item for item in request if item.result.cancelled()]:
+                    request.remove(item)
+        for task, requests in list(self._asked.items()):
+            kept = deque(request for request in requests if request)
+            if kept:
+                self._asked[task] = kept
+            else:
+                del self._asked[task]
+        self._waiting = sum(1 for _ in _items(self._asked))
+
+    def _run(self, task: Hashable, items: list[_Item]) -> None:
+        """Compute a batch; where that fails its halves are, so that one bad item fails alone."""
+        try:
+            results = list(self._compute(task, [item.text for item in items]))
+            if len(results) != len(items):
+                raise InternalError(f"{len(results)} results for {len(items)} texts")
+        except Exception as fault:
+            if isinstance(fault, ServiceError) or len(items) == 1:
+                for item in items:
+                    item.result.set_exception(fault)
+                return
+            half = len(items) // 2
+            self._run(task, items[:half])
+            self._run(task, items[half:])
+            return
+        for item, result in zip(items, results, strict=True):
+            if isinstance(result, Exception):
+                item.result.set_exception(result)
+            else:
+                item.result.set_result(result)
+
+
+def gathered(futures: Sequence[Future[Any]], seconds: float, gone: Gone | None = None) -> list[Any]:
+    """The results of all futures. Those not yet begun are cancelled where one fails, time is up or ``gone()``.
+
+    Raises:
+        Unavailable: they took longer than ``seconds``, or nobody waits any more.
+        Exception: what the first of them failed with.
+    """
+    try:
+        until = time.monotonic() + seconds
+        waiting = set(futures)
+        while waiting:
+            done, waiting = wait(
+                waiting, max(0.0, min(_POLL_SECONDS, until - time.monotonic())), return_when=FIRST_EXCEPTION
+            )
+            for future in done:
+                future.result()
+            if waiting and time.monotonic() >= until:
+                raise Unavailable(f"the model took longer than {seconds:g} seconds")
+            if waiting and gone is not None and gone():
+                raise Unavailable("the client has gone")
+        return [future.result() for future in futures]
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _items(queue: _Queue) -> list[_Item]:
+    return [item for requests in queue.values() for request in requests for item in request]
