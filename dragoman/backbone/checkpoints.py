@@ -1,0 +1,197 @@
+"""Models on disk: a folder of `config.json`, `tokenizer.json` and safetensors, written whole or not at all.
+
+Nothing here unpickles: a checkpoint in any other form is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from dragoman.backbone.tokenizer import Subwords
+from dragoman.backbone.veco import Veco, VecoConfig
+
+CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model.safetensors"
+PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".msgpack", ".h5")
+SHARD_BYTES = 15 << 20
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be loaded; the message names the file and what is wrong with it."""
+
+
+def require_safetensors(folder: Path) -> list[Path]:
+    """The safetensors files of a checkpoint's folder, sorted.
+
+    Raises:
+        CheckpointError: no folder, or no safetensors in it; pickled weights are named as what they are.
+    """
+    if not folder.is_dir():
+        raise CheckpointError(f"{folder}: no such folder")
+    found = sorted(folder.glob("*.safetensors"))
+    if found:
+        return found
+    pickled = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLED)
+    if pickled:
+        raise CheckpointError(
+            f"{folder}: its weights are pickled ({', '.join(pickled)}), and loading a pickle can run any code; "
+            "convert it to safetensors first"
+        )
+    raise CheckpointError(f"{folder}: holds no *.safetensors file")
+
+
+def read_tensors(folder: Path, device: str = "cpu") -> dict[str, Tensor]:
+    """All tensors of a folder's safetensors files.
+
+    Raises:
+        CheckpointError: a damaged file, or a name in two files.
+    """
+    tensors: dict[str, Tensor] = {}
+    for path in require_safetensors(folder):
+        try:
+            with safe_open(path, framework="pt", device=device) as file:
+                for name in file.keys():  # noqa: SIM118 - not a mapping
+                    if name in tensors:
+                        raise CheckpointError(f"{path}: {name} is in another file as well")
+                    tensors[name] = file.get_tensor(name)
+        except (SafetensorError, OSError) as error:
+            raise CheckpointError(f"{path}: not readable as safetensors: {error}") from error
+    return tensors
+
+
+def write_tensors(folder: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
+    """Write tensors to `folder`, in files of at most 15 MiB unless one tensor is larger."""
+    shards: list[dict[str, Tensor]] = [{}]
+    filled = 0
+    for name, tensor in tensors.items():
+        size = tensor.numel() * tensor.element_size()
+        if shards[-1] and filled + size > SHARD_BYTES:
+            shards.append({})
+            filled = 0
+        shards[-1][name] = tensor.detach().cpu().contiguous()
+        filled += size
+    for number, shard in enumerate(shards, start=1):
+        name = WEIGHTS if len(shards) == 1 else f"model-{number:05d}-of-{len(shards):05d}.safetensors"
+        save_file(shard, folder / name, metadata=dict(metadata or {}))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """
+    Raises:
+        CheckpointError: missing, not JSON, or not an object.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CheckpointError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise CheckpointError(f"{path}: not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{path}: not a JSON object")
+    return content
+
+
+@contextmanager
+def written_whole(folder: Path) -> Iterator[Path]:
+    """A new folder to write into that takes `folder`'s name, on disk, only once the block ends without an error."""
+    unfinished = folder.with_name(folder.name + ".unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    yield unfinished
+    for path in [*unfinished.iterdir(), unfinished]:
+        _sync(path)
+    old = folder.with_name(folder.name + ".old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.rename(old)
+    unfinished.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+    _sync(folder.parent)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def save_veco(folder: Path, model: Veco, subwords: Subwords, about: Mapping[str, Any] | None = None) -> None:
+    """Save a model with its vocabulary; `about` (languages, training) goes into config.json. Weights become bfloat16."""
+    tensors = {name: tensor.to(torch.bfloat16) for name, tensor in model.state_dict().items()}
+    with written_whole(folder) as unfinished:
+        config = {"model_type": "veco", **model.config.as_dict(), **(about or {})}
+        (unfinished / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+        subwords.save(unfinished / TOKENIZER)
+        write_tensors(unfinished, tensors)
+
+
+def load_veco(folder: Path, *, cross_attention: bool | None = None) -> tuple[Veco, Subwords, dict[str, Any]]:
+    """A model in float32 on the CPU, its vocabulary, and its config.json.
+
+    `cross_attention` false leaves the decoder's part out, under a fifth of the parameters.
+
+    Raises:
+        CheckpointError: anything missing, damaged or of the wrong shape.
+    """
+    about = read_json(folder / CONFIG)
+    if about.get("model_type") != "veco":
+        raise CheckpointError(f"{folder / CONFIG}: model_type is {about.get('model_type')!r}, not 'veco'")
+    config = veco_config(about, folder)
+    if cross_attention is not None:
+        config = VecoConfig(**{**config.as_dict(), "cross_attention": cross_attention})
+    model = Veco(config)
+    tensors = {name: tensor.float() for name, tensor in read_tensors(folder).items()}
+    if not config.cross_attention:
+        tensors = {name: tensor for name, tensor in tensors.items() if ".cross" not in name}
+    fill(model, tensors, folder)
+    return model.eval(), load_subwords(folder), about
+
+
+def veco_config(about: Mapping[str, Any], folder: Path) -> VecoConfig:
+    """
+    Raises:
+        CheckpointError: a size that is missing or impossible.
+    """
+    known = VecoConfig.__dataclass_fields__
+    try:
+        return VecoConfig(**{name: about[name] for name in known if name in about})
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(f"{folder / CONFIG}: {error}") from error
+
+
+def load_subwords(folder: Path) -> Subwords:
+    """
+    Raises:
+        CheckpointError: no tokenizer.json, or one that the tokenizers library refuses.
+    """
+    path = folder / TOKENIZER
+    if not path.is_file():
+        raise CheckpointError(f"{path}: no such file")
+    try:
+        return Subwords.load(path)
+    except Exception as error:  # the library raises bare Exception
+        raise CheckpointError(f"{path}: not a tokenizer: {error}") from error
+
+
+def fill(model: torch.nn.Module, tensors: Mapping[str, Tensor], where: Path) -> None:
+    """Load tensors into a model, all of them and nothing else.
+
+    Raises:
+        CheckpointError: names or shapes that differ, the first few named.
+    """
+    try:
+        model.load_state_dict(dict(tensors), strict=True)
+    except RuntimeError as error:
+        raise CheckpointError(f"{where}: weights don't fit the config: {' '.join(str(error).split())[:400]}") from error

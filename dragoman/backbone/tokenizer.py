@@ -1,0 +1,158 @@
+"""Subwords: one vocabulary for all languages, with offsets into the text and bytes for what it has never seen.
+
+A unigram language model (Kudo 2018, arXiv:1804.10959) over text sampled from each language in proportion to
+its size to the power of `smoothing` (Conneau & Lample 2019, arXiv:1901.07291, section 3.1), so that small
+languages keep pieces of their own. A character outside the vocabulary becomes its UTF-8 bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+from dragoman.backbone.text_files import TextFile
+
+PAD, BOS, EOS, MASK, UNKNOWN = 0, 1, 2, 3, 4
+SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", "<mask>", "<unk>")
+BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+BYTE_SCORE = -100.0  # far below any piece, so that bytes are a last resort
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Subwords of one text: `ids`, `offsets` (start, end) of each into the text, `words` (its word's number)."""
+
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+    words: list[int]
+
+
+class Subwords:
+    """A trained subword vocabulary. Texts are encoded without special tokens; who builds batches adds them."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+
+    def __len__(self) -> int:
+        return int(self._tokenizer.get_vocab_size())
+
+    def encode(self, texts: Sequence[str]) -> list[Encoded]:
+        """Each text's subwords. An offset never takes in the space before a word."""
+        done = []
+        for text, encoding in zip(texts, self._tokenizer.encode_batch(list(texts), add_special_tokens=False), strict=True):
+            done.append(Encoded(encoding.ids, [_inner(text, span) for span in encoding.offsets], encoding.word_ids))
+        return done
+
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """Each text's subword ids; faster than `encode` when offsets are not needed."""
+        return [e.ids for e in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of subword ids, special tokens left out."""
+        return str(self._tokenizer.decode(list(ids), skip_special_tokens=True)).strip()
+
+    def piece(self, identifier: int) -> str:
+        return str(self._tokenizer.id_to_token(identifier))
+
+    def special(self, token: str) -> int:
+        """The id of a special token such as `<to:de>`.
+
+        Raises:
+            KeyError: the vocabulary has no such token.
+        """
+        identifier = self._tokenizer.token_to_id(token)
+        if identifier is None:
+            raise KeyError(token)
+        return int(identifier)
+
+    @property
+    def checksum(self) -> str:
+        """SHA-256 of the vocabulary and its rules."""
+        return hashlib.sha256(self._tokenizer.to_str().encode()).hexdigest()
+
+    def save(self, path: Path) -> None:
+        self._tokenizer.save(str(path))
+
+    @classmethod
+    def load(cls, path: Path) -> Subwords:
+        return cls(Tokenizer.from_file(str(path)))
+
+
+def _inner(text: str, span: tuple[int, int]) -> tuple[int, int]:
+    start, end = span
+    while start < end and text[start].isspace():
+        start += 1
+    return start, end
+
+
+def train_subwords(files: Sequence[TextFile], size: int, *, smoothing: float = 0.5, characters: int = 20_000_000) -> Subwords:
+    """Learn `size` subwords from `characters` characters sampled from all languages.
+
+    Special tokens are those of `SPECIAL_TOKENS` and one `<to:xx>` for each language, which a decoder starts from.
+    """
+    sizes = language_sizes(files)
+    budgets = {language: characters * share for language, share in smoothed(sizes, smoothing).items()}
+    specials = [*SPECIAL_TOKENS, *(f"<to:{language}>" for language in sorted(sizes))]
+    tokenizer = _untrained()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=size - len(BYTES), special_tokens=specials, unk_token="<unk>", show_progress=False, max_piece_length=16,
+    )
+    tokenizer.train_from_iterator(_sample(files, sizes, budgets), trainer)
+    return Subwords(_with_bytes(tokenizer))
+
+
+def smoothed(sizes: Mapping[str, int], exponent: float) -> dict[str, float]:
+    """Shares p_l proportional to n_l ** exponent, summing to 1."""
+    powers = {name: size**exponent for name, size in sizes.items()}
+    total = math.fsum(powers.values())
+    return {name: power / total for name, power in powers.items()}
+
+
+def language_sizes(files: Iterable[TextFile]) -> dict[str, int]:
+    """Characters of each language over all files."""
+    sizes: dict[str, int] = {}
+    for file in files:
+        for row in file.rows():
+            for language, text in zip(file.languages, row, strict=True):
+                sizes[language] = sizes.get(language, 0) + len(text)
+    return sizes
+
+
+def _sample(files: Sequence[TextFile], sizes: Mapping[str, int], budgets: Mapping[str, float]) -> Iterator[str]:
+    """Lines taken at an even pace through all files, each language up to its budget of characters.
+
+    A language smaller than its budget is read more than once.
+    """
+    for file in files:
+        due = dict.fromkeys(file.languages, 0.0)
+        for row in file.rows():
+            for language, text in zip(file.languages, row, strict=True):
+                due[language] += budgets[language] / sizes[language]
+                for _ in range(int(due[language])):
+                    yield text
+                due[language] %= 1.0
+
+
+def _untrained() -> Tokenizer:
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Replace(Regex(r"\s+"), " ")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
+    )
+    tokenizer.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.Metaspace(prepend_scheme="always")])
+    return tokenizer
+
+
+def _with_bytes(tokenizer: Tokenizer) -> Tokenizer:
+    """The same pieces and 256 bytes: the trainer knows no byte fallback, the model does."""
+    form = json.loads(tokenizer.to_str())
+    form["model"]["vocab"] += [[byte, BYTE_SCORE] for byte in BYTES]
+    form["model"]["byte_fallback"] = True
+    return Tokenizer.from_str(json.dumps(form))
+

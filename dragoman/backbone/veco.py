@@ -1,0 +1,239 @@
+"""VECO: one set of weights that is an encoder, or an encoder with a decoder that reads it.
+
+"VECO: Variable Encoder-Decoder Pre-training for Cross-lingual Understanding and Generation" (Luo et al., ACL 2021).
+N identical post-norm layers of self-attention, optional cross-attention and a feed-forward net:
+
+    encoder path (section 3.1)   H = SelfAttention(X)           X' = FFN(H)
+    decoder path (section 3.2)   S = CausalSelfAttention(Y)     Z = CrossAttention(S, X^(N))     Y' = FFN(Z)
+
+Each of the three is wrapped in AddNorm, LayerNorm(x + f(x)). Self-attention and FFN are the same weights in both
+paths; without cross-attention a layer is BERT's. There are no language embeddings.
+Shapes: B batch, L length, W width, H heads, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+@dataclass(frozen=True)
+class VecoConfig:
+    """Sizes of a model. `dropout` holds while training; `cross_attention` false drops it (understanding only)."""
+
+    vocabulary: int
+    width: int = 256
+    layers: int = 6
+    heads: int = 4
+    feed_forward: int = 1024
+    max_length: int = 128
+    dropout: float = 0.0
+    cross_attention: bool = True
+    norm_epsilon: float = 1e-5
+    position_offset: int = 0
+    """First row of the position table in use; 2 in XLM-R, whose table begins with rows for padding."""
+
+    def __post_init__(self) -> None:
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
+        for name in ("vocabulary", "width", "layers", "heads", "feed_forward", "max_length"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1")
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class SelfAttention(nn.Module):
+    """Multi-head self-attention, query, key and value in one product."""
+
+    def __init__(self, config: VecoConfig) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.in_projection = nn.Linear(config.width, 3 * config.width)
+        self.out_projection = nn.Linear(config.width, config.width)
+
+    def forward(self, x: Tensor, mask: Tensor | None, past: KeyValues | None = None) -> tuple[Tensor, KeyValues]:
+        """Attend within `x` (B, L, W), and to `past` if given; also the keys and values (B, H, L, W/H) seen.
+
+        `mask` is true where a query (row) may see a key (column); None lets every position see every other.
+        """
+        query, key, value = (_split(part, self.heads) for part in self.in_projection(x).chunk(3, dim=-1))
+        if past is not None:
+            key, value = torch.cat((past[0], key), dim=2), torch.cat((past[1], value), dim=2)
+        mixed = attend(query, key, value, mask)  # (B, H, L, W/H)
+        return self.out_projection(_join(mixed)), (key, value)
+
+
+class CrossAttention(nn.Module):
+    """Multi-head attention from the decoder path to the encoder's last states."""
+
+    def __init__(self, config: VecoConfig) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.query = nn.Linear(config.width, config.width)
+        self.key_value = nn.Linear(config.width, 2 * config.width)
+        self.out_projection = nn.Linear(config.width, config.width)
+
+    def keys_values(self, memory: Tensor) -> KeyValues:
+        """Keys and values of the encoder's states `memory` (B, L, W)."""
+        key, value = self.key_value(memory).chunk(2, dim=-1)
+        return _split(key, self.heads), _split(value, self.heads)
+
+    def forward(self, x: Tensor, memory: KeyValues, mask: Tensor | None) -> Tensor:
+        mixed = attend(_split(self.query(x), self.heads), *memory, mask)
+        out: Tensor = self.out_projection(_join(mixed))
+        return out
+
+
+class FeedForward(nn.Module):
+    """Two linear maps with GELU between them."""
+
+    def __init__(self, config: VecoConfig) -> None:
+        super().__init__()
+        self.inner = nn.Linear(config.width, config.feed_forward)
+        self.outer = nn.Linear(config.feed_forward, config.width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.outer(F.gelu(self.inner(x)))
+        return out
+
+
+class Layer(nn.Module):
+    """One layer of both paths. Without `memory` it is the encoder's, with it the decoder's."""
+
+    def __init__(self, config: VecoConfig) -> None:
+        super().__init__()
+        self.attention = SelfAttention(config)
+        self.attention_norm = nn.LayerNorm(config.width, config.norm_epsilon)
+        self.cross = CrossAttention(config) if config.cross_attention else None
+        self.cross_norm = nn.LayerNorm(config.width, config.norm_epsilon) if config.cross_attention else None
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_norm = nn.LayerNorm(config.width, config.norm_epsilon)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None,
+        memory: KeyValues | None = None,
+        memory_mask: Tensor | None = None,
+        past: KeyValues | None = None,
+    ) -> tuple[Tensor, KeyValues]:
+        """`x` (B, L, W) after this layer, and the self-attention's keys and values."""
+        attended, seen = self.attention(x, mask, past)
+        x = self.attention_norm(x + self.dropout(attended))
+        if memory is not None:
+            if self.cross is None or self.cross_norm is None:
+                raise ValueError("this model was built without cross-attention and has no decoder path")
+            x = self.cross_norm(x + self.dropout(self.cross(x, memory, memory_mask)))
+        return self.feed_forward_norm(x + self.dropout(self.feed_forward(x))), seen
+
+
+class Veco(nn.Module):
+    """The backbone: embeddings, N layers, and a prediction of tokens tied to the embeddings."""
+
+    def __init__(self, config: VecoConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.tokens = nn.Embedding(config.vocabulary, config.width)
+        self.positions = nn.Embedding(config.max_length + config.position_offset, config.width)
+        self.embedding_norm = nn.LayerNorm(config.width, config.norm_epsilon)
+        self.dropout = nn.Dropout(config.dropout)
+        self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
+        self.prediction = nn.Linear(config.width, config.width)
+        self.prediction_norm = nn.LayerNorm(config.width, config.norm_epsilon)
+        self.prediction_bias = nn.Parameter(torch.zeros(config.vocabulary))
+
+    def initialise(self, generator: torch.Generator) -> None:
+        """Draw all weights anew, normal with deviation 0.02 as in BERT; biases 0, norms 1."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear | nn.Embedding):
+                nn.init.normal_(module.weight, std=0.02, generator=generator)
+            if isinstance(module, nn.Linear):
+                nn.init.zeros_(module.bias)
+
+    def embed(self, ids: Tensor, positions: Tensor | None = None) -> Tensor:
+        """Token plus position embeddings (B, L, W) of `ids` (B, L); positions count from 0 unless given (B, L).
+
+        Raises:
+            ValueError: longer than the model's `max_length`.
+        """
+        if positions is None:
+            if ids.shape[1] > self.config.max_length:
+                raise ValueError(f"{ids.shape[1]} tokens are more than this model's {self.config.max_length}")
+            positions = torch.arange(ids.shape[1], device=ids.device)
+        x = self.tokens(ids) + self.positions(positions + self.config.position_offset)
+        if torch.is_autocast_enabled(ids.device.type):  # keep the residual stream in the products' own type
+            x = x.to(torch.get_autocast_dtype(ids.device.type))
+        out: Tensor = self.dropout(self.embedding_norm(x))
+        return out
+
+    def encode(self, ids: Tensor, mask: Tensor, positions: Tensor | None = None) -> list[Tensor]:
+        """Encoder path: the embeddings' output and each layer's, N + 1 tensors (B, L, W); `mask` (B, L) true at tokens."""
+        x = self.embed(ids, positions)
+        states, seen = [x], attention_mask(mask)
+        for layer in self.layers:
+            x, _ = layer(x, seen)
+            states.append(x)
+        return states
+
+    def decode(self, ids: Tensor, mask: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
+        """Virtual decoder path: last states (B, L, W) of `ids` (B, L), causal with the diagonal, reading `memory` (B, M, W).
+
+        `memory` is detached here: no gradient reaches the encoder path through it (section 3.2).
+        """
+        x, memory = self.embed(ids), memory.detach()
+        seen, read = causal_mask(mask), attention_mask(memory_mask)
+        for layer in self.layers:
+            if layer.cross is None:
+                raise ValueError("this model was built without cross-attention and has no decoder path")
+            x, _ = layer(x, seen, layer.cross.keys_values(memory), read)
+        return x
+
+    def predict(self, states: Tensor) -> Tensor:
+        """Logits (..., V) of the tokens at `states` (..., W), the output weights being the token embeddings."""
+        x = self.prediction_norm(F.gelu(self.prediction(states)))
+        return F.linear(x, self.tokens.weight, self.prediction_bias)
+
+
+KeyValues = tuple[Tensor, Tensor]
+"""Keys and values of one attention, each (B, H, L, W/H)."""
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+    """Scaled dot-product attention: softmax(QK'/sqrt(W/H)) V, (B, H, L, W/H), where `mask` is true or None.
+
+    PyTorch's fused kernel, except for training on a CPU: there its backward pass in bfloat16 takes six times as
+    long as the products written out (64 sequences of 32 tokens, 4 heads of 64).
+    """
+    if query.device.type != "cpu" or not torch.is_grad_enabled():
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+    scores = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    return scores.softmax(-1) @ value
+
+
+def attention_mask(mask: Tensor) -> Tensor | None:
+    """(B, 1, 1, L), true at the tokens every query may see, from `mask` (B, L); None when all are tokens."""
+    return None if bool(mask.all()) else mask[:, None, None, :]
+
+
+def causal_mask(mask: Tensor) -> Tensor:
+    """(B, 1, L, L): row t sees columns up to and including t. As padding comes last, no row is ever empty."""
+    length = mask.shape[1]
+    lower = torch.ones(length, length, dtype=torch.bool, device=mask.device).tril()
+    return lower[None, None] & (mask[:, None, None, :] | torch.eye(length, dtype=torch.bool, device=mask.device))
+
+
+def _split(x: Tensor, heads: int) -> Tensor:
+    return x.unflatten(-1, (heads, -1)).transpose(1, 2)  # (B, L, W) -> (B, H, L, W/H)
+
+
+def _join(x: Tensor) -> Tensor:
+    return x.transpose(1, 2).flatten(-2)  # (B, H, L, W/H) -> (B, L, W)
