@@ -125,11 +125,11 @@ def test_words_without_a_translation_are_named(page: WebDriver) -> None:
 
 def test_an_error_is_shown_with_what_the_service_said(page: WebDriver) -> None:
     _collections(page)
-    page.execute_script("document.querySelector('#method').append(new Option('dense', 'dense'))")
-    Select(page.find_element(By.ID, "method")).select_by_value("dense")
+    page.execute_script("document.querySelector('#method').append(new Option('other', 'other'))")
+    Select(page.find_element(By.ID, "method")).select_by_value("other")
     page.find_element(By.ID, "query").send_keys("volcano", Keys.ENTER)
     alert = _wait(page).until(expect.presence_of_element_located((By.CSS_SELECTOR, "#search-error .notice.error")))
-    assert "dense" in alert.text
+    assert "method" in alert.text
     assert "request " in alert.text
 
 

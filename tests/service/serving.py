@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -38,10 +38,10 @@ def dragoman(*arguments: object, **settings: object) -> subprocess.CompletedProc
 class Server:
     """A running ``dragoman serve``; ``log`` holds what it has written to standard error."""
 
-    def __init__(self, data_dir: Path, **settings: object) -> None:
+    def __init__(self, data_dir: Path, command: Sequence[str] = COMMAND, **settings: object) -> None:
         self.data_dir = data_dir
         self._process = subprocess.Popen(
-            [*COMMAND, "serve", "--data-dir", str(data_dir), "--port", "0"],
+            [*command, "serve", "--data-dir", str(data_dir), "--port", "0"],
             env=environment(**settings),
             stderr=subprocess.PIPE,
             text=True,
@@ -86,9 +86,9 @@ class Server:
 
 
 @contextmanager
-def server(data_dir: Path, **settings: object) -> Iterator[Server]:
+def server(data_dir: Path, command: Sequence[str] = COMMAND, **settings: object) -> Iterator[Server]:
     """A server that is killed at the end of the block, if it still runs then."""
-    running = Server(data_dir, **settings)
+    running = Server(data_dir, command, **settings)
     try:
         yield running
     finally:

@@ -128,7 +128,7 @@ def test_a_client_that_goes_away_takes_its_items_along() -> None:
         futures = worker.submit("t", ["a", "b"])
         with pytest.raises(Unavailable, match="client has gone"):
             gathered(futures, 10, gone=lambda: True)
-        with pytest.raises(Unavailable, match="longer than 0.01 seconds"):
+        with pytest.raises(Unavailable, match=r"longer than 0\.01 seconds"):
             gathered(worker.submit("t", ["c"]), 0.01)
         machine.gate.set()
         gathered(worker.submit("t", ["d"]), 10)

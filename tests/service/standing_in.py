@@ -1,0 +1,49 @@
+"""The ``dragoman`` command with the small stand-ins for its models: ``python -m tests.service.standing_in serve ...``.
+
+``STANDING_IN_SECONDS`` is how long each batch takes; each is written to standard error.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from dragoman.service import models
+from dragoman.service.cli import main
+from dragoman.service.models import EncoderInfo, TranslatorInfo
+from dragoman.service.settings import Settings
+from tests.service.modelling import UpperTranslator, WordEncoder
+
+STANDING_IN = [sys.executable, "-m", "tests.service.standing_in"]
+_SECONDS = float(os.environ.get("STANDING_IN_SECONDS", "0"))
+
+
+class LoudEncoder(WordEncoder):
+    def encode(self, texts: Sequence[str], batch_size: int = 32) -> Any:
+        print(f"encoding {len(texts)}: {' | '.join(texts)}", file=sys.stderr, flush=True)  # noqa: T201
+        time.sleep(_SECONDS)
+        return super().encode(texts, batch_size)
+
+
+class LoudTranslator(UpperTranslator):
+    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[str]:
+        print(f"translating {len(texts)}: {' | '.join(texts)}", file=sys.stderr, flush=True)  # noqa: T201
+        time.sleep(_SECONDS)
+        return super().translate(texts, source, target, beam=beam)
+
+
+def _encoder(settings: Settings) -> tuple[Any, EncoderInfo]:
+    return LoudEncoder(), EncoderInfo(settings.encoder or "words", LoudEncoder().width)
+
+
+def _translator(settings: Settings) -> tuple[Any, TranslatorInfo]:
+    translator = LoudTranslator()
+    return translator, TranslatorInfo(translator.name, translator.languages)
+
+
+if __name__ == "__main__":
+    models._LOADERS = {"encoder": _encoder, "translator": _translator}
+    main()
