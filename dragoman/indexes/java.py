@@ -42,7 +42,7 @@ _CUSTOM = f"L{_LUCENE}analysis/custom/CustomAnalyzer"
 _DIRECTORY = f"L{_LUCENE}store/Directory;"
 
 
-def _class(name: str, *constructors: str, fields: Mapping[str, str] | None = None, **methods: str) -> Any:
+def _class(name: str, /, *constructors: str, fields: Mapping[str, str] | None = None, **methods: str) -> Any:
     """Declare a Java class; a signature that starts with ``static`` is a static method's."""
     members: dict[str, Any] = {"__javaclass__": name, "__module__": __name__}
     members["__javaconstructor__"] = [(signature, False) for signature in constructors]
@@ -124,6 +124,7 @@ FieldType = _class(
     setIndexOptions=f"(L{_LUCENE}index/IndexOptions;)V",
     setTokenized="(Z)V",
     setOmitNorms="(Z)V",
+    setStored="(Z)V",
 )
 TextField = _class(
     f"{_LUCENE}document/Field",
@@ -137,7 +138,10 @@ StringField = _class(
     setStringValue=f"({_STRING})V",
 )
 NumericDocValuesField = _class(f"{_LUCENE}document/NumericDocValuesField", f"({_STRING}J)V", setLongValue="(J)V")
-Document = _class(f"{_LUCENE}document/Document", "()V", add=f"(L{_LUCENE}index/IndexableField;)V")
+Document = _class(
+    f"{_LUCENE}document/Document", "()V", add=f"(L{_LUCENE}index/IndexableField;)V", getFields="()Ljava/util/List;"
+)
+StoredField = _class(f"{_LUCENE}document/StoredField", name=f"(){_STRING}", stringValue=f"(){_STRING}")
 Term = _class(f"{_LUCENE}index/Term", f"({_STRING}{_STRING})V")
 OpenMode = _class(
     f"{_LUCENE}index/IndexWriterConfig$OpenMode",
@@ -182,8 +186,11 @@ DirectoryReader = _class(
     numDocs="()I",
     maxDoc="()I",
     leaves="()Ljava/util/List;",
+    storedFields=f"()L{_LUCENE}index/StoredFields;",
     close="()V",
 )
+_class(f"{_LUCENE}index/StoredFields", document=f"(I)L{_LUCENE}document/Document;")
+MatchAllDocsQuery = _class(f"{_LUCENE}search/MatchAllDocsQuery", "()V")
 _class(f"{_LUCENE}index/LeafReaderContext", reader=f"()L{_LUCENE}index/LeafReader;")
 _class(f"{_LUCENE}index/LeafReader", checkIntegrity="()V")
 _class("java/util/List", get=f"(I){_OBJECT}", size="()I")

@@ -11,7 +11,6 @@ from dragoman.indexes.bm25 import BM25, Hit, Ranking
 from dragoman.indexes.documents import IndexedDocument, Row, analysed, batches
 from dragoman.indexes.errors import IndexClosed, index_faults
 from dragoman.indexes.explanation import Statistics
-from dragoman.indexes.lucene_fields import query_field
 from dragoman.lexicon.query import TranslatedQuery
 from dragoman.lexicon.text import Analysis
 
@@ -114,7 +113,7 @@ class LuceneIndex:
             raise ValueError(f"k is {k}; it must be at least 1")
         parameters = bm25 or _BM25
         store = self._store
-        known = store and store.queries.cache.rank(query, query_field(query, language), k, parameters)
+        known = store and store.queries.known(query, language, k, parameters)
         return known or self._run(lambda store: store.queries.rank(query, language, k, parameters))
 
     def explained(
@@ -123,6 +122,11 @@ class LuceneIndex:
         """As :meth:`rank`, with the statistics that its scores rest on, for
         :func:`~dragoman.indexes.explanation.explain`.
         """
+
+        store = self._store
+        arrays = store.queries.arrays(language) if store and query.method != "smt" else None
+        if arrays:
+            return arrays.rank(query, k, bm25 or _BM25), arrays.statistics(query)
 
         def both(_: LuceneStore) -> tuple[Ranking, Statistics]:
             return self.rank(query, language, k, bm25), self._run(
@@ -134,11 +138,12 @@ class LuceneIndex:
     def document_count(self, language: str | None = None) -> int:
         """How many searchable documents there are: all, or those of a language with any index term.
 
-        Counts of a language include deleted documents until Lucene merges them away, as its statistics do.
+        In an index too large for :mod:`~dragoman.indexes.collected`, counts of a language include deleted
+        documents until Lucene merges them away, as its statistics do.
         """
         if language is None:
             return self._run(lambda store: store.documents())
-        return self._run(lambda store: store.queries.terms.document_count(language))
+        return self._run(lambda store: store.queries.document_count(language))
 
     def document_frequency(self, language: str, term: str) -> int:
         """How many documents in ``language`` hold the index term; see :meth:`document_count` for deleted ones."""
@@ -146,11 +151,14 @@ class LuceneIndex:
 
     def document_frequencies(self, language: str, terms: Collection[str]) -> dict[str, int]:
         """The document frequency of each index term."""
-        return self._run(lambda store: store.queries.terms.document_frequencies(language, terms))
+        return self._run(lambda store: store.queries.document_frequencies(language, terms))
 
     def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
         """The (at most 50) index terms in ``language`` that sound like ``term``, with similarities in (0, 1]."""
-        return self._run(lambda store: store.queries.terms.sounding(language, term))
+        store = self._store
+        arrays = store.queries.arrays(language) if store else None
+        known = arrays.sounding(term) if arrays else None
+        return self._run(lambda store: store.queries.terms.sounding(language, term)) if known is None else known
 
     def verify(self) -> None:
         """Read all files and compare their checksums; raises :class:`IndexCorrupt`."""

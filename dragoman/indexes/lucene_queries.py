@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dragoman.indexes import java
+from dragoman.indexes.array_ranking import SMALLEST_WEIGHT, ArrayRanking, check_weight
 from dragoman.indexes.bm25 import BM25, Hit, Ranking, idf
+from dragoman.indexes.collected import Sealed
 from dragoman.indexes.group_scores import GroupScores, ScoreCache, best
 from dragoman.indexes.lucene_fields import query_field
 from dragoman.indexes.lucene_terms import Terms
@@ -19,7 +21,6 @@ from dragoman.lexicon.query import TranslatedQuery
 
 __all__ = ["Queries"]
 
-_SMALLEST_BOOST = 1.2e-38
 _CACHED_GROUPS = 4_096
 _BROAD = 8_192
 """A group that may match more documents than this is left to Lucene, which skips most of them."""
@@ -54,14 +55,40 @@ class _Group:
 class Queries:
     """Builds and runs queries over one reader, and remembers what it may need again."""
 
-    def __init__(self, reader: Any) -> None:
+    def __init__(self, reader: Any, sealed: Sealed | None) -> None:
         self._reader = reader
+        self._sealed = sealed
+        self._arrays: dict[str, ArrayRanking] = {}
         self._size: int = reader.maxDoc()
         self._searcher = java.IndexSearcher(reader)
         self._searcher.setQueryCache(None)
         self.terms = Terms(reader, self._searcher)
-        self.cache = ScoreCache(self._size)
+        self.cache = ScoreCache(np.zeros(self._size, dtype=np.int64))
         self._groups: Recent[_Key, _Group] = Recent(_CACHED_GROUPS)
+
+    def arrays(self, language: str) -> ArrayRanking | None:
+        """What ranks by index terms without Java; None where the index is too large for that. For any thread."""
+        found = self._arrays.get(language)
+        if found is None and self._sealed is not None:
+            found = self._arrays.setdefault(language, ArrayRanking(self._sealed.postings(language)))
+        return found
+
+    def known(self, query: TranslatedQuery, language: str, k: int, bm25: BM25) -> Ranking | None:
+        """The ranking, or None where Java is needed for it. For any thread."""
+        arrays = None if query.method == "smt" else self.arrays(language)
+        return arrays.rank(query, k, bm25) if arrays else self.cache.rank(query, query_field(query, language), k, bm25)
+
+    def document_count(self, language: str) -> int:
+        """How many documents have an index term in ``language``."""
+        arrays = self.arrays(language)
+        return arrays.postings.document_count() if arrays else self.terms.document_count(language)
+
+    def document_frequencies(self, language: str, terms: Collection[str]) -> dict[str, int]:
+        """The document frequency of each index term."""
+        arrays = self.arrays(language)
+        if arrays:
+            return arrays.postings.document_frequencies(terms)
+        return self.terms.document_frequencies(language, terms)
 
     def rank(self, query: TranslatedQuery, language: str, k: int, bm25: BM25) -> Ranking:
         """The ``k`` best hits, and the score's least upper bound."""
@@ -108,7 +135,7 @@ class Queries:
             terms.update([alternative.term for alternative in group.alternatives])
         self.terms.frequencies(field, terms)
         for group in query.groups:
-            _check_weight(group.weight, group.query_word)
+            check_weight(group.weight, group.query_word)
             yield _Key(
                 query.method == "psq",
                 field,
@@ -127,8 +154,8 @@ class Queries:
         frequencies = self.terms.frequencies(key.field, ())
         weights: dict[str, float] = {}
         for term, weight in zip(key.terms, key.weights, strict=True):
-            _check_weight(weight, term)
-            if frequencies[term] and weight >= _SMALLEST_BOOST:
+            check_weight(weight, term)
+            if frequencies[term] and weight >= SMALLEST_WEIGHT:
                 weights[term] = weights.get(term, 0.0) + weight
         if not weights:
             return _Group(None, 0.0, 0)
@@ -155,8 +182,3 @@ class Queries:
         frequencies, documents = self.terms.frequencies(field, ()), self.terms.documents(field)
         query = toolbox().boosted(field, list(weights), list(weights.values()), SUM)
         return query, math.fsum([w * idf(frequencies[term], documents) for term, w in weights.items()])
-
-
-def _check_weight(weight: float, of: str) -> None:
-    if not (math.isfinite(weight) and weight > 0):
-        raise ValueError(f"weight {weight} of {of!r} in the query is not a positive number")

@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.indexes import java
+from dragoman.indexes.collected import CollectedTerms
 from dragoman.indexes.documents import Row
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.lucene_fields import KEY_FIELD, sound_field, term_field, word_field
+from dragoman.indexes.lucene_loading import load
 from dragoman.indexes.lucene_queries import Queries
 
 __all__ = ["LuceneStore"]
 
-FORMAT = "2"
+FORMAT = "3"
 """Version of the fields; an index of another version is rebuilt."""
 
 _FORMAT_KEY = "dragoman.format"
@@ -27,12 +29,12 @@ _BUFFER_MEGABYTES = 24.0
 class _Form:
     """One language's Lucene document, filled anew for every row."""
 
-    def __init__(self, language: str, frequencies: Any, presence: Any) -> None:
+    def __init__(self, language: str, frequencies: Any, stored: Any, presence: Any) -> None:
         self.document = java.Document()
         self.key = java.StringField(KEY_FIELD, "0", java.Store.NO)
         self.number = java.NumericDocValuesField(KEY_FIELD, 0)
         self.words = java.TextField(word_field(language), "", frequencies)
-        self.terms = java.TextField(term_field(language), "", frequencies)
+        self.terms = java.TextField(term_field(language), "", stored)
         self.sounds = java.TextField(sound_field(language), "", presence)
         for field in (self.key, self.number, self.words, self.terms, self.sounds):
             self.document.add(field)
@@ -54,6 +56,7 @@ class LuceneStore:
         self._directory = java.MMapDirectory(java.File(str(directory)).toPath())
         self._writer: Any = None
         self._reader: Any = None
+        self._collected = CollectedTerms()
         try:
             exists, self.generation, self.metadata = self._committed()
             config = java.IndexWriterConfig(_whitespace_analyzer())
@@ -67,8 +70,12 @@ class LuceneStore:
         except BaseException:
             self.close()
             raise
-        self.queries = Queries(self._reader)
+        if exists:
+            load(self._reader, self._collected)
+        self.queries = Queries(self._reader, self._collected.sealed())
         self._frequencies = _field_type(java.IndexOptions.DOCS_AND_FREQS)
+        self._stored = _field_type(java.IndexOptions.DOCS_AND_FREQS)
+        self._stored.setStored(True)
         self._presence = _field_type(java.IndexOptions.DOCS)
         self._presence.setOmitNorms(True)
         self._forms: dict[str, _Form] = {}
@@ -91,12 +98,14 @@ class LuceneStore:
         for row in rows:
             form = self._forms.get(row.language)
             if form is None:
-                form = self._forms[row.language] = _Form(row.language, self._frequencies, self._presence)
+                form = self._forms[row.language] = _Form(row.language, self._frequencies, self._stored, self._presence)
             self._writer.updateDocument(java.Term(KEY_FIELD, str(row.key)), form.filled(row))
+        self._collected.add(rows)
 
     def delete(self, keys: Sequence[int]) -> None:
         """Delete documents; keys that are not there are ignored."""
         self._writer.deleteDocuments(tuple([java.Term(KEY_FIELD, str(key)) for key in keys]))
+        self._collected.remove(keys)
 
     def commit(self, generation: int, metadata: Mapping[str, str]) -> None:
         """Make all changes durable, together with their generation and metadata."""
@@ -112,7 +121,7 @@ class LuceneStore:
         newer = java.DirectoryReader.openIfChanged(self._reader, self._writer)
         if newer is not None:
             older, self._reader = self._reader, newer
-            self.queries = Queries(newer)
+            self.queries = Queries(newer, self._collected.sealed())
             older.close()
 
     def documents(self) -> int:
@@ -127,6 +136,7 @@ class LuceneStore:
 
     def close(self) -> None:
         """Let go of the files; changes after the last commit are lost."""
+        self._collected.abandon()
         for closing in (
             self._reader and self._reader.close,
             self._writer and self._writer.rollback,

@@ -11,7 +11,7 @@ from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.lucene_fields import query_field, sound_field, term_field
 from dragoman.indexes.lucene_tools import BETWEEN, BOOST, NOWHERE, toolbox
 from dragoman.indexes.transliteration import BETWEEN as BETWEEN_SOUND
-from dragoman.indexes.transliteration import LEAST_SIMILARITY, similarity, skeletons
+from dragoman.indexes.transliteration import most_alike, skeletons
 from dragoman.lexicon.query import TranslatedQuery
 
 __all__ = ["Terms"]
@@ -20,7 +20,6 @@ _UNSEARCHABLE = re.compile(f"[\\s\x1c-\x1f\ud800-\udfff{BETWEEN}{BOOST}{NOWHERE}
 _TERMS_PER_LOOKUP = 1_000
 _CACHED_TERMS = 500_000
 _CACHED_SOUNDS = 4_096
-_ALTERNATIVES_BY_SOUND = 50
 
 
 class Terms:
@@ -86,10 +85,8 @@ class Terms:
         if found is None:
             if len(self._sounds) >= _CACHED_SOUNDS:
                 self._sounds.clear()
-            heard = {other for form in skeletons(term) for other in self._heard(language, form)}
-            near = [(other, similarity(term, other)) for other in heard]
-            near = [(other, value) for other, value in near if value >= LEAST_SIMILARITY]
-            found = sorted(near, key=lambda item: (-item[1], item[0]))[:_ALTERNATIVES_BY_SOUND]
+            heard = [other for form in skeletons(term) for other in self._heard(language, form)]
+            found = most_alike(term, heard)
             self._sounds[language, term] = found
         return found
 

@@ -7,6 +7,7 @@ with the same skeleton are candidates; how alike their romanisations are says ho
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import SequenceMatcher
 from functools import lru_cache
 
@@ -16,6 +17,7 @@ from anyascii import anyascii
 VERSION = "1"
 SHORTEST_SKELETON = 2
 LEAST_SIMILARITY = 0.5
+_ALTERNATIVES = 50
 
 BETWEEN = "\ue004"
 """Private-use character between a skeleton and the term it belongs to."""
@@ -73,7 +75,15 @@ def sounds(term: str) -> str:
     return " ".join([f"{form}{BETWEEN}{term}" for form in sorted(skeletons(term))])
 
 
+@lru_cache(maxsize=65536)
 def similarity(first: str, second: str) -> float:
     """Ratcliff/Obershelp similarity of two words' romanisations, in [0, 1]; symmetric."""
     left, right = sorted((romanised(first), romanised(second)))
     return SequenceMatcher(None, left, right, autojunk=False).ratio()
+
+
+def most_alike(term: str, heard: Iterable[str]) -> list[tuple[str, float]]:
+    """The (at most 50) terms most like ``term`` of those with a skeleton of it, each with its similarity."""
+    near = [(other, similarity(term, other)) for other in set(heard)]
+    near = [(other, value) for other, value in near if value >= LEAST_SIMILARITY]
+    return sorted(near, key=lambda item: (-item[1], item[0]))[:_ALTERNATIVES]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal
 from weakref import WeakKeyDictionary
 
@@ -117,7 +118,7 @@ def psq(
         identical = bridge.identical(token.word)
         found, known = _alternatives(token.term, identical, table, glossaries, min_probability)
         if not known:
-            found = found + _by_sound(token.term, bridge, identical)
+            found = _with_sounds(tuple(found), tuple(bridge.sounds_like(token.term)), identical)
         groups[token.term] = TermGroup(token.word, token.term, token.start, token.end, found, oov=not known)
     return TranslatedQuery("psq", list(groups.values()))
 
@@ -153,7 +154,7 @@ def untranslated(tokens: Sequence[Token]) -> TranslatedQuery:
         groups[token.term] = (
             replace(known, weight=known.weight + 1)
             if known
-            else TermGroup(token.word, token.term, token.start, token.end, [Alternative(token.term, 1.0, IDENTICAL)])
+            else TermGroup(token.word, token.term, token.start, token.end, _itself(token.term))
         )
     return TranslatedQuery("none", list(groups.values()))
 
@@ -205,12 +206,18 @@ def _best_words(word: str, table: Table | None, best: int) -> list[Entry]:
     return found
 
 
-def _by_sound(query_term: str, bridge: Bridge, identical: str) -> list[Alternative]:
-    return [
-        Alternative(term, similarity, TRANSLITERATED)
-        for term, similarity in bridge.sounds_like(query_term)
-        if term != identical
-    ]
+@lru_cache(maxsize=_REMEMBERED_TERMS)
+def _with_sounds(
+    found: tuple[Alternative, ...], sounds: tuple[tuple[str, float], ...], identical: str
+) -> list[Alternative]:
+    """What was found for a term and what sounds like it; the same object while it is remembered."""
+    heard = [Alternative(term, similarity, TRANSLITERATED) for term, similarity in sounds if term != identical]
+    return [*found, *heard]
+
+
+@lru_cache(maxsize=_REMEMBERED_TERMS)
+def _itself(term: str) -> list[Alternative]:
+    return [Alternative(term, 1.0, IDENTICAL)]
 
 
 def _units(tokens: Sequence[Token], table: Table | None, glossaries: frozenset[int]) -> Iterator[Token]:

@@ -298,9 +298,12 @@ def test_a_file_in_the_way_is_an_error_of_the_file_system(tmp_path: Path) -> Non
         LuceneIndex(tmp_path / "file")
 
 
-@pytest.mark.parametrize("broad", [-1, 8192])
-def test_eight_threads_get_what_one_gets(tmp_path: Path, broad: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With every cache empty at first: with what Java computes per query (-1), and per group of a query."""
+@pytest.mark.parametrize(("in_memory", "broad"), [(0, -1), (0, 8192), (2_000_000, 8192)])
+def test_eight_threads_get_what_one_gets(
+    tmp_path: Path, in_memory: int, broad: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every cache empty at first: by what Java computes per query (-1), and per group; from memory."""
+    monkeypatch.setattr("dragoman.indexes.collected._LARGEST", in_memory)
     jvm.run(importlib.import_module, "dragoman.indexes.lucene_queries")
     monkeypatch.setattr("dragoman.indexes.lucene_queries._BROAD", broad)
     rng = random.Random(11)
@@ -343,7 +346,11 @@ def some_query(rng: random.Random, vocabulary: list[str]) -> tuple[TranslatedQue
     return TranslatedQuery(rng.choice(methods), groups), rng.choice([BM25(), BM25(1.2, 0.75)])
 
 
-def test_forgotten_groups_and_terms_are_looked_up_again(index: LuceneIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("in_memory", [0, 2_000_000])
+def test_forgotten_groups_and_terms_are_looked_up_again(
+    index: LuceneIndex, in_memory: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.indexes.collected._LARGEST", in_memory)
     rng = random.Random(3)
     vocabulary = [f"w{i}" for i in range(60)]
     put(index, {key: " ".join(rng.choices(vocabulary, k=10)) for key in range(100)})

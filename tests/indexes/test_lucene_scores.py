@@ -56,10 +56,21 @@ def same_scores(hits: list[Hit], expected: dict[int, float], attainable: float) 
     assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.key))
 
 
+@pytest.mark.parametrize(("in_memory", "dense"), [(2_000_000, 4_096), (2_000_000, 0), (0, 0)])
 @settings(max_examples=60, deadline=None)
 @given(documents, st.lists(groups, min_size=1, max_size=4), parameters)
-def test_scores_are_those_of_the_formulas(texts: list[list[str]], queries: list[list[TermGroup]], bm25: BM25) -> None:
-    with tempfile.TemporaryDirectory() as directory, LuceneIndex(Path(directory)) as index:
+def test_scores_are_those_of_the_formulas(
+    in_memory: int, dense: int, texts: list[list[str]], queries: list[list[TermGroup]], bm25: BM25
+) -> None:
+    """From postings in memory, with scores for all documents or for those that match, and from Lucene's."""
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as directory:
+        patch.setattr("dragoman.indexes.collected._LARGEST", in_memory)
+        patch.setattr("dragoman.indexes.postings._DENSE_DOCUMENTS", dense)
+        check_scores(LuceneIndex(Path(directory)), texts, queries, bm25)
+
+
+def check_scores(opened: LuceneIndex, texts: list[list[str]], queries: list[list[TermGroup]], bm25: BM25) -> None:
+    with opened as index:
         index.add([IndexedDocument(100 - i, "xx", " ".join(text)) for i, text in enumerate(texts)], ANALYSES)
         index.refresh()
         reference = Reference(texts, bm25)

@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -146,7 +147,7 @@ def test_psq_agrees_with_a_plain_reading_of_the_table(
     table = Table.from_entries("en", "de", [(e, f, pf, pb) for (e, f), (pf, pb) in known.items()])
     result = psq(tokens(" ".join(query), stop=""), table, NOTHING, min_probability=least)
     for group in result.groups:
-        expected = {f: pb for (e, f), (_, pb) in known.items() if e == group.query_term and pb >= least}
+        expected = {f: pb for (e, f), (_, pb) in known.items() if e == group.query_term and pb >= np.float32(least)}
         assert {a.term: a.weight for a in group.alternatives} == expected
         assert group.oov == (not expected)
     assert math.fsum(group.weight for group in result.groups) == len(query)
