@@ -195,37 +195,54 @@ class Models:
 
 
 def _load_encoder(settings: Settings) -> tuple[SentenceEncoder, EncoderInfo]:
+    place = _place(settings.encoder, "small", "encoder")
     from dragoman.backbone.encoder import load_encoder
     from dragoman.backbone.sentences import SentenceEncoder
-    from dragoman.backbone.weights import shipped
 
-    place = settings.encoder or str(shipped("small"))
     encoder = SentenceEncoder(load_encoder(place, settings.device))
-    return encoder, EncoderInfo(_identity(encoder.name, Path(place)), encoder.width)
+    return encoder, EncoderInfo(_identity(encoder.name, place), encoder.width)
 
 
 def _load_translator(settings: Settings) -> tuple[Translator, TranslatorInfo]:
+    place = _place(settings.translator, "translator", "translator")
     from dragoman.backbone.translator import load_translator
-    from dragoman.backbone.weights import shipped
 
-    translator = load_translator(settings.translator or str(shipped("translator")), settings.device)
+    translator = load_translator(place, settings.device)
     return translator, TranslatorInfo(translator.name, frozenset(translator.languages))
+
+
+def _place(chosen: str | None, default: str, setting: str) -> str:
+    """The name or folder of a model: what is configured, or the one shipped.
+
+    Raises:
+        Unavailable: none is configured, and none comes with this installation.
+    """
+    from dragoman.backbone.weights import shipped_names
+
+    if chosen is None and default not in shipped_names():
+        raise Unavailable(
+            f"no {setting} comes with this installation: DRAGOMAN_{setting.upper()} names a folder or a Hugging Face model"
+        )
+    return chosen or default
 
 
 _LOADERS: dict[str, Callable[[Settings], tuple[Any, Any]]] = {"encoder": _load_encoder, "translator": _load_translator}
 
 
-def _identity(name: str, place: Path) -> str:
-    """The encoder's name, and a checksum of its files where ``place`` is a folder: names can stay, weights change."""
-    if not place.is_dir():
+def _identity(name: str, place: str) -> str:
+    """The encoder's name, and a checksum of its files where it lies in a folder: names can stay, weights change."""
+    from dragoman.backbone.weights import shipped, shipped_names
+
+    folder = shipped(place) if place in shipped_names() else Path(place)
+    if not folder.is_dir():
         return name
     digest = hashlib.sha256()
-    for path in sorted(place.iterdir()):
+    for path in sorted(folder.iterdir()):
         if path.suffix in (".safetensors", ".json"):
             digest.update(path.name.encode())
             with path.open("rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
-    return f"{name}@{digest.hexdigest()[:16]}"
+    return f"{name} {digest.hexdigest()[:16]}"
 
 
 def _first_line(fault: Exception) -> str:

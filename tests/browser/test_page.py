@@ -123,6 +123,16 @@ def test_words_without_a_translation_are_named(page: WebDriver) -> None:
     assert "qwertyzxcvb" in page.find_element(By.ID, "oov").text
 
 
+def test_what_is_found_is_translated_on_request_or_the_page_says_why_not(page: WebDriver) -> None:
+    _collections(page)
+    page.find_element(By.ID, "translate-snippets").click()
+    _choose(page, "demo_de")
+    assert _search(page, "volcano eruption")
+    translations = page.find_elements(By.CSS_SELECTOR, "article.hit .translation[lang=en]")
+    notes = [note.text for note in page.find_elements(By.CSS_SELECTOR, "#search-notes .notice")]
+    assert translations or any("translate_snippets" in note for note in notes)
+
+
 def test_an_error_is_shown_with_what_the_service_said(page: WebDriver) -> None:
     _collections(page)
     page.execute_script("document.querySelector('#method').append(new Option('other', 'other'))")

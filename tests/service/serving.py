@@ -24,10 +24,12 @@ def environment(**settings: object) -> dict[str, str]:
     return kept | {f"DRAGOMAN_{name.upper()}": str(value) for name, value in settings.items()}
 
 
-def dragoman(*arguments: object, **settings: object) -> subprocess.CompletedProcess[str]:
+def dragoman(
+    *arguments: object, command: Sequence[str] = COMMAND, **settings: object
+) -> subprocess.CompletedProcess[str]:
     """Run the command line to its end."""
     return subprocess.run(
-        [*COMMAND, *map(str, arguments)],
+        [*command, *map(str, arguments)],
         env=environment(**settings) | {"COLUMNS": "200"},
         capture_output=True,
         text=True,

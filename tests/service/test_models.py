@@ -1,0 +1,182 @@
+"""The service with real models: tiny backbones whose weights nobody has trained."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dragoman.indexes.dense import read_header
+from dragoman.service.benchmark import BenchmarkError
+from dragoman.service.errors import Unavailable
+from dragoman.service.evaluation import TableFile, run
+from dragoman.service.metrics import Metrics
+from dragoman.service.models import Models
+from dragoman.service.settings import Settings
+from tests.service.api.errorbody import check_error
+from tests.service.backbones import tiny_veco
+from tests.service.searching import ndjson
+from tests.service.serving import Server, dragoman, server
+
+DEMO = Path(str(files("dragoman") / "demo"))
+TEXTS = {"v": "Der Vulkan spuckt Asche.", "h": "Schiffe liegen im Hafen.", "b": "Eine Biene fliegt über die Wiese."}
+
+
+@pytest.fixture(scope="module")
+def veco(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_veco(tmp_path_factory.mktemp("backbones") / "tiny")
+
+
+def fill(running: Server) -> None:
+    running.client.post("/v1/collections", json={"name": "c", "language": "de"}).raise_for_status()
+    body = ndjson({"id": id, "text": text} for id, text in TEXTS.items())
+    headers = {"content-type": "application/x-ndjson"}
+    running.client.post("/v1/collections/c/documents", content=body, headers=headers).raise_for_status()
+
+
+def search(running: Server, query: str, method: str = "dense") -> dict[str, Any]:
+    response = running.client.post("/v1/search", json={"query": query, "query_language": "de", "method": method})
+    response.raise_for_status()
+    answer: dict[str, Any] = response.json()
+    return answer
+
+
+def test_a_server_searches_with_a_backbone_and_keeps_its_embeddings(tmp_path: Path, veco: Path) -> None:
+    with server(tmp_path, encoder=veco, torch_threads=1) as running:
+        fill(running)
+        for method in ("dense", "hybrid"):
+            for id, text in TEXTS.items():
+                answer = search(running, text, method)
+                assert answer["degraded"] == []
+                assert answer["hits"][0]["id"] == id
+                assert len(answer["hits"]) == 3
+        assert search(running, TEXTS["b"])["hits"][0]["score"] == pytest.approx(1.0, abs=1e-4)
+        maps = Path(f"/proc/{running._process.pid}/maps").read_text()
+        assert "libtorch" in maps
+        threads = Path(f"/proc/{running._process.pid}/task")
+        assert len(list(threads.iterdir())) < 60
+        running.stop()
+    (file,) = (tmp_path / "dense").iterdir()
+    before = file.stat().st_mtime_ns
+    with server(tmp_path, encoder=veco) as running:
+        assert search(running, TEXTS["h"])["hits"][0]["id"] == "h"
+        assert file.stat().st_mtime_ns == before
+
+
+def test_other_weights_under_the_same_name_make_other_embeddings(tmp_path: Path, veco: Path) -> None:
+    folder = tmp_path / "model"
+    shutil.copytree(veco, folder)
+    with server(tmp_path / "data", encoder=folder) as running:
+        fill(running)
+        before = search(running, "Biene")
+        running.stop()
+    shutil.rmtree(folder)
+    tiny_veco(folder, seed=1)
+    with server(tmp_path / "data", encoder=folder) as running:
+        after = search(running, "Biene")
+        assert {hit["id"] for hit in after["hits"]} == set(TEXTS)
+        assert [hit["score"] for hit in after["hits"]] != [hit["score"] for hit in before["hits"]]
+        running.stop()
+        assert "made anew: " in "".join(running.log)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [("missing", "the encoder cannot be loaded"), ("pickled", "pickle"), ("cut", "the encoder cannot be loaded")],
+)
+def test_a_checkpoint_that_cannot_be_used_is_a_503(tmp_path: Path, veco: Path, damage: str, message: str) -> None:
+    folder = tmp_path / "model"
+    if damage != "missing":
+        shutil.copytree(veco, folder)
+    if damage == "pickled":
+        for path in folder.glob("*.safetensors"):
+            path.rename(path.with_name("pytorch_model.bin"))
+    elif damage == "cut":
+        for path in folder.glob("*.safetensors"):
+            path.write_bytes(path.read_bytes()[:1000])
+    with server(tmp_path / "data", encoder=folder) as running:
+        fill(running)
+        response = running.client.post("/v1/search", json={"query": "Biene", "query_language": "de", "method": "dense"})
+        check_error(response, 503, message)
+        assert response.headers["retry-after"]
+        degraded = search(running, "Biene", "hybrid")["degraded"]
+        assert [one["stage"] for one in degraded] == ["dense"]
+        assert search(running, "Biene", "psq")["hits"]
+
+
+def test_the_command_line_searches_and_rebuilds(tmp_path: Path, veco: Path) -> None:
+    with server(tmp_path, encoder=veco) as running:
+        fill(running)
+        running.stop()
+    asked = ("search", TEXTS["b"], "--collection", "c", "--data-dir", tmp_path, "--query-language", "de", "--json")
+    for method in ("dense", "hybrid"):
+        done = dragoman(*asked, "--method", method, encoder=veco)
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        assert (answer["hits"][0]["id"], answer["degraded"]) == ("b", [])
+    (file,) = (tmp_path / "dense").iterdir()
+    file.write_bytes(b"damaged")
+    done = dragoman("index", "rebuild", "c", "--data-dir", tmp_path, encoder=veco)
+    assert done.returncode == 0, done.stderr
+    assert read_header(file).generation == 1
+    done = dragoman("index", "rebuild", "c", "--data-dir", tmp_path, encoder=tmp_path / "nowhere")
+    assert done.returncode == 2
+    assert "the encoder cannot be loaded" in done.stderr
+    assert not file.exists()
+
+
+def test_dense_and_hybrid_are_evaluated(tmp_path: Path, veco: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAGOMAN_ENCODER", str(veco))
+    monkeypatch.setenv("DRAGOMAN_EMBED_SECONDS", "0.1")
+    table = TableFile(DEMO / "table.en-de.tsv", "en", "de")
+    report = run(DEMO, "en", "de", "document", ["psq", "dense", "hybrid"], tmp_path, [table])
+    systems = report["systems"]
+    assert systems["psq"]["MAP@100"] > systems["dense"]["MAP@100"] > 0  # its weights are random
+    assert systems["hybrid"]["R@100"] == 1.0
+
+
+def test_the_evaluation_says_why_there_are_no_embeddings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAGOMAN_ENCODER", str(tmp_path / "nowhere"))
+    with pytest.raises(BenchmarkError, match="the encoder cannot be loaded"):
+        run(DEMO, "en", "de", "document", ["dense"], tmp_path)
+
+
+def test_a_model_that_failed_to_load_is_not_tried_with_every_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[float] = []
+
+    def fail(settings: Settings) -> Any:
+        tried.append(time.monotonic())
+        raise OSError("no such file\nand more")
+
+    monkeypatch.setattr("dragoman.service.models._LOADERS", {"encoder": fail})
+    models = Models(Settings(), Metrics())
+    for _ in range(3):
+        with pytest.raises(Unavailable, match=r"the encoder cannot be loaded: no such file$"):
+            models.encode("a")
+    assert len(tried) == 1
+    monkeypatch.setattr("dragoman.service.models._RETRY_SECONDS", 0.0)
+    with pytest.raises(Unavailable):
+        models.encode("a")
+    assert len(tried) == 2
+    models.close()
+
+
+def test_vectors_do_not_depend_on_who_shares_the_batch(veco: Path) -> None:
+    models = Models(Settings(encoder=str(veco), torch_threads=1), Metrics())
+    alone = [models.encode(text) for text in TEXTS.values()]
+    together = [future.result(60) for future in models.worker.submit(_encode(), list(TEXTS.values()))]
+    np.testing.assert_allclose(alone, together, atol=1e-5)
+    assert models.encoder().width == 32
+    models.close()
+
+
+def _encode() -> Any:
+    from dragoman.service.models import Encode
+
+    return Encode()
