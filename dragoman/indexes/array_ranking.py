@@ -11,6 +11,7 @@ import numpy as np
 from dragoman.indexes.bm25 import BM25, Ranking
 from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.group_scores import GroupScores, ScoreCache, best
+from dragoman.indexes.numbering import Numbering
 from dragoman.indexes.postings import Postings, WeightedTerms
 from dragoman.indexes.recent import Recent
 from dragoman.indexes.transliteration import most_alike
@@ -30,10 +31,13 @@ _CACHED_TERMS = 1_000_000
 class _Entry(NamedTuple):
     alternatives: list[Alternative]
     """Kept so that no other list gets its identity."""
-    terms: WeightedTerms
+    terms: tuple[str, ...]
+    weighted: WeightedTerms
+    numbered: int
+    """How many numbers there were when the terms were looked up."""
 
 
-_LISTS: Recent[int, _Entry] = Recent(_CACHED_LISTS, _CACHED_TERMS)
+_LISTS: Recent[tuple[int, Numbering], _Entry] = Recent(_CACHED_LISTS, _CACHED_TERMS)
 """Lists of alternatives as arrays, for all indexes."""
 
 
@@ -80,7 +84,7 @@ class ArrayRanking:
         self, query: TranslatedQuery, missing: Sequence[list[Alternative]], bm25: BM25
     ) -> Sequence[GroupScores]:
         compute = self.postings.structured if query.method == "psq" else self.postings.weighted
-        found = compute([_weighted(alternatives) for alternatives in missing], bm25)
+        found = compute([_weighted(alternatives, self.postings.numbering) for alternatives in missing], bm25)
         for alternatives, scores in zip(missing, found, strict=True):
             self._cache.put(query.method, _FIELD, bm25, alternatives, scores)
         return found
@@ -92,16 +96,23 @@ def check_weight(weight: float, of: str) -> None:
         raise ValueError(f"weight {weight} of {of!r} in the query is not a positive number")
 
 
-def _weighted(alternatives: list[Alternative]) -> WeightedTerms:
-    """Each distinct term and the sum of its weights."""
-    entry = _LISTS.get(id(alternatives))
+def _weighted(alternatives: list[Alternative], numbering: Numbering) -> WeightedTerms:
+    """The number of each distinct term and the sum of its weights."""
+    key = (id(alternatives), numbering)
+    entry = _LISTS.get(key)
+    numbered = len(numbering)
     if entry is None:
         weights: dict[str, float] = {}
         for alternative in alternatives:
             check_weight(alternative.weight, alternative.term)
             if alternative.weight >= SMALLEST_WEIGHT:
                 weights[alternative.term] = weights.get(alternative.term, 0.0) + alternative.weight
-        terms = WeightedTerms(list(weights), np.array(list(weights.values()), dtype=np.float64))
-        entry = _Entry(alternatives, terms)
-        _LISTS.put(id(alternatives), entry, len(terms.terms))
-    return entry.terms
+        array = np.array(list(weights.values()), dtype=np.float64)
+        weighted = WeightedTerms(numbering.numbers(weights, len(weights)), array)
+        entry = _Entry(alternatives, tuple(weights), weighted, numbered)
+        _LISTS.put(key, entry, len(weights))
+    elif entry.numbered < numbered and not entry.weighted.numbers.all():
+        numbers = numbering.numbers(entry.terms, len(entry.terms))
+        entry = entry._replace(weighted=entry.weighted._replace(numbers=numbers), numbered=numbered)
+        _LISTS.put(key, entry)
+    return entry.weighted

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.indexes.documents import Row
-from dragoman.indexes.heard import Heard
+from dragoman.indexes.numbering import numbering
 from dragoman.indexes.postings import Postings
 
 __all__ = ["Budget", "CollectedTerms", "Sealed"]
@@ -56,27 +56,12 @@ class _Block(NamedTuple):
     terms: NDArray[np.int32]
 
 
-class _Language:
-    def __init__(self) -> None:
-        self.vocabulary: dict[str, int] = {}
-        self.heard = Heard(self.vocabulary)
-        self.blocks: list[_Block] = []
-
-    def renumbered(self, terms: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The terms by the numbers of a new vocabulary, which holds no others."""
-        names = list(self.vocabulary)
-        distinct, numbers = np.unique(terms, return_inverse=True)
-        self.vocabulary = {names[number - 1]: place for place, number in enumerate(distinct.tolist(), 1)}
-        self.heard = Heard(self.vocabulary)
-        return (numbers + 1).astype(np.int32)
-
-
 class Sealed:
     """The documents as they were at a refresh; their postings are made when first asked for."""
 
     def __init__(
         self,
-        languages: dict[str, tuple[dict[str, int], Heard, list[_Block]]],
+        languages: dict[str, list[_Block]],
         keys: NDArray[np.int64],
         live: NDArray[np.bool_],
     ) -> None:
@@ -97,21 +82,20 @@ class Sealed:
         return found
 
     def _make(self, language: str) -> Postings:
-        vocabulary, heard, blocks = self._languages.get(language) or ({}, Heard({}), [])
-        slots, terms = _joined(blocks)
+        slots, terms = _joined(self._languages.get(language, []))
         live = self._live[slots]
         slots, terms = slots[live], terms[live]
         held = np.zeros(len(self._keys), dtype=np.bool_)
         held[slots] = True
         documents = (np.cumsum(held) - 1).astype(np.int32)[slots]
-        return Postings(vocabulary, heard, self._keys[held], documents, terms)
+        return Postings(numbering(language), self._keys[held], documents, terms)
 
 
 class CollectedTerms:
     """Follows what is written to one index. One thread at a time."""
 
     def __init__(self) -> None:
-        self._languages: dict[str, _Language] = {}
+        self._languages: dict[str, list[_Block]] = {}
         self._slots: dict[int, int] = {}
         self._keys: list[int] = []
         self._dead: list[int] = []
@@ -143,10 +127,10 @@ class CollectedTerms:
             return None
         if len(self._dead) > max(_REPLACED, len(self._slots)):
             self._compact()
-        for one in self._languages.values():
-            if len(one.blocks) > _BLOCKS:
-                one.blocks = [_joined(one.blocks)]
-        languages = {name: (one.vocabulary, one.heard, one.blocks.copy()) for name, one in self._languages.items()}
+        for blocks in self._languages.values():
+            if len(blocks) > _BLOCKS:
+                blocks[:] = [_joined(blocks)]
+        languages = {language: blocks.copy() for language, blocks in self._languages.items()}
         return Sealed(languages, np.array(self._keys, dtype=np.int64), self._live())
 
     def abandon(self) -> None:
@@ -165,28 +149,28 @@ class CollectedTerms:
     def _collect(self, language: str, slots: Sequence[int], texts: Sequence[Sequence[str]]) -> None:
         lengths = [len(text) for text in texts]
         tokens = sum(lengths)
-        if self._tokens + tokens > _LARGEST or not _BUDGET.take(tokens):
+        if not self.complete:
+            return
+        if max(self._tokens + tokens, len(self._keys)) > _LARGEST or not _BUDGET.take(tokens):
             self.abandon()
             return
         self._tokens += tokens
-        one = self._languages.setdefault(language, _Language())
-        number = one.vocabulary
-        for text in texts:
-            for term in text:
-                if term not in number:
-                    number[term] = len(number) + 1
-        terms = np.fromiter([number[term] for text in texts for term in text], np.int32, tokens)
-        one.blocks.append(_Block(np.repeat(np.array(slots, dtype=np.int32), lengths), terms))
+        terms = numbering(language).extended([term for text in texts for term in text])
+        if terms is None:
+            self.abandon()
+            return
+        block = _Block(np.repeat(np.array(slots, dtype=np.int32), lengths), terms)
+        self._languages.setdefault(language, []).append(block)
 
     def _compact(self) -> None:
         """Let go of the tokens of documents that were deleted or replaced, and number the others anew."""
         live = self._live()
         renumbered = (np.cumsum(live) - 1).astype(np.int32)
-        for one in self._languages.values():
-            block = _joined(one.blocks)
+        for blocks in self._languages.values():
+            block = _joined(blocks)
             kept = live[block.slots]
-            terms = one.renumbered(block.terms[kept])
-            one.blocks = [_Block(renumbered[block.slots[kept]], terms)]
+            terms = block.terms[kept]
+            blocks[:] = [_Block(renumbered[block.slots[kept]], terms)]
             _BUDGET.take(len(terms) - len(kept))
             self._tokens += len(terms) - len(kept)
         self._keys = [key for key, kept in zip(self._keys, live.tolist(), strict=True) if kept]

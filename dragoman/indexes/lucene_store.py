@@ -95,12 +95,19 @@ class LuceneStore:
 
     def write(self, rows: Sequence[Row]) -> None:
         """Add documents; one whose key is already there is replaced."""
+        try:
+            self._write(rows)
+        except BaseException:
+            self._collected.abandon()
+            raise
+        self._collected.add(rows)
+
+    def _write(self, rows: Sequence[Row]) -> None:
         for row in rows:
             form = self._forms.get(row.language)
             if form is None:
                 form = self._forms[row.language] = _Form(row.language, self._frequencies, self._stored, self._presence)
             self._writer.updateDocument(java.Term(KEY_FIELD, str(row.key)), form.filled(row))
-        self._collected.add(rows)
 
     def delete(self, keys: Sequence[int]) -> None:
         """Delete documents; keys that are not there are ignored."""

@@ -6,8 +6,7 @@ terms of all new groups of a query are gathered, weighted and added up in a hand
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import chain, repeat
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,12 +15,9 @@ from numpy.typing import NDArray
 from dragoman.indexes.bm25 import BM25
 from dragoman.indexes.explanation import Statistics, stored_length
 from dragoman.indexes.group_scores import LEAST, GroupScores
-from dragoman.indexes.heard import Heard
+from dragoman.indexes.numbering import NOTHING, Numbering
 
-__all__ = ["NOTHING", "Postings", "WeightedTerms"]
-
-NOTHING = 0
-"""The number of every term that no document holds."""
+__all__ = ["Postings", "WeightedTerms"]
 
 _DENSE_DOCUMENTS = 4_096
 """Up to so many documents, a group's scores are kept for all of them: adding arrays is faster than merging."""
@@ -30,9 +26,9 @@ _TINY = 1e-300
 
 
 class WeightedTerms(NamedTuple):
-    """The distinct terms of a group and their positive weights."""
+    """The numbers of a group's distinct terms, and their positive weights."""
 
-    terms: Sequence[str]
+    numbers: NDArray[np.int32]
     weights: NDArray[np.float64]
 
 
@@ -40,8 +36,7 @@ class Postings:
     """The documents of one language as they were at one moment; never changed, so safe from any thread.
 
     Args:
-        vocabulary: the number, from 1 on, of every term; may grow behind the back of this object.
-        heard: the vocabulary's terms by their sound.
+        numbering: the numbers of terms; may grow behind the back of this object.
         keys: database key by document, for the documents that hold any term.
         documents: the document of every token.
         terms: the term's number of every token.
@@ -49,16 +44,14 @@ class Postings:
 
     def __init__(
         self,
-        vocabulary: Mapping[str, int],
-        heard: Heard,
+        numbering: Numbering,
         keys: NDArray[np.int64],
         documents: NDArray[np.int32],
         terms: NDArray[np.int32],
     ) -> None:
         self.keys = keys
         self.dense = len(keys) <= _DENSE_DOCUMENTS
-        self._vocabulary = vocabulary
-        self._heard = heard
+        self.numbering = numbering
         self._count = count = len(keys)
         tokens = terms.astype(np.int64) * count + documents
         tokens.sort()
@@ -67,8 +60,9 @@ class Postings:
         self._documents = documents_held.astype(np.int32)
         self._counts = np.diff(firsts, append=len(tokens)).astype(np.float32)
         self._terms = int(terms.max(initial=NOTHING)) + 1
-        self._frequencies = np.bincount(held, minlength=self._terms)
-        self._starts = np.cumsum(self._frequencies) - self._frequencies
+        frequencies = np.bincount(held, minlength=self._terms)
+        self._frequencies = frequencies.astype(np.int32)
+        self._starts = (np.cumsum(frequencies) - frequencies).astype(np.int32)
         lengths, places = np.unique(np.bincount(documents, minlength=count), return_inverse=True)
         self._lengths = np.array([stored_length(length) for length in lengths.tolist()], dtype=np.float64)[places]
         self._average = len(tokens) / count if count else 0.0
@@ -80,7 +74,8 @@ class Postings:
 
     def document_frequencies(self, terms: Collection[str]) -> dict[str, int]:
         """In how many documents each term occurs."""
-        return dict(zip(terms, self._frequencies[self._numbers(terms, len(terms))].tolist(), strict=True))
+        numbers = self._known(self.numbering.numbers(terms, len(terms)))
+        return dict(zip(terms, self._frequencies[numbers].tolist(), strict=True))
 
     def statistics(self, terms: Collection[str]) -> Statistics:
         """What the scores of the terms rest on."""
@@ -88,14 +83,14 @@ class Postings:
 
     def sharing_skeleton(self, term: str) -> list[str] | None:
         """The terms of any document that share a skeleton with ``term``; None where there are too many terms."""
-        heard = self._heard.terms(term)
+        heard = self.numbering.heard.terms(term)
         return None if heard is None else [t for t, df in self.document_frequencies(heard).items() if df]
 
     def structured(self, groups: Sequence[WeightedTerms], bm25: BM25) -> list[GroupScores]:
         """One BM25 term per group, with ``tf_e = sum_f w_f tf_f`` and ``df_e = sum_f w_f df_f``."""
         terms, weights, owners = self._flat(groups)
         weights = np.minimum(weights, 1.0)
-        df = np.bincount(owners, weights * self._frequencies[terms], len(groups))
+        df = _sums(owners, weights * self._frequencies[terms], len(groups))
         worth = self._idf(df)
         attainable = np.where(df > 0, worth, 0.0).tolist()
         documents, tf, sizes = self._gathered(terms)
@@ -122,22 +117,21 @@ class Postings:
             return _rows(sums, sums, attainable)
         return self._split(*_merged(cells, parts), attainable)
 
-    def _numbers(self, terms: Iterable[str], count: int) -> NDArray[np.int32]:
-        numbers = np.fromiter(map(self._vocabulary.get, terms, repeat(NOTHING)), np.int32, count)
-        numbers[numbers >= self._terms] = NOTHING
-        return numbers
+    def _known(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+        """The numbers, without those that are newer than these postings."""
+        return np.where(numbers < self._terms, numbers, NOTHING)
 
     def _flat(
         self, groups: Sequence[WeightedTerms]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
         """The terms of all groups that any document holds, with their weights and their groups' places."""
-        sizes = [len(group.terms) for group in groups]
-        terms = self._numbers(chain.from_iterable([group.terms for group in groups]), sum(sizes))
+        sizes = [len(group.numbers) for group in groups]
+        terms = self._known(np.concatenate([group.numbers for group in groups]))
         held = np.flatnonzero(self._frequencies[terms])
         weights = np.concatenate([group.weights for group in groups])
         return terms[held], weights[held], np.repeat(np.arange(len(groups)), sizes)[held]
 
-    def _gathered(self, terms: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
+    def _gathered(self, terms: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int32]]:
         """The documents of all terms, one term after the other, the term's frequency in each, and how many each has."""
         sizes = self._frequencies[terms]
         ends = np.cumsum(sizes)
@@ -156,7 +150,7 @@ class Postings:
             for i, (start, end, best) in enumerate(zip(ends, ends[1:], attainable, strict=False))
         ]
 
-    def _idf(self, df: NDArray[np.float64] | NDArray[np.int64]) -> NDArray[np.float64]:
+    def _idf(self, df: NDArray[np.float64] | NDArray[np.int32]) -> NDArray[np.float64]:
         counted = np.minimum(df, float(self._count))
         return np.log(1 + (self._count - counted + 0.5) / (counted + 0.5))
 
