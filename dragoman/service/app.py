@@ -24,7 +24,7 @@ _DESCRIPTION = """Search and read documents in languages you don't read, with tr
 Every error, whatever the address, has the body `ErrorBody`."""
 
 
-_TOLD = (400, 404, 409, 413, 415, 422, 500, 503, 507)
+_TOLD = (400, 404, 409, 413, 415, 422, 429, 500, 503, 507)
 
 
 class Application(FastAPI):

@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from threading import RLock
 
@@ -122,7 +123,7 @@ class DenseCollection:
     def take(self) -> list[Unembedded]:
         """The next documents to embed, few enough for a search to wait for; none when all are embedded."""
         with self._lock:
-            chosen = dict(list(self._pending.items())[:_DOCUMENTS_AT_ONCE])
+            chosen = dict(islice(self._pending.items(), _DOCUMENTS_AT_ONCE))
         if not chosen:
             return []
         found: list[Unembedded] = []

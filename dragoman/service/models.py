@@ -145,11 +145,8 @@ class Models:
             return self._translate(task, texts)
         encoder: SentenceEncoder = self._load("encoder")[0]
         vectors = np.asarray(encoder.encode(texts, batch_size=len(texts)), dtype=np.float32)
-        finite: NDArray[np.bool_] = np.isfinite(vectors).all(axis=1)
-        return [
-            vector if fine else InternalError("the encoder's vector of a text is not finite")
-            for vector, fine in zip(vectors, finite.tolist(), strict=True)
-        ]
+        fault = InternalError("the encoder's vector of a text is not finite")
+        return [vector if np.isfinite(vector).all() else fault for vector in vectors]
 
     def _translate(self, task: Translate, texts: list[str]) -> list[str]:
         translator: Translator = self._load("translator")[0]
@@ -221,7 +218,7 @@ def _place(chosen: str | None, default: str, setting: str) -> str:
 
     if chosen is None and default not in shipped_names():
         raise Unavailable(
-            f"no {setting} comes with this installation: DRAGOMAN_{setting.upper()} names a folder or a Hugging Face model"
+            f"no {setting} comes with this installation: DRAGOMAN_{setting.upper()} can name a folder"
         )
     return chosen or default
 

@@ -165,6 +165,8 @@ class Search:
             answer.degraded.append(Degraded(stage="rerank", reason=reason))
         self._metrics.stage("translate", answer.translate_seconds)
         self._metrics.stage("first_stage", answer.rank_seconds)
+        if answer.dense_seconds is not None:
+            self._metrics.stage("dense", answer.dense_seconds)
         return query, answer
 
     def _check(self, request: SearchRequest) -> None:

@@ -31,3 +31,28 @@ def tiny_veco(folder: Path, seed: int = 0, width: int = 32) -> Path:
     model = Veco(VecoConfig(len(subwords), width=width, layers=2, heads=2, feed_forward=64, max_length=64))
     save_veco(folder, model, subwords, {"languages": ["en", "de", "sw"]})
     return folder
+
+
+def tiny_bert(folder: Path) -> Path:
+    """Save a Hugging Face BERT of two layers as ``folder``."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.train_from_iterator(
+        _LINES.splitlines(), trainers.WordPieceTrainer(vocab_size=300, special_tokens=special)
+    )
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    names = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), special, strict=True))
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=tokenizer.get_vocab_size(), hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=64, max_position_embeddings=64,
+    )  # fmt: skip
+    BertModel(config).save_pretrained(folder)
+    return folder

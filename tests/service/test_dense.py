@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 
 from dragoman.indexes.lucene import LuceneIndex
 from dragoman.service import dense_registry
-from dragoman.service.errors import TooManyRequests, Unavailable
+from dragoman.service.errors import NotFound, TooManyRequests, Unavailable
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from dragoman.service.settings import Settings
@@ -135,6 +137,44 @@ def test_a_vector_is_served_only_while_its_document_is_unchanged(slow: Settings,
         encoder.barrier.set()
         settled(runtime)
         assert len(runtime.dense.search(key, vector, 9)) == 3
+
+
+def test_while_documents_change_no_search_finds_what_they_were(settings: Settings, encoder: WordEncoder) -> None:
+    """Four threads replace and delete documents of their own, and search for what those were before."""
+    faults: list[str] = []
+
+    def change(runtime: Runtime, id: str) -> None:
+        noise = random.Random(id)
+        text = ""
+        for version in range(25):
+            before, text = text, f"{id}x toleo{version} neno{noise.randrange(9)}"
+            if before and noise.random() < 0.3:
+                runtime.collections.delete_document("c", id)
+            else:
+                add(runtime, "c", {"id": id, "text": text})
+            method = noise.choice(["dense", "hybrid"])
+            for hit in ask(runtime, before or text, method, query_language="sw").hits if before else ():
+                if hit.id == id and hit.snippet != text:
+                    faults.append(f"{id}: {hit.snippet!r} after {text!r}")
+            if runtime.collections.get("c").documents and not present(runtime, id):
+                text = ""
+
+    def present(runtime: Runtime, id: str) -> bool:
+        try:
+            return bool(runtime.collections.document("c", id))
+        except NotFound:
+            return False
+
+    with running(settings) as runtime:
+        runtime.collections.create("c", "sw")
+        threads = [Thread(target=change, args=(runtime, id)) for id in "abcd"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert faults == []
+        for document in ask(runtime, "neno1", query_language="sw").hits:
+            assert document.snippet == runtime.collections.document("c", document.id).text
 
 
 def test_what_is_missing_when_time_is_up_is_reported(settings: Settings, encoder: WordEncoder) -> None:

@@ -20,7 +20,7 @@ from dragoman.service.metrics import Metrics
 from dragoman.service.models import Models
 from dragoman.service.settings import Settings
 from tests.service.api.errorbody import check_error
-from tests.service.backbones import tiny_veco
+from tests.service.backbones import tiny_bert, tiny_veco
 from tests.service.searching import ndjson
 from tests.service.serving import Server, dragoman, server
 
@@ -67,6 +67,14 @@ def test_a_server_searches_with_a_backbone_and_keeps_its_embeddings(tmp_path: Pa
     with server(tmp_path, encoder=veco) as running:
         assert search(running, TEXTS["h"])["hits"][0]["id"] == "h"
         assert file.stat().st_mtime_ns == before
+
+
+def test_a_hugging_face_checkpoint_serves_in_its_place(tmp_path: Path) -> None:
+    with server(tmp_path / "data", encoder=tiny_bert(tmp_path / "bert")) as running:
+        fill(running)
+        for id, text in TEXTS.items():
+            answer = search(running, text)
+            assert (answer["hits"][0]["id"], answer["degraded"]) == (id, [])
 
 
 def test_other_weights_under_the_same_name_make_other_embeddings(tmp_path: Path, veco: Path) -> None:
