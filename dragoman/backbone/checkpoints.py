@@ -128,7 +128,7 @@ def _sync(path: Path) -> None:
 
 
 def save_veco(folder: Path, model: Veco, subwords: Subwords, about: Mapping[str, Any] | None = None) -> None:
-    """Save a model with its vocabulary; `about` (languages, training) goes into config.json. Weights become bfloat16."""
+    """Save a model with its vocabulary, weights in bfloat16; `about` (languages, training) goes into config.json."""
     tensors = {name: tensor.to(torch.bfloat16) for name, tensor in model.state_dict().items()}
     with written_whole(folder) as unfinished:
         config = {"model_type": "veco", **model.config.as_dict(), **(about or {})}
@@ -171,12 +171,12 @@ def veco_config(about: Mapping[str, Any], folder: Path) -> VecoConfig:
         raise CheckpointError(f"{folder / CONFIG}: {error}") from error
 
 
-def load_subwords(folder: Path) -> Subwords:
+def load_subwords(folder: Path, name: str = TOKENIZER) -> Subwords:
     """
     Raises:
-        CheckpointError: no tokenizer.json, or one that the tokenizers library refuses.
+        CheckpointError: no such file, or one that the tokenizers library refuses.
     """
-    path = folder / TOKENIZER
+    path = folder / name
     if not path.is_file():
         raise CheckpointError(f"{path}: no such file")
     try:

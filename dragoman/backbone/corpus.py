@@ -2,7 +2,8 @@
 
 `prepare` streams plain files once into flat arrays of subword ids, so that text of any size trains in little memory.
 `batches` is a pure function of the seed and a position: a training that resumes sees what it would have seen.
-Languages are drawn in proportion to their size to the power of `smoothing` (Conneau & Lample 2019, section 3.1).
+Groups of languages are drawn in proportion to their size to the power of `smoothing` (Conneau & Lample 2019, section
+3.1).
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class Section:
     """What one file gave: per language a flat array of ids, and where each segment ends in it."""
 
     languages: tuple[str, ...]
+    dictionary: bool = False
     segments: int = 0
     subwords: int = 0
     too_long: int = 0
@@ -42,7 +44,7 @@ class Section:
 
     @property
     def group(self) -> str:
-        return "-".join(self.languages)
+        return ("dictionary " if self.dictionary else "") + "-".join(self.languages)
 
     def segment(self, side: int, row: int) -> Ids:
         start = 0 if row == 0 else int(self.ends[side][row - 1])
@@ -61,12 +63,25 @@ class Corpus:
     sections: list[Section]
     checksum: str
 
+    @property
+    def languages(self) -> list[str]:
+        return sorted({language for section in self.sections for language in section.languages})
+
     def sizes(self) -> dict[str, int]:
-        """Subwords of each group of languages, such as `de-en` (parallel) or `sw` (raw)."""
+        """Subwords of each group: `de-en` (parallel), `sw` (raw), `dictionary en-de`."""
         sizes: dict[str, int] = {}
         for section in self.sections:
             sizes[section.group] = sizes.get(section.group, 0) + section.subwords
         return sizes
+
+    def shares(self, smoothing: float, dictionaries: float) -> dict[str, float]:
+        """How often each group is drawn: by smoothed size, all dictionaries together having the share given."""
+        sizes = self.sizes()
+        words = {name: size for name, size in sizes.items() if name.startswith("dictionary ")}
+        text = {name: size for name, size in sizes.items() if name not in words}
+        part = dictionaries if words and text else float(bool(words))
+        shares = {name: share * (1 - part) for name, share in smoothed(text, smoothing).items()}
+        return shares | {name: share * part for name, share in smoothed(words, smoothing).items()}
 
 
 def prepare(files: Sequence[TextFile], subwords: Subwords, folder: Path, max_length: int) -> Corpus:
@@ -92,14 +107,14 @@ def prepare(files: Sequence[TextFile], subwords: Subwords, folder: Path, max_len
 def _checksum(files: Sequence[TextFile], subwords: Subwords, max_length: int) -> str:
     digest = hashlib.sha256(f"{FORMAT} {max_length} {subwords.checksum}".encode())
     for file in files:
-        digest.update(f"{file.path.name} {file.languages}".encode())
+        digest.update(f"{file.path.name} {file.languages} {file.dictionary}".encode())
         with file.path.open("rb") as content:
             digest.update(hashlib.file_digest(content, "sha256").digest())
     return digest.hexdigest()
 
 
 def _write(file: TextFile, subwords: Subwords, folder: Path, number: int, longest: int) -> dict[str, Any]:
-    section = Section(file.languages)
+    section = Section(file.languages, file.dictionary)
     ends: list[list[int]] = [[] for _ in file.languages]
     outputs = [(folder / f"{number}.{side}.ids").open("wb") for side in range(len(file.languages))]
     rows = file.rows()
@@ -149,12 +164,15 @@ def _load(folder: Path) -> Corpus:
 
 @dataclass(frozen=True)
 class Pairs:
-    """A batch before padding: `x[i]` and `y[i]` are parallel sentences, or neighbours when not `parallel`."""
+    """A batch before padding: `x[i]` and `y[i]` are parallel sentences, or neighbours when there is one language."""
 
     x: list[Ids]
     y: list[Ids]
-    group: str
-    parallel: bool
+    languages: tuple[str, ...]
+
+    @property
+    def parallel(self) -> bool:
+        return len(self.languages) > 1
 
 
 @dataclass(frozen=True)
@@ -166,14 +184,13 @@ class Position:
 
 
 def batches(
-    corpus: Corpus, *, seed: int, tokens: int, smoothing: float = 0.5, start: Position | None = None
+    corpus: Corpus, *, seed: int, tokens: int, shares: dict[str, float], start: Position | None = None
 ) -> Iterator[tuple[Position, Pairs]]:
     """Batches from `start` on without end, each with the position of the one after it.
 
     A batch holds one group of languages and segments of like length, so that `tokens` bounds both its padded sides.
     """
     position = start or Position()
-    shares = smoothed(corpus.sizes(), smoothing)
     while True:
         drawn = _round(corpus, shares, np.random.default_rng([seed, position.round]), tokens)
         for number in range(position.batch, len(drawn)):
@@ -212,6 +229,6 @@ def _bucketed(section: Section, random: np.random.Generator, tokens: int) -> lis
             end += 1
         x = [section.segment(0, int(row)) for row in rows[begin:end]]
         y = [section.segment(1, int(row)) if parallel else section.segment(0, int(row) + 1) for row in rows[begin:end]]
-        cut.append(Pairs(x, y, section.group, parallel))
+        cut.append(Pairs(x, y, section.languages))
         begin = end
     return cut

@@ -154,5 +154,7 @@ def parse_objectives(names: Sequence[str]) -> tuple[Objective, ...]:
     """
     unknown = sorted(set(names) - set(OBJECTIVES))
     if unknown or not names:
-        raise ValueError(f"objectives must be some of {', '.join(OBJECTIVES)}: got {', '.join(map(str, names)) or 'none'}")
+        raise ValueError(
+            f"objectives must be some of {', '.join(OBJECTIVES)}: got {', '.join(map(str, names)) or 'none'}"
+        )
     return cast(tuple[Objective, ...], tuple(names))

@@ -32,6 +32,7 @@ class TextFile:
 
     path: Path
     languages: tuple[str, ...]
+    dictionary: bool = False
 
     def rows(self) -> Iterator[tuple[str, ...]]:
         """Each line's columns, one text per language; blank lines and blank sides are passed over.
@@ -58,25 +59,35 @@ class TextFile:
             raise CorpusError(f"{self.path}, line {number + 1}: not UTF-8: {error.reason}") from error
 
 
-def text_files(parallel: Sequence[Path], raw: Sequence[Path] = ()) -> list[TextFile]:
+def text_files(parallel: Sequence[Path], raw: Sequence[Path] = (), dictionaries: Sequence[Path] = ()) -> list[TextFile]:
     """The training files in folders, at any depth, sorted by path so that the order is the same everywhere.
+
+    Dictionaries have the form of parallel files; they are told apart so that a training can give them a share.
 
     Raises:
         CorpusError: a path that is not a folder, or one without a training file.
     """
     found: list[TextFile] = []
-    for folder in parallel:
-        found += _expect(folder, [
-            TextFile(path, (pair[1], pair[2]))
-            for path in _files(folder, (".tsv", ".tsv.gz"))
-            if (pair := PAIR.fullmatch(path.name) or PAIR.fullmatch(path.parent.name))
-        ], "<xx>-<yy>/*.tsv[.gz] or <xx>-<yy>.tsv[.gz]")
+    for folder in [*parallel, *dictionaries]:
+        found += _expect(
+            folder,
+            [
+                TextFile(path, (pair[1], pair[2]), folder not in parallel)
+                for path in _files(folder, (".tsv", ".tsv.gz"))
+                if (pair := PAIR.fullmatch(path.name) or PAIR.fullmatch(path.parent.name))
+            ],
+            "<xx>-<yy>/*.tsv[.gz] or <xx>-<yy>.tsv[.gz]",
+        )
     for folder in raw:
-        found += _expect(folder, [
-            TextFile(path, (name[1],))
-            for path in _files(folder, (".txt", ".txt.gz"))
-            if (name := RAW_FILE.fullmatch(path.name))
-        ], "<xx>.*.txt[.gz]")
+        found += _expect(
+            folder,
+            [
+                TextFile(path, (name[1],))
+                for path in _files(folder, (".txt", ".txt.gz"))
+                if (name := RAW_FILE.fullmatch(path.name))
+            ],
+            "<xx>.*.txt[.gz]",
+        )
     return found
 
 

@@ -45,8 +45,16 @@ class Subwords:
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
         """Each text's subwords. An offset never takes in the space before a word."""
         done = []
-        for text, encoding in zip(texts, self._tokenizer.encode_batch(list(texts), add_special_tokens=False), strict=True):
-            done.append(Encoded(encoding.ids, [_inner(text, span) for span in encoding.offsets], encoding.word_ids))
+        for text, encoding in zip(
+            texts, self._tokenizer.encode_batch(list(texts), add_special_tokens=False), strict=True
+        ):
+            done.append(
+                Encoded(
+                    encoding.ids,
+                    [inner(text, span) for span in encoding.offsets],
+                    [word or 0 for word in encoding.word_ids],
+                )
+            )
         return done
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
@@ -84,14 +92,24 @@ class Subwords:
         return cls(Tokenizer.from_file(str(path)))
 
 
-def _inner(text: str, span: tuple[int, int]) -> tuple[int, int]:
+def cut(ids: list[int], room: int) -> list[list[int]]:
+    """Parts of like length and at most `room` subwords; no subwords are one empty part."""
+    count = max(1, -(-len(ids) // room))
+    size = -(-len(ids) // count)
+    return [ids[number * size : (number + 1) * size] for number in range(count)]
+
+
+def inner(text: str, span: tuple[int, int]) -> tuple[int, int]:
+    """A span without the white space at its start."""
     start, end = span
     while start < end and text[start].isspace():
         start += 1
     return start, end
 
 
-def train_subwords(files: Sequence[TextFile], size: int, *, smoothing: float = 0.5, characters: int = 20_000_000) -> Subwords:
+def train_subwords(
+    files: Sequence[TextFile], size: int, *, smoothing: float = 0.5, characters: int = 20_000_000
+) -> Subwords:
     """Learn `size` subwords from `characters` characters sampled from all languages.
 
     Special tokens are those of `SPECIAL_TOKENS` and one `<to:xx>` for each language, which a decoder starts from.
@@ -101,7 +119,11 @@ def train_subwords(files: Sequence[TextFile], size: int, *, smoothing: float = 0
     specials = [*SPECIAL_TOKENS, *(f"<to:{language}>" for language in sorted(sizes))]
     tokenizer = _untrained()
     trainer = trainers.UnigramTrainer(
-        vocab_size=size - len(BYTES), special_tokens=specials, unk_token="<unk>", show_progress=False, max_piece_length=16,
+        vocab_size=size - len(BYTES),
+        special_tokens=specials,
+        unk_token="<unk>",
+        show_progress=False,
+        max_piece_length=16,
     )
     tokenizer.train_from_iterator(_sample(files, sizes, budgets), trainer)
     return Subwords(_with_bytes(tokenizer))
@@ -155,4 +177,3 @@ def _with_bytes(tokenizer: Tokenizer) -> Tokenizer:
     form["model"]["vocab"] += [[byte, BYTE_SCORE] for byte in BYTES]
     form["model"]["byte_fallback"] = True
     return Tokenizer.from_str(json.dumps(form))
-

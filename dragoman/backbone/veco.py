@@ -14,7 +14,7 @@ Shapes: B batch, L length, W width, H heads, V vocabulary.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -116,6 +116,12 @@ class Layer(nn.Module):
         self.feed_forward_norm = nn.LayerNorm(config.width, config.norm_epsilon)
         self.dropout = nn.Dropout(config.dropout)
 
+    def memory(self, states: Tensor) -> KeyValues:
+        """Keys and values that cross-attention reads of the encoder's states (B, L, W)."""
+        if self.cross is None:
+            raise ValueError("this model was built without cross-attention and has no decoder path")
+        return self.cross.keys_values(states)
+
     def forward(
         self,
         x: Tensor,
@@ -174,7 +180,7 @@ class Veco(nn.Module):
         return out
 
     def encode(self, ids: Tensor, mask: Tensor, positions: Tensor | None = None) -> list[Tensor]:
-        """Encoder path: the embeddings' output and each layer's, N + 1 tensors (B, L, W); `mask` (B, L) true at tokens."""
+        """Encoder path: output of the embeddings and of each layer, N + 1 of (B, L, W); `mask` (B, L) is true at tokens."""
         x = self.embed(ids, positions)
         states, seen = [x], attention_mask(mask)
         for layer in self.layers:
@@ -183,16 +189,14 @@ class Veco(nn.Module):
         return states
 
     def decode(self, ids: Tensor, mask: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
-        """Virtual decoder path: last states (B, L, W) of `ids` (B, L), causal with the diagonal, reading `memory` (B, M, W).
+        """Virtual decoder path: last states (B, L, W) of `ids` (B, L), causal with the diagonal, reading `memory`.
 
-        `memory` is detached here: no gradient reaches the encoder path through it (section 3.2).
+        `memory` (B, M, W) is detached here: no gradient reaches the encoder path through it (section 3.2).
         """
         x, memory = self.embed(ids), memory.detach()
         seen, read = causal_mask(mask), attention_mask(memory_mask)
         for layer in self.layers:
-            if layer.cross is None:
-                raise ValueError("this model was built without cross-attention and has no decoder path")
-            x, _ = layer(x, seen, layer.cross.keys_values(memory), read)
+            x, _ = layer(x, seen, cast(Layer, layer).memory(memory), read)
         return x
 
     def predict(self, states: Tensor) -> Tensor:
@@ -216,7 +220,8 @@ def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Te
     scores = (query * query.shape[-1] ** -0.5) @ key.transpose(-1, -2)
     if mask is not None:
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-    return scores.softmax(-1) @ value
+    mixed: Tensor = scores.softmax(-1) @ value
+    return mixed
 
 
 def attention_mask(mask: Tensor) -> Tensor | None:
@@ -232,7 +237,7 @@ def causal_mask(mask: Tensor) -> Tensor:
 
 
 def _split(x: Tensor, heads: int) -> Tensor:
-    return x.unflatten(-1, (heads, -1)).transpose(1, 2)  # (B, L, W) -> (B, H, L, W/H)
+    return x.reshape(*x.shape[:2], heads, -1).transpose(1, 2)  # (B, L, W) -> (B, H, L, W/H)
 
 
 def _join(x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The ``dragoman`` command: serve, demo, search, index, table, evaluate.
+"""The ``dragoman`` command: serve, demo, search, index, table, train, evaluate.
 
 Every option is also an environment variable. A user's mistake is one line on standard error and exit code 2.
 """
@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from dragoman.service import cli_data, cli_tables
+from dragoman.service import cli_data, cli_tables, cli_train
 from dragoman.service.cli_options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, load_settings
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 app.add_typer(cli_data.index, name="index")
 app.add_typer(cli_tables.table, name="table")
+app.add_typer(cli_train.train, name="train")
 app.command("search")(cli_data.search)
 app.command("evaluate")(cli_data.evaluate)
 
@@ -100,10 +101,18 @@ def _mistake(fault: Exception) -> str | None:
         return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in fault.errors())
     if isinstance(fault, ServiceError | TableFormatError | BenchmarkError | TrainingError):
         return str(fault)
+    if _from_the_backbone(fault):
+        return str(fault)
     if isinstance(fault, OSError) and fault.filename is not None:
         return f"{fault.filename}: {fault.strerror}"
     known = classify(fault)
     return None if known is None else str(known)
+
+
+def _from_the_backbone(fault: Exception) -> bool:
+    """Whether it is one of the backbone's errors, without loading torch to find out."""
+    mistakes = ("CheckpointError", "ConfigError", "CorpusError", "UnsupportedPair")
+    return type(fault).__module__.startswith("dragoman.backbone.") and type(fault).__name__ in mistakes
 
 
 if __name__ == "__main__":

@@ -1,0 +1,100 @@
+"""The one interface through which ranking, reasoning and tagging get an encoder: ours, or a Hugging Face checkpoint.
+
+`load_encoder("small")` is the shipped backbone, `load_encoder("/path")` or `load_encoder("xlm-roberta-base")` any
+other: a folder that this project trained, or an encoder of transformers (BERT, XLM-R, the encoder of T5 or mT5, …).
+Only safetensors are read and no code that comes with a checkpoint is run.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.backbone.checkpoints import CONFIG, load_veco, read_json
+from dragoman.backbone.tokenizer import BOS, EOS, PAD, Encoded, Subwords
+from dragoman.backbone.veco import Veco
+from dragoman.backbone.weights import shipped, shipped_names
+
+
+class Encoder(nn.Module, ABC):
+    """A text encoder: subwords with offsets in, one vector per subword and layer out."""
+
+    name: str
+    width: int
+    layers: int
+    max_length: int
+    """Most subwords in a row, special ones included."""
+    sentence_layer: int
+    """The layer whose mean over tokens encodes a sentence, 0 being the embeddings."""
+    pad: int
+
+    @abstractmethod
+    def forward(self, ids: Tensor, mask: Tensor) -> list[Tensor]:
+        """States (batch, length, width) of the embeddings and of each layer; `mask` (batch, length) true at tokens."""
+
+    @abstractmethod
+    def subwords(self, texts: Sequence[str]) -> list[Encoded]:
+        """Subwords of texts without special tokens, with offsets into the texts."""
+
+    @abstractmethod
+    def framed(self, ids: Sequence[int]) -> list[int]:
+        """A row of subwords between this model's special tokens."""
+
+    @property
+    def room(self) -> int:
+        """Most subwords of text in a row."""
+        return self.max_length - len(self.framed([]))
+
+    def batch(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        """Framed and padded ids (batch, length) and their mask, on this encoder's device.
+
+        Raises:
+            ValueError: a row longer than `room`.
+        """
+        framed = [self.framed(row) for row in rows]
+        length = max(map(len, framed))
+        if length > self.max_length:
+            raise ValueError(f"{length} subwords are more than {self.name} reads, {self.max_length}")
+        device = next(self.parameters()).device
+        ids = torch.tensor([row + [self.pad] * (length - len(row)) for row in framed], device=device)
+        lengths = torch.tensor([len(row) for row in framed], device=device)
+        return ids, torch.arange(length, device=device)[None, :] < lengths[:, None]
+
+
+class VecoEncoder(Encoder):
+    """The encoder path of a VECO model."""
+
+    def __init__(self, model: Veco, vocabulary: Subwords, name: str, sentence_layer: int) -> None:
+        super().__init__()
+        self.model, self.vocabulary, self.name = model, vocabulary, name
+        self.width, self.layers = model.config.width, model.config.layers
+        self.max_length, self.sentence_layer, self.pad = model.config.max_length, sentence_layer, PAD
+
+    def forward(self, ids: Tensor, mask: Tensor) -> list[Tensor]:
+        return self.model.encode(ids, mask)
+
+    def subwords(self, texts: Sequence[str]) -> list[Encoded]:
+        return self.vocabulary.encode(texts)
+
+    def framed(self, ids: Sequence[int]) -> list[int]:
+        return [BOS, *ids, EOS]
+
+
+def load_encoder(name_or_path: str = "small", device: str = "cpu") -> Encoder:
+    """An encoder in evaluation mode on `device`.
+
+    Raises:
+        CheckpointError: no such checkpoint, pickled weights, damaged or ill-fitting files.
+    """
+    folder = shipped(name_or_path) if name_or_path in shipped_names() else Path(name_or_path)
+    if (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == "veco":
+        model, vocabulary, about = load_veco(folder, cross_attention=False)
+        layer = int(about.get("sentence_layer") or max(1, round(model.config.layers * 2 / 3)))
+        return VecoEncoder(model, vocabulary, name_or_path, layer).to(device).eval()
+    from dragoman.backbone.huggingface import load_hugging_face_encoder  # transformers takes seconds to import
+
+    return load_hugging_face_encoder(name_or_path).to(device).eval()

@@ -1,0 +1,245 @@
+"""Hugging Face checkpoints: as encoders behind our interface, and XLM-R's weights as the start of a VECO model.
+
+Only safetensors are read; a checkpoint's own code is never run (`trust_remote_code` stays off).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, decoders, pre_tokenizers
+from torch import Tensor
+
+from dragoman.backbone.checkpoints import CheckpointError, fill, require_safetensors
+from dragoman.backbone.encoder import Encoder
+from dragoman.backbone.tokenizer import SPECIAL_TOKENS, Encoded, Subwords, inner
+from dragoman.backbone.veco import Veco, VecoConfig
+
+RELATIVE_LENGTH = 512  # read at once by models whose positions know no end, such as T5's
+SENTENCE_DEPTH = 19 / 24  # VECO's middle layer
+
+
+class HuggingFaceEncoder(Encoder):
+    """A transformers model, or the encoder of an encoder-decoder."""
+
+    def __init__(self, model: Any, tokenizer: Any, name: str) -> None:
+        super().__init__()
+        config = model.config
+        self.model, self.tokenizer, self.name = model, tokenizer, name
+        self.width, self.layers = int(config.hidden_size), int(config.num_hidden_layers)
+        self.max_length = _max_length(config)
+        self.sentence_layer = max(1, round(self.layers * SENTENCE_DEPTH))
+        self.pad = int(tokenizer.pad_token_id)
+        self._before, self._after = _frame(tokenizer)
+
+    def forward(self, ids: Tensor, mask: Tensor) -> list[Tensor]:
+        return list(self.model(input_ids=ids, attention_mask=mask.long(), output_hidden_states=True).hidden_states)
+
+    def subwords(self, texts: Sequence[str]) -> list[Encoded]:
+        done = []
+        for text in texts:
+            found = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+            done.append(
+                Encoded(found["input_ids"], [inner(text, span) for span in found["offset_mapping"]], found.word_ids(0))
+            )
+        return done
+
+    def framed(self, ids: Sequence[int]) -> list[int]:
+        return [*self._before, *ids, *self._after]
+
+
+def load_hugging_face_encoder(name_or_path: str) -> HuggingFaceEncoder:
+    """An encoder by the name or path of its checkpoint, in float32 on the CPU.
+
+    Raises:
+        CheckpointError: not found, pickled weights, code of its own, a tokenizer without offsets.
+    """
+    from transformers import AutoModel
+
+    config, tokenizer = load_config_and_tokenizer(name_or_path)
+    model = load_pretrained(AutoModel, name_or_path, config)
+    if config.is_encoder_decoder:
+        model = model.get_encoder()
+    if tokenizer.pad_token_id is None:
+        raise CheckpointError(f"{name_or_path}: its tokenizer has no padding token")
+    return HuggingFaceEncoder(model, tokenizer, name_or_path)
+
+
+def load_config_and_tokenizer(name_or_path: str) -> tuple[Any, Any]:
+    """
+    Raises:
+        CheckpointError: as for `load_hugging_face_encoder`.
+    """
+    from transformers import AutoConfig, AutoTokenizer
+
+    if Path(name_or_path).exists():
+        require_safetensors(Path(name_or_path))
+    try:
+        config = AutoConfig.from_pretrained(name_or_path, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(name_or_path, trust_remote_code=False, use_fast=True)
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        raise CheckpointError(f"{name_or_path}: {first_line(error)}") from error
+    if not tokenizer.is_fast:
+        raise CheckpointError(f"{name_or_path}: no tokenizer.json, without which subwords have no offsets")
+    return config, tokenizer
+
+
+def load_pretrained(kind: Any, name_or_path: str, config: Any) -> Any:
+    """A model of an Auto class, from safetensors alone.
+
+    Raises:
+        CheckpointError: no safetensors, damaged weights, or weights that leave parts of the model at random.
+    """
+    try:
+        model, report = kind.from_pretrained(
+            name_or_path,
+            config=config,
+            use_safetensors=True,
+            trust_remote_code=False,
+            dtype=torch.float32,
+            output_loading_info=True,
+        )
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        raise CheckpointError(f"{name_or_path}: no usable safetensors weights: {first_line(error)}") from error
+    missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
+    if missing:
+        raise CheckpointError(f"{name_or_path}: its weights lack {', '.join(missing[:3])} ({len(missing)} in all)")
+    return model.eval()
+
+
+def from_xlm_roberta(name_or_path: str) -> tuple[Veco, Subwords, list[str]]:
+    """A VECO model that begins with XLM-R's weights, its vocabulary, and the names of what starts at random.
+
+    Cross-attention has no counterpart in XLM-R and starts as a copy of the layer's self-attention: train
+    cross-attention alone first (`cross_attention_only_steps`), then everything.
+
+    Raises:
+        CheckpointError: as for `load_hugging_face_encoder`, or another architecture.
+    """
+    from transformers import AutoModelForMaskedLM
+
+    config, tokenizer = load_config_and_tokenizer(name_or_path)
+    if config.model_type not in ("xlm-roberta", "roberta"):
+        raise CheckpointError(f"{name_or_path}: model_type is {config.model_type!r}, not xlm-roberta")
+    source = load_pretrained(AutoModelForMaskedLM, name_or_path, config).state_dict()
+    offset = int(config.pad_token_id) + 1
+    ours = Veco(
+        VecoConfig(
+            vocabulary=config.vocab_size,
+            width=config.hidden_size,
+            layers=config.num_hidden_layers,
+            heads=config.num_attention_heads,
+            feed_forward=config.intermediate_size,
+            max_length=config.max_position_embeddings - offset,
+            dropout=config.hidden_dropout_prob,
+            norm_epsilon=config.layer_norm_eps,
+            position_offset=offset,
+        )
+    )
+    subwords, order = _our_order(tokenizer, config.vocab_size)
+    fill(ours, _renamed(source, config.num_hidden_layers, order), Path(name_or_path))
+    return ours, subwords, [name for name, _ in ours.named_parameters() if ".cross" in name]
+
+
+def _renamed(source: dict[str, Tensor], layers: int, order: Tensor) -> dict[str, Tensor]:
+    embeddings = "roberta.embeddings."
+    tokens = source[embeddings + "word_embeddings.weight"]
+    # XLM-R adds a token-type embedding that is always the same row: it goes into the positions.
+    found = {
+        "tokens.weight": tokens[order],
+        "positions.weight": source[embeddings + "position_embeddings.weight"]
+        + source[embeddings + "token_type_embeddings.weight"][0],
+        "prediction_bias": source["lm_head.bias"][order],
+    }
+    for ours, theirs in (
+        ("embedding_norm", embeddings + "LayerNorm"),
+        ("prediction", "lm_head.dense"),
+        ("prediction_norm", "lm_head.layer_norm"),
+    ):
+        _copy(found, ours, source, theirs)
+    for number in range(layers):
+        layer, theirs = f"layers.{number}.", f"roberta.encoder.layer.{number}."
+        for part in ("weight", "bias"):
+            query, key, value = (source[f"{theirs}attention.self.{one}.{part}"] for one in ("query", "key", "value"))
+            found[f"{layer}attention.in_projection.{part}"] = torch.cat((query, key, value))
+            found[f"{layer}cross.query.{part}"] = query.clone()
+            found[f"{layer}cross.key_value.{part}"] = torch.cat((key, value))
+        for ours, name in (
+            ("attention.out_projection", "attention.output.dense"),
+            ("attention_norm", "attention.output.LayerNorm"),
+            ("cross.out_projection", "attention.output.dense"),
+            ("cross_norm", "attention.output.LayerNorm"),
+            ("feed_forward.inner", "intermediate.dense"),
+            ("feed_forward.outer", "output.dense"),
+            ("feed_forward_norm", "output.LayerNorm"),
+        ):
+            _copy(found, layer + ours, source, theirs + name)
+    return found
+
+
+def _copy(found: dict[str, Tensor], ours: str, source: dict[str, Tensor], theirs: str) -> None:
+    for part in ("weight", "bias"):
+        found[f"{ours}.{part}"] = source[f"{theirs}.{part}"].clone()
+
+
+def _our_order(tokenizer: Any, size: int) -> tuple[Subwords, Tensor]:
+    """The vocabulary with our special tokens in front, and for each of our ids the row of XLM-R's that it takes."""
+    form = json.loads(tokenizer.backend_tokenizer.to_str())
+    theirs = {
+        "<pad>": tokenizer.pad_token,
+        "<s>": tokenizer.bos_token,
+        "</s>": tokenizer.eos_token,
+        "<mask>": tokenizer.mask_token,
+        "<unk>": tokenizer.unk_token,
+    }
+    if form["model"]["type"] != "Unigram":
+        raise CheckpointError(f"its tokenizer is {form['model']['type']}, where XLM-R's is Unigram")
+    first = [int(tokenizer.convert_tokens_to_ids(theirs[token])) for token in SPECIAL_TOKENS]
+    order = first + [row for row in range(size) if row not in set(first)]
+    vocabulary = form["model"]["vocab"]
+    pieces = [vocabulary[row] if row < len(vocabulary) else [f"<unused:{row}>", -100.0] for row in order]
+    pieces[: len(SPECIAL_TOKENS)] = [[token, 0.0] for token in SPECIAL_TOKENS]
+    form["model"].update(vocab=pieces, unk_id=SPECIAL_TOKENS.index("<unk>"))
+    form["added_tokens"] = [
+        {
+            "id": number,
+            "content": token,
+            "single_word": False,
+            "lstrip": False,
+            "rstrip": False,
+            "normalized": False,
+            "special": True,
+        }
+        for number, token in enumerate(SPECIAL_TOKENS)
+    ]
+    form["post_processor"] = None
+    backend = Tokenizer.from_str(json.dumps(form))
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
+    )
+    backend.decoder = decoders.Metaspace(prepend_scheme="always")
+    return Subwords(backend), torch.tensor(order)
+
+
+def _max_length(config: Any) -> int:
+    rows = getattr(config, "max_position_embeddings", None)
+    if rows is None:
+        return RELATIVE_LENGTH
+    return int(rows) - (int(config.pad_token_id) + 1 if "roberta" in config.model_type else 0)
+
+
+def _frame(tokenizer: Any) -> tuple[list[int], list[int]]:
+    """The special ids that the tokenizer puts before and after a text."""
+    plain = tokenizer("a", add_special_tokens=False)["input_ids"]
+    framed = tokenizer("a")["input_ids"]
+    start = next(i for i in range(len(framed)) if framed[i : i + len(plain)] == plain)
+    return framed[:start], framed[start + len(plain) :]
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, in one line."""
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -1,0 +1,129 @@
+"""Generation from VECO: untied copies of the layers as encoder and decoder (VECO, section 3.4).
+
+The encoder is the encoder path of all layers. The decoder is the decoder path of some of them, the last k or, to
+compare, the first k. Token embeddings are tied between encoder, decoder and output. The decoder starts from a token
+that names the target language, `<to:de>`.
+Shapes: B batch, L length, W width, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Literal, cast
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from dragoman.backbone.tokenizer import EOS, PAD
+from dragoman.backbone.veco import KeyValues, Layer, Veco, attention_mask, causal_mask
+
+Which = Literal["last", "first"]
+
+
+class Seq2Seq(nn.Module):
+    """A translation model cut from a VECO model, which it leaves as it was."""
+
+    def __init__(self, source: Veco, decoder_layers: int, which: Which = "last", dropout: float | None = None) -> None:
+        super().__init__()
+        if not 1 <= decoder_layers <= source.config.layers:
+            raise ValueError(f"decoder_layers must lie between 1 and {source.config.layers}")
+        if not source.config.cross_attention:
+            raise ValueError("a model without cross-attention has no decoder path to copy")
+        layers = list(source.layers)
+        chosen = layers[-decoder_layers:] if which == "last" else layers[:decoder_layers]
+        self.decoder = nn.ModuleList(copy.deepcopy(layer) for layer in chosen)
+        self.encoder = copy.deepcopy(source)
+        for layer in self.encoder.layers:
+            cast(Layer, layer).cross = cast(Layer, layer).cross_norm = None  # the encoder path skips them
+        if dropout is not None:
+            for module in self.modules():
+                if isinstance(module, nn.Dropout):
+                    module.p = dropout
+
+    def encode(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """The encoder's last states (B, L, W)."""
+        return self.encoder.encode(ids, mask)[-1]
+
+    def memories(self, states: Tensor) -> list[KeyValues]:
+        """Keys and values that each decoder layer's cross-attention reads of the encoder's states (B, L, W)."""
+        return [cast(Layer, layer).memory(states) for layer in self.decoder]
+
+    def forward(self, ids: Tensor, mask: Tensor, target: Tensor, target_mask: Tensor) -> Tensor:
+        """Logits (B, T, V) of the token after each of `target` (B, T), given the source `ids` (B, L)."""
+        memory_mask = attention_mask(mask)
+        x, seen = self.encoder.embed(target), causal_mask(target_mask)
+        for layer, memory in zip(self.decoder, self.memories(self.encode(ids, mask)), strict=True):
+            x, _ = layer(x, seen, memory, memory_mask)
+        return self.encoder.predict(x)
+
+    def step(
+        self, last: Tensor, position: int, memories: list[KeyValues], memory_mask: Tensor | None, past: list[KeyValues]
+    ) -> tuple[Tensor, list[KeyValues]]:
+        """Log-probabilities (B, V) of the token after `last` (B,), which stands at `position`, and the keys and values.
+
+        `past` holds each decoder layer's keys and values of the earlier tokens; empty at the first.
+        """
+        x = self.encoder.embed(last[:, None], torch.full_like(last[:, None], position))
+        seen = []
+        for number, layer in enumerate(self.decoder):
+            x, keys_values = layer(x, None, memories[number], memory_mask, past[number] if past else None)
+            seen.append(keys_values)
+        return F.log_softmax(self.encoder.predict(x[:, 0]).float(), dim=-1), seen
+
+
+def translation_loss(
+    model: Seq2Seq, source: tuple[Tensor, Tensor], target: tuple[Tensor, Tensor], label_smoothing: float
+) -> Tensor:
+    """Cross-entropy of the target sentence, each token from those before it.
+
+    `source` and `target` are (ids, mask) with special tokens at both ends, the target's first being its language.
+    """
+    ids, mask = target
+    logits = model(*source, ids[:, :-1], mask[:, :-1])
+    wanted = ids[:, 1:].masked_fill(~mask[:, 1:], PAD)
+    return F.cross_entropy(
+        logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=PAD, label_smoothing=label_smoothing
+    )
+
+
+@torch.inference_mode()
+def beam_search(
+    model: Seq2Seq, ids: Tensor, mask: Tensor, start: int, *, beam: int = 5, limit: int, alpha: float = 1.0
+) -> list[list[int]]:
+    """The best translation of each source (B, L), special tokens left out, at most `limit` tokens long.
+
+    A finished translation's score is its log-probability over length ** alpha (Wu et al. 2016, without coverage);
+    a source is done once `beam` of its translations are finished, or at the limit, where unfinished ones count.
+    """
+    batch, device = len(ids), ids.device
+    rows = torch.arange(batch, device=device).repeat_interleave(beam)
+    states, repeated = model.encode(ids, mask)[rows], mask[rows]
+    memories, memory_mask = model.memories(states), attention_mask(repeated)
+    tokens = torch.full((batch * beam, 1), start, device=device)
+    scores = torch.full((batch, beam), -torch.inf, device=device)
+    scores[:, 0] = 0.0  # all beams begin alike: one goes on
+    finished: list[list[tuple[float, list[int]]]] = [[] for _ in range(batch)]
+    past: list[KeyValues] = []
+    for length in range(1, limit + 1):
+        found, past = model.step(tokens[:, -1], length - 1, memories, memory_mask, past)
+        found[:, :EOS] = -torch.inf  # padding and <s> are never generated
+        total = (scores.view(-1, 1) + found).view(batch, -1)
+        best, index = total.topk(2 * beam, dim=1)  # at most half of them end here
+        parents, chosen = index // found.shape[1], index % found.shape[1]
+        ending = chosen == EOS
+        for source, rank in torch.nonzero(ending & torch.isfinite(best)).tolist():
+            if rank < beam and len(finished[source]) < beam:
+                words = tokens[source * beam + int(parents[source, rank]), 1:].tolist()
+                finished[source].append((float(best[source, rank]) / length**alpha, words))
+        going = best.masked_fill(ending, -torch.inf)
+        scores, kept = going.topk(beam, dim=1)
+        order = (torch.arange(batch, device=device)[:, None] * beam + parents.gather(1, kept)).flatten()
+        tokens = torch.cat((tokens[order], chosen.gather(1, kept).view(-1, 1)), dim=1)
+        past = [(key[order], value[order]) for key, value in past]
+        if all(len(one) >= beam for one in finished):
+            break
+    for source, done in enumerate(finished):
+        if not done:
+            done.append((0.0, tokens[source * beam, 1:].tolist()))
+    return [max(done, key=lambda one: one[0])[1] for done in finished]

@@ -1,0 +1,150 @@
+"""Translation of sentences: by a model cut from VECO, or by a Hugging Face sequence-to-sequence checkpoint."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dragoman.backbone.checkpoints import (
+    CONFIG,
+    TOKENIZER,
+    CheckpointError,
+    fill,
+    load_subwords,
+    read_json,
+    read_tensors,
+    veco_config,
+    write_tensors,
+    written_whole,
+)
+from dragoman.backbone.seq2seq import Seq2Seq, beam_search
+from dragoman.backbone.tokenizer import BOS, EOS, PAD, Subwords, cut
+from dragoman.backbone.veco import Veco
+from dragoman.backbone.weights import shipped, shipped_names
+
+TOKENS_AT_ONCE = 2_048
+MODEL_TYPE = "veco-seq2seq"
+
+
+class UnsupportedPair(ValueError):
+    """A translator that doesn't know one of the languages; the message lists those that it knows."""
+
+
+class Translator(ABC):
+    """Translates sentences between any two of its languages."""
+
+    name: str
+    languages: frozenset[str]
+
+    @abstractmethod
+    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[str]:
+        """Each text in the target language. A text longer than the model reads is translated in parts.
+
+        Raises:
+            UnsupportedPair: a language that is not one of `languages`.
+        """
+
+    def check(self, source: str, target: str) -> None:
+        """
+        Raises:
+            UnsupportedPair: a language that is not one of `languages`.
+        """
+        for language in (source, target):
+            if language not in self.languages:
+                known = ", ".join(sorted(self.languages))
+                raise UnsupportedPair(f"{self.name} does not know the language {language!r}; it knows {known}")
+
+
+class VecoTranslator(Translator):
+    """A `Seq2Seq` model with its vocabulary."""
+
+    def __init__(self, model: Seq2Seq, vocabulary: Subwords, name: str, languages: Sequence[str]) -> None:
+        self.model, self.vocabulary = model, vocabulary
+        self.name, self.languages = name, frozenset(languages)
+
+    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[str]:
+        self.check(source, target)
+        room = self.model.encoder.config.max_length - 2
+        parts = [(number, part) for number, ids in enumerate(self.vocabulary.ids(texts)) for part in cut(ids, room)]
+        order = sorted(range(len(parts)), key=lambda one: len(parts[one][1]))
+        start = self.vocabulary.special(f"<to:{target}>")
+        done: dict[int, str] = {}
+        rows = max(1, TOKENS_AT_ONCE // beam)
+        while order:
+            longest = len(parts[order[-1]][1]) + 2
+            batch = order[-max(1, rows // longest) :]
+            del order[-len(batch) :]
+            for one, ids in zip(batch, self._translate([parts[one][1] for one in batch], start, beam), strict=True):
+                done[one] = self.vocabulary.decode(ids)
+        joined: list[list[str]] = [[] for _ in texts]
+        for one, (number, _) in enumerate(parts):
+            joined[number].append(done[one])
+        return [" ".join(filter(None, pieces)) for pieces in joined]
+
+    def _translate(self, rows: Sequence[Sequence[int]], start: int, beam: int) -> list[list[int]]:
+        ids, mask = padded([[BOS, *row, EOS] for row in rows], next(self.model.parameters()).device)
+        longest = self.model.encoder.config.max_length
+        return beam_search(self.model, ids, mask, start, beam=beam, limit=min(longest, 2 * ids.shape[1] + 8))
+
+
+def load_translator(name_or_path: str = "translator", device: str = "cpu") -> Translator:
+    """A translator on `device`: a shipped one, a folder of this project's, or a Hugging Face name or path.
+
+    Raises:
+        CheckpointError: no such checkpoint, pickled weights, damaged files, or languages that cannot be told.
+    """
+    folder = shipped(name_or_path) if name_or_path in shipped_names() else Path(name_or_path)
+    if (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == MODEL_TYPE:
+        model, vocabulary, about = load_seq2seq(folder)
+        return VecoTranslator(model.to(device), vocabulary, name_or_path, about["languages"])
+    if (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == "veco":
+        raise CheckpointError(f"{folder}: a backbone does not translate before it has learned to; train a translator")
+    from dragoman.backbone.huggingface_translator import load_hugging_face_translator
+
+    return load_hugging_face_translator(name_or_path, device)
+
+
+def save_seq2seq(folder: Path, model: Seq2Seq, subwords: Subwords, about: Mapping[str, Any]) -> None:
+    """Save a translation model with its vocabulary, in bfloat16; `about` must hold its `languages`."""
+    tensors = {name: tensor.to(torch.bfloat16) for name, tensor in model.state_dict().items()}
+    config = {
+        "model_type": MODEL_TYPE,
+        **model.encoder.config.as_dict(),
+        "decoder_layers": len(model.decoder),
+        **about,
+    }
+    with written_whole(folder) as unfinished:
+        (unfinished / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+        subwords.save(unfinished / TOKENIZER)
+        write_tensors(unfinished, tensors)
+
+
+def load_seq2seq(folder: Path) -> tuple[Seq2Seq, Subwords, dict[str, Any]]:
+    """A translation model in float32 on the CPU, its vocabulary, and its config.json.
+
+    Raises:
+        CheckpointError: anything missing, damaged or of the wrong shape.
+    """
+    about = read_json(folder / CONFIG)
+    layers, languages = about.get("decoder_layers"), about.get("languages")
+    if not isinstance(layers, int) or not isinstance(languages, list):
+        raise CheckpointError(f"{folder / CONFIG}: decoder_layers or languages is missing")
+    try:
+        model = Seq2Seq(Veco(veco_config(about, folder)), layers)
+    except ValueError as error:
+        raise CheckpointError(f"{folder / CONFIG}: {error}") from error
+    fill(model, {name: tensor.float() for name, tensor in read_tensors(folder).items()}, folder)
+    return model.eval(), load_subwords(folder), about
+
+
+def padded(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Rows as ids (batch, length) padded at the end, and their mask."""
+    length = max(map(len, rows))
+    ids = torch.tensor([[*row, *[PAD] * (length - len(row))] for row in rows], device=device)
+    return ids, ids != PAD

@@ -1,0 +1,23 @@
+"""The models that come with the package, each a folder of safetensors with a model card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+WEIGHTS = Path(__file__).parent / "weights"
+
+
+def shipped_names() -> list[str]:
+    """Names of the shipped models, such as `small`."""
+    return sorted(path.name for path in WEIGHTS.glob("*") if (path / "config.json").is_file())
+
+
+def shipped(name: str) -> Path:
+    """Folder of a shipped model.
+
+    Raises:
+        KeyError: no model of that name is shipped.
+    """
+    if name not in shipped_names():
+        raise KeyError(name)
+    return WEIGHTS / name

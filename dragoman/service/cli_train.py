@@ -1,0 +1,115 @@
+"""``dragoman train``: teach the neural models, from a TOML file, with a progress bar and learning curves."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from dragoman.backbone.training import Step
+
+train = typer.Typer(help="Train the neural models from text files; docs/training.md explains.", no_args_is_help=True)
+
+_console = Console(stderr=True)
+
+ConfigFile = Annotated[
+    Path, typer.Option(envvar="DRAGOMAN_CONFIG", exists=True, dir_okay=False, help="TOML file; docs/training.md.")
+]
+Output = Annotated[
+    Path, typer.Option(envvar="DRAGOMAN_OUTPUT", file_okay=False, help="Folder of checkpoints, curves and model.")
+]
+Resume = Annotated[bool, typer.Option(envvar="DRAGOMAN_RESUME", help="Go on from the newest checkpoint in the folder.")]
+Threads = Annotated[
+    int | None, typer.Option(envvar="DRAGOMAN_THREADS", min=1, help="Processor threads; default: all cores.")
+]
+
+
+@train.command("backbone")
+def backbone(config: ConfigFile, output: Output, resume: Resume = False, threads: Threads = None) -> None:
+    """Pre-train the backbone (VECO) on parallel and raw text."""
+    from dragoman.backbone.pretraining import PretrainingConfig, pretrain
+
+    settings = PretrainingConfig.parse(_read(config))
+    _run(lambda report: pretrain(settings, output, resume=resume, report=report), settings.steps, output, threads)
+
+
+@train.command("translator")
+def translator(config: ConfigFile, output: Output, resume: Resume = False, threads: Threads = None) -> None:
+    """Teach a backbone to translate."""
+    from dragoman.backbone.translation_training import TranslationConfig, train_translator
+
+    settings = TranslationConfig.parse(_read(config))
+    _run(
+        lambda report: train_translator(settings, output, resume=resume, report=report),
+        settings.steps,
+        output,
+        threads,
+    )
+
+
+def _read(config: Path) -> dict[str, Any]:
+    from dragoman.backbone.training_config import ConfigError
+
+    try:
+        return tomllib.loads(config.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{config}: {error}") from error
+
+
+def _run(work: Callable[[Callable[[Step], None]], Path], steps: int, output: Path, threads: int | None) -> None:
+    if threads is not None:
+        import torch
+
+        torch.set_num_threads(threads)
+    with _bar() as progress:
+        task = progress.add_task("preparing text", total=steps, said="")
+        folder = work(lambda step: _show(progress, task, step))
+    _curves(output)
+    _console.print(f"saved {folder}; learning curves in {output / 'curves.json'} and {output / 'curves.png'}")
+
+
+def _bar() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[said]}"),
+        TimeRemainingColumn(),
+        console=_console,
+    )
+
+
+def _show(progress: Progress, task: TaskID, step: Step) -> None:
+    losses = " ".join(f"{name} {loss:.3f}" for name, loss in step.losses.items())
+    said = f"{losses} · {step.tokens_per_second:,.0f} tokens/s"
+    progress.update(task, completed=step.step, description="training", said=said)
+    if not progress.console.is_terminal and step.step % 100 == 0:
+        progress.console.print(f"step {step.step}: {said}", highlight=False)
+
+
+def _curves(output: Path) -> None:
+    """curves.json and curves.png from the lines that the training wrote as it went."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    lines = (output / "curves.jsonl").read_text(encoding="utf-8").splitlines()
+    steps = [json.loads(line) for line in lines]
+    (output / "curves.json").write_text(json.dumps(steps, indent=1) + "\n", encoding="utf-8")
+    figure, axes = pyplot.subplots(figsize=(8, 5))
+    for name in sorted({name for step in steps for name in step["losses"]}):
+        points = [(step["step"], step["losses"][name]) for step in steps if name in step["losses"]]
+        axes.plot(*zip(*points, strict=True), label=name)
+    axes.set_xlabel("step")
+    axes.set_ylabel("loss (nats)")
+    axes.legend()
+    figure.savefig(output / "curves.png", dpi=120)
+    pyplot.close(figure)
