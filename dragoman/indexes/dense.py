@@ -150,6 +150,9 @@ class DenseIndex:
             raise ValueError(f"k is {k}; it must be at least 1")
         if vector.shape != (self.width,):
             raise ValueError(f"the query's vector is {vector.shape}, not ({self.width},)")
+        import faiss
+
+        faiss.omp_set_num_threads(1)  # of this thread: one query is not worth a team of them
         query = np.ascontiguousarray(vector, dtype=np.float32)[None]
         with self._lock:
             total, wanted = len(self), min(len(self), max(4 * k, _FEW))
@@ -159,23 +162,22 @@ class DenseIndex:
                 scores, ids = self._index.search(query, wanted)
                 best = self._best(scores[0].tolist(), ids[0].tolist())
                 # ties of the last place may go on after what was fetched
-                if wanted == total or (len(best) >= k and best[k - 1].score > scores[0, -1]):
-                    return best[:k]
+                if wanted == total or (len(best) >= k and best[k - 1][1] > scores[0, -1]):
+                    return [
+                        DenseHit(key, score, self._documents[key][0], self._starts[id], self._ends[id])
+                        for key, score, id in best[:k]
+                    ]
                 wanted = min(total, 4 * wanted)
 
-    def _best(self, scores: Iterable[float], ids: Iterable[int]) -> list[DenseHit]:
-        """Each document's best passage; of equal ones the first."""
+    def _best(self, scores: Iterable[float], ids: Iterable[int]) -> list[tuple[int, float, int]]:
+        """Each document's key with the score and the number of its best passage, best first."""
         found: dict[int, tuple[float, int]] = {}
         for score, id in zip(scores, ids, strict=True):
             key = self._keys[id]
             known = found.get(key)
             if known is None or (score == known[0] and id < known[1]):
                 found[key] = (score, id)
-        ordered = sorted(found.items(), key=lambda item: (-item[1][0], item[0]))
-        return [
-            DenseHit(key, score, self._documents[key][0], self._starts[id], self._ends[id])
-            for key, (score, id) in ordered
-        ]
+        return sorted(((key, score, id) for key, (score, id) in found.items()), key=lambda one: (-one[1], one[0]))
 
     def _add(self, documents: Iterable[Embedded]) -> None:
         vectors: list[Vectors] = []

@@ -217,9 +217,7 @@ def _place(chosen: str | None, default: str, setting: str) -> str:
     from dragoman.backbone.weights import shipped_names
 
     if chosen is None and default not in shipped_names():
-        raise Unavailable(
-            f"no {setting} comes with this installation: DRAGOMAN_{setting.upper()} can name a folder"
-        )
+        raise Unavailable(f"no {setting} comes with this installation: DRAGOMAN_{setting.upper()} can name a folder")
     return chosen or default
 
 

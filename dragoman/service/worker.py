@@ -29,6 +29,7 @@ Gone = Callable[[], bool]
 
 _BACKGROUND_TURN = 8
 _POLL_SECONDS = 0.2
+_PATIENCE_SECONDS = 20.0
 
 
 @dataclass(slots=True, eq=False)
@@ -104,7 +105,7 @@ class Worker:
         return [item.result for item in items]
 
     def close(self) -> None:
-        """Finish the batch under way, and fail what waits."""
+        """Fail what waits, and finish the batch under way unless that takes very long, as loading a model can."""
         with self._changed:
             self._closing = True
             left = [item for queue in (self._asked, self._background) for item in _items(queue)]
@@ -116,7 +117,9 @@ class Worker:
             if item.result.set_running_or_notify_cancel():
                 item.result.set_exception(Unavailable("the service is stopping"))
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(_PATIENCE_SECONDS)
+            if self._thread.is_alive():
+                logger.warning("the model is still at work; the service stops without it")
 
     def _work(self) -> None:
         while (taken := self._take()) is not None:

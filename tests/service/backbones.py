@@ -7,8 +7,10 @@ from pathlib import Path
 import torch
 
 from dragoman.backbone.checkpoints import save_veco
+from dragoman.backbone.seq2seq import Seq2Seq
 from dragoman.backbone.text_files import TextFile
 from dragoman.backbone.tokenizer import train_subwords
+from dragoman.backbone.translator import save_seq2seq
 from dragoman.backbone.veco import Veco, VecoConfig
 
 _LINES = """Der Vulkan spuckt Asche.
@@ -55,4 +57,42 @@ def tiny_bert(folder: Path) -> Path:
         intermediate_size=64, max_position_embeddings=64,
     )  # fmt: skip
     BertModel(config).save_pretrained(folder)
+    return folder
+
+
+def tiny_translator(folder: Path) -> Path:
+    """Save a translation model of ours between English, German and Swahili as ``folder``."""
+    texts = []
+    for language in ("en", "de", "sw"):
+        path = folder.parent / f"{language}.{folder.name}.txt"
+        path.write_text(_LINES * 10, encoding="utf-8")
+        texts.append(TextFile(path, (language,)))
+    subwords = train_subwords(texts, 400, characters=20_000)
+    torch.manual_seed(0)
+    source = Veco(VecoConfig(len(subwords), width=32, layers=2, heads=2, feed_forward=64, max_length=32))
+    save_seq2seq(folder, Seq2Seq(source, 1), subwords, {"languages": ["en", "de", "sw"]})
+    return folder
+
+
+def tiny_t5(folder: Path) -> Path:
+    """Save a Hugging Face T5 that says it translates from English to German as ``folder``."""
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
+
+    special = ["<pad>", "</s>", "<unk>"]
+    tokenizer = Tokenizer(models.WordPiece(unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.train_from_iterator(
+        _LINES.splitlines(), trainers.WordPieceTrainer(vocab_size=300, special_tokens=special)
+    )
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    names = dict(zip(("pad_token", "eos_token", "unk_token"), special, strict=True))
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
+    torch.manual_seed(0)
+    config = T5Config(
+        vocab_size=tokenizer.get_vocab_size(), d_model=32, d_kv=16, d_ff=64, num_layers=1, num_heads=2,
+        decoder_start_token_id=0, pad_token_id=0, eos_token_id=1,
+        task_specific_params={"translation_en_to_de": {"prefix": "translate English to German: "}},
+    )  # fmt: skip
+    T5ForConditionalGeneration(config).save_pretrained(folder)
     return folder

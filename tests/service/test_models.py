@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 
@@ -20,7 +21,7 @@ from dragoman.service.metrics import Metrics
 from dragoman.service.models import Models
 from dragoman.service.settings import Settings
 from tests.service.api.errorbody import check_error
-from tests.service.backbones import tiny_bert, tiny_veco
+from tests.service.backbones import tiny_bert, tiny_t5, tiny_translator, tiny_veco
 from tests.service.searching import ndjson
 from tests.service.serving import Server, dragoman, server
 
@@ -75,6 +76,45 @@ def test_a_hugging_face_checkpoint_serves_in_its_place(tmp_path: Path) -> None:
         for id, text in TEXTS.items():
             answer = search(running, text)
             assert (answer["hits"][0]["id"], answer["degraded"]) == (id, [])
+
+
+def translate(running: Server, **body: Any) -> httpx.Response:
+    return running.client.post("/v1/translate", json=body)
+
+
+def test_a_server_translates_texts_and_snippets_with_a_model_of_ours(tmp_path: Path, veco: Path) -> None:
+    folder = tiny_translator(tmp_path / "translator")
+    with server(tmp_path / "data", encoder=veco, translator=folder, beam=2, torch_threads=1) as running:
+        fill(running)
+        answer = translate(running, texts=["Eine Biene fliegt.", "", "7 + 8"], source="de", target="en")
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["model"] == str(folder)
+        assert len(answer.json()["texts"]) == 3
+        assert answer.json()["texts"][1:] == ["", "7 + 8"]
+        alone = translate(running, text="Eine Biene fliegt.", source="de", target="en").json()
+        assert alone["texts"] == answer.json()["texts"][:1]
+        check_error(translate(running, text="a", source="de", target="ja"), 422, "target: .* does not know 'ja'")
+        asked = {"query": "bee", "query_language": "en", "method": "hybrid", "translate_snippets": True}
+        found = running.client.post("/v1/search", json=asked).json()
+        assert [one["stage"] for one in found["degraded"]] == ["translate"]  # there is no table
+        assert len(found["hits"]) == 3
+        assert all(isinstance(hit["snippet_translation"], str) for hit in found["hits"])
+
+
+def test_a_hugging_face_seq2seq_model_translates_in_its_place(tmp_path: Path) -> None:
+    folder = tiny_t5(tmp_path / "t5")
+    with server(tmp_path / "data", translator=folder, beam=2) as running:
+        answer = translate(running, text="The volcano spews ash. Ships at anchor.", source="en", target="de")
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["model"] == str(folder)
+        check_error(translate(running, text="Biene", source="de", target="en"), 422, "source, target: .*'de' to 'en'")
+        check_error(translate(running, text="Biene", source="en", target="sw"), 422, "target: .*'sw'")
+
+
+def test_an_encoder_is_no_translator(tmp_path: Path, veco: Path) -> None:
+    with server(tmp_path, translator=veco) as running:
+        response = translate(running, text="Biene", source="de", target="en")
+        check_error(response, 503, "the translator cannot be loaded: .*a backbone does not translate")
 
 
 def test_other_weights_under_the_same_name_make_other_embeddings(tmp_path: Path, veco: Path) -> None:
