@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -104,6 +105,22 @@ class TrainingConfig:
         """Fields in which another configuration would give another training."""
         mine, theirs = asdict(self), asdict(other)
         return [name for name in mine if name not in self.FREE and mine[name] != theirs.get(name)]
+
+
+def read_config(path: Path, data: Path | None = None) -> dict[str, Any]:
+    """A TOML file's table; folders of text that it names lie in `data`, if given.
+
+    Raises:
+        ConfigError: not TOML.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}") from error
+    for name in ("parallel", "raw", "dictionaries"):
+        if data is not None and isinstance(table.get(name), list):
+            table[name] = [str(data / str(folder)) for folder in table[name]]
+    return table
 
 
 def _fits(value: Any, wanted: Any) -> bool:

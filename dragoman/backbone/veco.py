@@ -180,7 +180,7 @@ class Veco(nn.Module):
         return out
 
     def encode(self, ids: Tensor, mask: Tensor, positions: Tensor | None = None) -> list[Tensor]:
-        """Encoder path: output of the embeddings and of each layer, N + 1 of (B, L, W); `mask` (B, L) is true at tokens."""
+        """Encoder path: outputs of embeddings and layers, N + 1 of (B, L, W); `mask` (B, L) is true at tokens."""
         x = self.embed(ids, positions)
         states, seen = [x], attention_mask(mask)
         for layer in self.layers:

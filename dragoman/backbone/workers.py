@@ -18,7 +18,7 @@ class Workers:
 
     @classmethod
     def join(cls, device: str | None = None) -> Workers:
-        """Meet the other processes that torchrun started, if any; without `device` (cpu, cuda) take the best there is."""
+        """Meet the processes that torchrun started, if any; without `device` (cpu or cuda) take the best there is."""
         count, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
         chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
         if chosen == "cuda" and count > 1:

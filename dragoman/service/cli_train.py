@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -25,6 +24,9 @@ ConfigFile = Annotated[
 Output = Annotated[
     Path, typer.Option(envvar="DRAGOMAN_OUTPUT", file_okay=False, help="Folder of checkpoints, curves and model.")
 ]
+Data = Annotated[
+    Path | None, typer.Option(envvar="DRAGOMAN_DATA", file_okay=False, help="Folder that the text folders lie in.")
+]
 Resume = Annotated[bool, typer.Option(envvar="DRAGOMAN_RESUME", help="Go on from the newest checkpoint in the folder.")]
 Threads = Annotated[
     int | None, typer.Option(envvar="DRAGOMAN_THREADS", min=1, help="Processor threads; default: all cores.")
@@ -32,35 +34,32 @@ Threads = Annotated[
 
 
 @train.command("backbone")
-def backbone(config: ConfigFile, output: Output, resume: Resume = False, threads: Threads = None) -> None:
+def backbone(
+    config: ConfigFile, output: Output, data: Data = None, resume: Resume = False, threads: Threads = None
+) -> None:
     """Pre-train the backbone (VECO) on parallel and raw text."""
     from dragoman.backbone.pretraining import PretrainingConfig, pretrain
+    from dragoman.backbone.training_config import read_config
 
-    settings = PretrainingConfig.parse(_read(config))
+    settings = PretrainingConfig.parse(read_config(config, data))
     _run(lambda report: pretrain(settings, output, resume=resume, report=report), settings.steps, output, threads)
 
 
 @train.command("translator")
-def translator(config: ConfigFile, output: Output, resume: Resume = False, threads: Threads = None) -> None:
+def translator(
+    config: ConfigFile, output: Output, data: Data = None, resume: Resume = False, threads: Threads = None
+) -> None:
     """Teach a backbone to translate."""
+    from dragoman.backbone.training_config import read_config
     from dragoman.backbone.translation_training import TranslationConfig, train_translator
 
-    settings = TranslationConfig.parse(_read(config))
+    settings = TranslationConfig.parse(read_config(config, data))
     _run(
         lambda report: train_translator(settings, output, resume=resume, report=report),
         settings.steps,
         output,
         threads,
     )
-
-
-def _read(config: Path) -> dict[str, Any]:
-    from dragoman.backbone.training_config import ConfigError
-
-    try:
-        return tomllib.loads(config.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{config}: {error}") from error
 
 
 def _run(work: Callable[[Callable[[Step], None]], Path], steps: int, output: Path, threads: int | None) -> None:

@@ -1,0 +1,43 @@
+"""Training on a machine that has torch and nothing of the service: `torchrun ... -m dragoman.backbone`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from pathlib import Path
+
+from dragoman.backbone.pretraining import PretrainingConfig, pretrain
+from dragoman.backbone.training import Step
+from dragoman.backbone.training_config import read_config
+from dragoman.backbone.translation_training import TranslationConfig, train_translator
+
+logger = logging.getLogger("dragoman.backbone")
+
+
+def main() -> None:
+    """Train a backbone or a translator; `dragoman train` does the same with a progress bar."""
+    parser = argparse.ArgumentParser(
+        prog="python -m dragoman.backbone", description="Train a backbone or a translator."
+    )
+    parser.add_argument("what", choices=["backbone", "translator"])
+    parser.add_argument("--config", type=Path, required=True)
+    parser.add_argument("--data", type=Path, help="folder that the text folders lie in")
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--resume", action="store_true")
+    options = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    table = read_config(options.config, options.data)
+    if options.what == "backbone":
+        folder = pretrain(PretrainingConfig.parse(table), options.output, resume=options.resume, report=_say)
+    else:
+        folder = train_translator(TranslationConfig.parse(table), options.output, resume=options.resume, report=_say)
+    logger.info("saved %s", folder)
+
+
+def _say(step: Step) -> None:
+    losses = " ".join(f"{name} {loss:.3f}" for name, loss in step.losses.items())
+    logger.info("step %d: %s, %.0f tokens/s, %.0f s", step.step, losses, step.tokens_per_second, step.seconds)
+
+
+if __name__ == "__main__":
+    main()
