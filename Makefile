@@ -1,5 +1,6 @@
 # make demo   set everything up and serve the demo (DRAGOMAN_PORT chooses the port)
 # make test   set everything up and run the tests
+# make demo TORCH_INDEX=URL   the same, with torch from another index, such as PyTorch's own of CPU builds
 # make lint   ruff, mypy and the import contracts
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
@@ -24,9 +25,10 @@ $(STAMP): pyproject.toml constraints.txt Makefile
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { echo "Creating $(VENV) with $(PYTHON)"; "$(PYTHON)" -m venv $(VENV); } || { \
 	    echo "No virtual environment could be made: $(PYTHON) lacks the venv module (Debian: the package python3-venv)" >&2; \
 	    rm -rf $(VENV); exit 1; }
-	@echo "Installing the packages of constraints.txt into $(VENV) (about 1 GB on disk, a few minutes the first time)"
+	@echo "Installing the packages of constraints.txt into $(VENV) (about 2 GB on disk with a CPU build of torch, a few minutes the first time)"
 	@$(PIP_INSTALL) setuptools wheel
 	@$(PIP_INSTALL) --no-deps pyserini
+	@test -z "$(TORCH_INDEX)" || $(PIP_INSTALL) --index-url "$(TORCH_INDEX)" torch
 	@$(PIP_INSTALL) --no-build-isolation -e '.[dev,postgresql]'
 	@touch $@
 
