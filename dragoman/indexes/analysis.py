@@ -10,7 +10,7 @@ from dragoman.indexes.analyzers import ANALYZERS, Stemmer, lucene_version
 from dragoman.indexes.segmenters import segmenter
 from dragoman.lexicon.languages import check_language
 from dragoman.lexicon.segmentation import Segmenter
-from dragoman.lexicon.text import Analysis, PlainAnalysis, Token, words
+from dragoman.lexicon.text import Analysis, PlainAnalysis, Token, word_forms, words
 
 __all__ = ["LONGEST_WORD", "LuceneAnalysis", "analysis"]
 
@@ -56,10 +56,12 @@ class LuceneAnalysis:
 
         As by :meth:`tokens`, with all new words of the texts given to Lucene at once.
         """
-        found = [[t.word for t in words(text, self.language, self._segment)] for text in texts]
+        found = word_forms(texts, self.language, self._segment)
         terms = self._terms({word for text in found for word in text})
         kept = [[word for word in text if terms[word]] for text in found]
-        return [([word[:LONGEST_WORD] for word in text], [terms[word] for word in text]) for text in kept]
+        if any(len(word) > LONGEST_WORD for word in terms):
+            return [([word[:LONGEST_WORD] for word in text], [terms[word] for word in text]) for text in kept]
+        return [(text, [terms[word] for word in text]) for text in kept]
 
     def _terms(self, wanted: Iterable[str]) -> dict[str, str]:
         recent, older = self._recent, self._older

@@ -79,7 +79,6 @@ class _Owner:
         if self.ident is None:
             self._start_thread()
         self.calls.put(call)
-        call.done.acquire()
 
     def _start_thread(self) -> None:
         with self.starting:
@@ -148,11 +147,24 @@ def run(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """
     if _OWNER.ident == threading.get_ident():
         return function(*args, **kwargs)
+    return start(function, *args, **kwargs)()
+
+
+def start(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
+    """As :func:`run`, but return at once; call what is returned, once, to wait for the result.
+
+    Not to be called from the owning thread.
+    """
     call = _Call(function, args, kwargs)
     _OWNER.submit(call)
-    if call.error is not None:
-        raise call.error
-    return cast(T, call.result)
+
+    def result() -> T:
+        call.done.acquire()
+        if call.error is not None:
+            raise call.error
+        return cast(T, call.result)
+
+    return result
 
 
 def owned() -> bool:

@@ -50,13 +50,24 @@ class LuceneIndex:
             self._store: LuceneStore | None = jvm.run(_open, directory)
 
     def _run(self, function: Callable[Concatenate[LuceneStore, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        def call() -> T:
-            if self._store is None:
-                raise IndexClosed(self.directory, "is closed")
-            return function(self._store, *args, **kwargs)
-
         with index_faults(self.directory):
-            return jvm.run(call)
+            return jvm.run(lambda: self._call(function, *args, **kwargs))
+
+    def _start(
+        self, function: Callable[Concatenate[LuceneStore, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> Callable[[], T]:
+        result = jvm.start(lambda: self._call(function, *args, **kwargs))
+
+        def waited() -> T:
+            with index_faults(self.directory):
+                return result()
+
+        return waited
+
+    def _call(self, function: Callable[Concatenate[LuceneStore, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        if self._store is None:
+            raise IndexClosed(self.directory, "is closed")
+        return function(self._store, *args, **kwargs)
 
     def add(self, documents: Iterable[IndexedDocument], analyses: Mapping[str, Analysis]) -> None:
         """Add documents, each analysed by the analysis of its language; a key that is there is replaced.
@@ -64,9 +75,17 @@ class LuceneIndex:
         Raises:
             KeyError: for a document in a language that ``analyses`` lacks; documents before it may be added.
         """
-        for batch in batches(documents):
-            rows = analysed(batch, analyses)
-            self._run(_write, rows)
+        written: Callable[[], None] | None = None
+        try:
+            for batch in batches(documents):
+                rows = analysed(batch, analyses)  # while Java writes the batch before
+                if written is not None:
+                    waiting, written = written, None
+                    waiting()
+                written = self._start(_write, rows)
+        finally:
+            if written is not None:
+                written()
 
     def delete(self, keys: Collection[int]) -> None:
         """Delete documents by key; keys that are not there are ignored."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,7 +21,7 @@ from dragoman.lexicon.folding import (
 from dragoman.lexicon.languages import check_language
 from dragoman.lexicon.segmentation import RUN, UNSPACED_LETTERS, Segmenter, by_character, segmented
 
-__all__ = ["Analysis", "PlainAnalysis", "Token", "fold", "fold_term", "words"]
+__all__ = ["Analysis", "PlainAnalysis", "Token", "fold", "fold_term", "word_forms", "words"]
 
 SPLITTING_VERSION = "2"
 
@@ -174,6 +174,25 @@ def words(text: str, language: str, segment: Segmenter | None = None) -> list[To
         elif word:
             tokens.append(Token(word, word, start, end))
     return tokens
+
+
+def word_forms(texts: Sequence[str], language: str, segment: Segmenter | None = None) -> list[list[str]]:
+    """The words of each text, those of :func:`words`, without their places; twice as fast for most texts."""
+    cut = language in _CUT_AT_APOSTROPHE
+    surfaces = [
+        None
+        if _PLAIN_TEXT.fullmatch(text) is None or (cut and ("'" in text or "’" in text))
+        else [match[0] for match in _PLAIN_WORD.finditer(text)]
+        for text in texts
+    ]
+    distinct = {surface for found in surfaces if found is not None for surface in found}
+    folded = {surface: fold(surface, language) for surface in distinct}
+    return [
+        [token.word for token in words(text, language, segment)]
+        if found is None
+        else [folded[surface] for surface in found]
+        for text, found in zip(texts, surfaces, strict=True)
+    ]
 
 
 def fold_term(text: str, language: str) -> str:

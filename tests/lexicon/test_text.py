@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dragoman.lexicon import text as module
 from dragoman.lexicon.languages import UnknownLanguage
-from dragoman.lexicon.text import PlainAnalysis, Token, fold, fold_term, words
+from dragoman.lexicon.text import PlainAnalysis, Token, fold, fold_term, word_forms, words
 
 SCRIPTS = {
     "en": "abcxyzABCXYZ",
@@ -161,6 +161,15 @@ def test_the_fast_path_finds_what_the_general_pattern_finds(text: str, language:
     assert module._PLAIN_TEXT.fullmatch(text)
     fast = [match.span() for match in module._PLAIN_WORD.finditer(text)]
     assert fast == [match.span() for match in module._WORD.finditer(text)]
+
+
+PIECES = ["don't", "L’été", "l'eau", "Größe", "1,000", "U.S.", "我爱", "ΆΣ", "—", "x·y", "'"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=6), st.sampled_from(["en", "fr", "tr", "de", "zh", "el"]))
+def test_word_forms_are_the_words(parts: list[str], language: str) -> None:
+    texts = [" ".join(parts), "".join(parts), *parts]
+    assert word_forms(texts, language) == [[token.word for token in words(text, language)] for text in texts]
 
 
 def test_every_letter_of_the_fast_path_is_a_letter_of_the_general_one() -> None:
