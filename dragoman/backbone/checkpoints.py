@@ -58,15 +58,24 @@ def read_tensors(folder: Path, device: str = "cpu") -> dict[str, Tensor]:
     """
     tensors: dict[str, Tensor] = {}
     for path in require_safetensors(folder):
-        try:
-            with safe_open(path, framework="pt", device=device) as file:
-                for name in file.keys():  # noqa: SIM118 - not a mapping
-                    if name in tensors:
-                        raise CheckpointError(f"{path}: {name} is in another file as well")
-                    tensors[name] = file.get_tensor(name)
-        except (SafetensorError, OSError) as error:
-            raise CheckpointError(f"{path}: not readable as safetensors: {error}") from error
+        found = read_file(path, device)
+        twice = sorted(set(found) & set(tensors))
+        if twice:
+            raise CheckpointError(f"{path}: {twice[0]} is in another file as well")
+        tensors |= found
     return tensors
+
+
+def read_file(path: Path, device: str = "cpu") -> dict[str, Tensor]:
+    """
+    Raises:
+        CheckpointError: missing or damaged.
+    """
+    try:
+        with safe_open(path, framework="pt", device=device) as file:
+            return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{path}: not readable as safetensors: {error}") from error
 
 
 def write_tensors(folder: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
@@ -103,13 +112,20 @@ def read_json(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def written_whole(folder: Path) -> Iterator[Path]:
-    """A new folder to write into that takes `folder`'s name, on disk, only once the block ends without an error."""
+    """A new folder to write into that takes `folder`'s name, on disk, only once the block ends without an error.
+
+    What was written before an error, such as a full disk, is removed.
+    """
     unfinished = folder.with_name(folder.name + ".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
-    yield unfinished
-    for path in [*unfinished.iterdir(), unfinished]:
-        _sync(path)
+    try:
+        yield unfinished
+        for path in [*unfinished.iterdir(), unfinished]:
+            _sync(path)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
     old = folder.with_name(folder.name + ".old")
     shutil.rmtree(old, ignore_errors=True)
     if folder.exists():
@@ -156,7 +172,7 @@ def load_veco(folder: Path, *, cross_attention: bool | None = None) -> tuple[Vec
     if not config.cross_attention:
         tensors = {name: tensor for name, tensor in tensors.items() if ".cross" not in name}
     fill(model, tensors, folder)
-    return model.eval(), load_subwords(folder), about
+    return model.eval(), load_vocabulary(folder, config), about
 
 
 def veco_config(about: Mapping[str, Any], folder: Path) -> VecoConfig:
@@ -183,6 +199,19 @@ def load_subwords(folder: Path, name: str = TOKENIZER) -> Subwords:
         return Subwords.load(path)
     except Exception as error:  # the library raises bare Exception
         raise CheckpointError(f"{path}: not a tokenizer: {error}") from error
+
+
+def load_vocabulary(folder: Path, config: VecoConfig) -> Subwords:
+    """
+    Raises:
+        CheckpointError: as for `load_subwords`, or more subwords than the model has embeddings.
+    """
+    subwords = load_subwords(folder)
+    if len(subwords) > config.vocabulary:
+        raise CheckpointError(
+            f"{folder}: {TOKENIZER} has {len(subwords)} subwords, and the model was made for {config.vocabulary}"
+        )
+    return subwords
 
 
 def fill(model: torch.nn.Module, tensors: Mapping[str, Tensor], where: Path) -> None:

@@ -121,6 +121,8 @@ def _write(file: TextFile, subwords: Subwords, folder: Path, number: int, longes
     while block := list(islice(rows, ROWS_AT_ONCE)):
         sides = [subwords.ids(list(texts)) for texts in zip(*block, strict=True)]
         for row in zip(*sides, strict=True):
+            if not all(row):  # white space that only the tokenizer knows as such
+                continue
             if len(row) > 1 and max(map(len, row)) > longest:
                 section.too_long += 1
                 continue

@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from dragoman.backbone.checkpoints import CONFIG, load_veco, read_json
+from dragoman.backbone.checkpoints import CONFIG, CheckpointError, load_veco, read_json
 from dragoman.backbone.tokenizer import BOS, EOS, PAD, Encoded, Subwords
 from dragoman.backbone.veco import Veco
 from dragoman.backbone.weights import shipped, shipped_names
@@ -93,7 +93,11 @@ def load_encoder(name_or_path: str = "small", device: str = "cpu") -> Encoder:
     folder = shipped(name_or_path) if name_or_path in shipped_names() else Path(name_or_path)
     if (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == "veco":
         model, vocabulary, about = load_veco(folder, cross_attention=False)
-        layer = int(about.get("sentence_layer") or max(1, round(model.config.layers * 2 / 3)))
+        layer = about.get("sentence_layer")
+        if layer is None:
+            layer = max(1, round(model.config.layers * 2 / 3))
+        if not isinstance(layer, int) or not 0 <= layer <= model.config.layers:
+            raise CheckpointError(f"{folder / CONFIG}: sentence_layer is {layer!r}, of {model.config.layers} layers")
         return VecoEncoder(model, vocabulary, name_or_path, layer).to(device).eval()
     from dragoman.backbone.huggingface import load_hugging_face_encoder  # transformers takes seconds to import
 

@@ -20,6 +20,7 @@ from dragoman.backbone.tokenizer import SPECIAL_TOKENS, Encoded, Subwords, inner
 from dragoman.backbone.veco import Veco, VecoConfig
 
 RELATIVE_LENGTH = 512  # read at once by models whose positions know no end, such as T5's
+ENCODER_ALONE = ("t5", "mt5", "umt5")  # whose encoder loads without the decoder, which a checkpoint may lack
 SENTENCE_DEPTH = 19 / 24  # VECO's middle layer
 
 
@@ -31,7 +32,7 @@ class HuggingFaceEncoder(Encoder):
         config = model.config
         self.model, self.tokenizer, self.name = model, tokenizer, name
         self.width, self.layers = int(config.hidden_size), int(config.num_hidden_layers)
-        self.max_length = _max_length(config)
+        self.max_length = _max_length(model)
         self.sentence_layer = max(1, round(self.layers * SENTENCE_DEPTH))
         self.pad = int(tokenizer.pad_token_id)
         self._before, self._after = _frame(tokenizer)
@@ -42,7 +43,9 @@ class HuggingFaceEncoder(Encoder):
     def subwords(self, texts: Sequence[str]) -> list[Encoded]:
         done = []
         for text in texts:
-            found = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+            found = self.tokenizer(
+                text, add_special_tokens=False, split_special_tokens=True, return_offsets_mapping=True, verbose=False
+            )
             done.append(
                 Encoded(found["input_ids"], [inner(text, span) for span in found["offset_mapping"]], found.word_ids(0))
             )
@@ -58,11 +61,12 @@ def load_hugging_face_encoder(name_or_path: str) -> HuggingFaceEncoder:
     Raises:
         CheckpointError: not found, pickled weights, code of its own, a tokenizer without offsets.
     """
-    from transformers import AutoModel
+    from transformers import AutoModel, AutoModelForTextEncoding
 
     config, tokenizer = load_config_and_tokenizer(name_or_path)
-    model = load_pretrained(AutoModel, name_or_path, config)
-    if config.is_encoder_decoder:
+    kind = AutoModelForTextEncoding if config.model_type in ENCODER_ALONE else AutoModel
+    model = load_pretrained(kind, name_or_path, config)
+    if model.config.is_encoder_decoder:
         model = model.get_encoder()
     if tokenizer.pad_token_id is None:
         raise CheckpointError(f"{name_or_path}: its tokenizer has no padding token")
@@ -225,11 +229,14 @@ def _our_order(tokenizer: Any, size: int) -> tuple[Subwords, Tensor]:
     return Subwords(backend), torch.tensor(order)
 
 
-def _max_length(config: Any) -> int:
-    rows = getattr(config, "max_position_embeddings", None)
+def _max_length(model: Any) -> int:
+    rows = getattr(model.config, "max_position_embeddings", None)
     if rows is None:
         return RELATIVE_LENGTH
-    return int(rows) - (int(config.pad_token_id) + 1 if "roberta" in config.model_type else 0)
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            return int(rows) - int(module.padding_idx) - 1  # RoBERTa's kin count positions from the padding's row on
+    return int(rows)
 
 
 def _frame(tokenizer: Any) -> tuple[list[int], list[int]]:

@@ -140,7 +140,10 @@ def translation_ranking(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _masked_loss(model: Veco, states: Tensor, masked: Masked) -> Tensor:
-    return F.cross_entropy(model.predict(states[masked.chosen]).float(), masked.targets)
+    logits = model.predict(states[masked.chosen]).float()
+    if not len(masked.targets):  # no token but special ones: the mean of nothing would be NaN
+        return logits.sum()
+    return F.cross_entropy(logits, masked.targets)
 
 
 def _move(masked: Masked, device: torch.device) -> Masked:

@@ -12,6 +12,7 @@ import torch
 from dragoman.backbone.checkpoints import fill, load_subwords, read_json, read_tensors, save_veco
 from dragoman.backbone.corpus import Corpus, prepare
 from dragoman.backbone.objectives import OBJECTIVES, losses, parse_objectives
+from dragoman.backbone.text_files import CorpusError, TextFile
 from dragoman.backbone.tokenizer import Subwords, train_subwords
 from dragoman.backbone.training import Report, Trainer
 from dragoman.backbone.training_config import ConfigError, TrainingConfig
@@ -40,9 +41,21 @@ class PretrainingConfig(TrainingConfig):
         super().check()
         try:
             parse_objectives(self.objectives)
-            sizes = VecoConfig(**{"vocabulary": 24_000, **self.model})
-        except (TypeError, ValueError) as error:
+        except ValueError as error:
             raise ConfigError(str(error)) from error
+        unknown = sorted(set(self.model) - set(VecoConfig.__dataclass_fields__))
+        if unknown:
+            known = ", ".join(VecoConfig.__dataclass_fields__)
+            raise ConfigError(f"model: unknown field {', '.join(unknown)}; known are {known}")
+        try:
+            sizes = VecoConfig(**{"vocabulary": 24_000, **self.model})
+        except ValueError as error:
+            raise ConfigError(f"model: {error}") from error
+        if "cs" in self.objectives and not sizes.cross_attention:
+            raise ConfigError("model: cross_attention is false, and the objective cs needs it")
+        self.check_length(sizes.max_length)
+        if self.tokenizer_characters < 1:
+            raise ConfigError("tokenizer_characters must be at least 1")
         if self.sentence_layer is not None and not 0 <= self.sentence_layer <= sizes.layers:
             raise ConfigError(f"sentence_layer must lie between 0 and {sizes.layers}")
 
@@ -57,6 +70,7 @@ def pretrain(config: PretrainingConfig, output: Path, *, resume: bool = False, r
         CorpusError: training text that cannot be used.
         CheckpointError: `start_from` or the tokenizer cannot be used.
     """
+    config.files()  # before the folder is claimed, so that a path can be set right
     workers = Workers.join(config.device)
     if workers.first:
         claim(config, output, resume)
@@ -64,7 +78,8 @@ def pretrain(config: PretrainingConfig, output: Path, *, resume: bool = False, r
     workers.wait()
     subwords, corpus = _text(config, output)
     model = _model(config, len(subwords))
-    layer = config.sentence_layer or max(1, round(model.config.layers * SENTENCE_DEPTH))
+    middle = max(1, round(model.config.layers * SENTENCE_DEPTH))
+    layer = middle if config.sentence_layer is None else config.sentence_layer
     objectives = parse_objectives(config.objectives)
 
     def loss(pairs: Any, generator: torch.Generator, device: torch.device) -> Any:
@@ -115,12 +130,21 @@ def _text(config: PretrainingConfig, output: Path) -> tuple[Subwords, Corpus]:
     else:
         text = [file for file in files if not file.dictionary]
         size = int(config.model.get("vocabulary", 24_000))
-        subwords = train_subwords(text, size, smoothing=config.smoothing, characters=config.tokenizer_characters)
+        subwords = _learn(config, text, size)
         unfinished = own.with_suffix(".unfinished")
         subwords.save(unfinished)
         unfinished.rename(own)
     length = int(config.model.get("max_length", VecoConfig(vocabulary=1).max_length))
     return subwords, prepare(files, subwords, Path(config.prepared or output / "tokens"), length)
+
+
+def _learn(config: PretrainingConfig, text: list[TextFile], size: int) -> Subwords:
+    try:
+        return train_subwords(text, size, smoothing=config.smoothing, characters=config.tokenizer_characters)
+    except CorpusError:
+        raise
+    except ValueError as error:
+        raise ConfigError(f"model: vocabulary: {error}") from error
 
 
 def _model(config: PretrainingConfig, vocabulary: int) -> Veco:

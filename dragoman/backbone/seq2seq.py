@@ -9,13 +9,14 @@ Shapes: B batch, L length, W width, V vocabulary.
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.backbone.tokenizer import EOS, PAD
+from dragoman.backbone.tokenizer import EOS, PAD, SPECIAL_TOKENS
 from dragoman.backbone.veco import KeyValues, Layer, Veco, attention_mask, causal_mask
 
 Which = Literal["last", "first"]
@@ -89,13 +90,23 @@ def translation_loss(
 
 @torch.inference_mode()
 def beam_search(
-    model: Seq2Seq, ids: Tensor, mask: Tensor, start: int, *, beam: int = 5, limit: int, alpha: float = 1.0
+    model: Seq2Seq,
+    ids: Tensor,
+    mask: Tensor,
+    start: int,
+    *,
+    beam: int = 5,
+    limit: int,
+    alpha: float = 1.0,
+    special: Sequence[int] = range(len(SPECIAL_TOKENS)),
 ) -> list[list[int]]:
-    """The best translation of each source (B, L), special tokens left out, at most `limit` tokens long.
+    """The best translation of each source (B, L), at most `limit` tokens long; of `special` none but </s> is drawn.
 
-    A finished translation's score is its log-probability over length ** alpha (Wu et al. 2016, without coverage);
-    a source is done once `beam` of its translations are finished, or at the limit, where unfinished ones count.
+    A finished translation's score is its log-probability over length ** alpha (Wu et al. 2016, without coverage), the
+    length counting </s>; a source is done once `beam` of its translations are finished. Where none is finished at the
+    limit, the likeliest unfinished one is taken; beside finished ones they don't count, as loops would win.
     """
+    never = torch.tensor([token for token in special if token != EOS], device=ids.device)
     batch, device = len(ids), ids.device
     rows = torch.arange(batch, device=device).repeat_interleave(beam)
     states, repeated = model.encode(ids, mask)[rows], mask[rows]
@@ -107,7 +118,7 @@ def beam_search(
     past: list[KeyValues] = []
     for length in range(1, limit + 1):
         found, past = model.step(tokens[:, -1], length - 1, memories, memory_mask, past)
-        found[:, :EOS] = -torch.inf  # padding and <s> are never generated
+        found[:, never] = -torch.inf
         total = (scores.view(-1, 1) + found).view(batch, -1)
         best, index = total.topk(2 * beam, dim=1)  # at most half of them end here
         parents, chosen = index // found.shape[1], index % found.shape[1]

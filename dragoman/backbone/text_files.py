@@ -56,7 +56,7 @@ class TextFile:
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise CorpusError(f"{self.path}, after line {number}: damaged gzip: {error}") from error
         except UnicodeDecodeError as error:
-            raise CorpusError(f"{self.path}, line {number + 1}: not UTF-8: {error.reason}") from error
+            raise CorpusError(f"{self.path}, line {number}: not UTF-8: {error.reason}") from error
 
 
 def text_files(parallel: Sequence[Path], raw: Sequence[Path] = (), dictionaries: Sequence[Path] = ()) -> list[TextFile]:

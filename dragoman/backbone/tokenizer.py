@@ -10,9 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
@@ -22,6 +25,8 @@ PAD, BOS, EOS, MASK, UNKNOWN = 0, 1, 2, 3, 4
 SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", "<mask>", "<unk>")
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 BYTE_SCORE = -100.0  # far below any piece, so that bytes are a last resort
+WORD_START = "▁"
+SEPARATORS = "\x1c\x1d\x1e\x1f"  # white space to Python, but not to Unicode, nor to the tokenizer
 
 
 @dataclass(frozen=True)
@@ -34,10 +39,16 @@ class Encoded:
 
 
 class Subwords:
-    """A trained subword vocabulary. Texts are encoded without special tokens; who builds batches adds them."""
+    """A trained subword vocabulary. Texts are encoded without special tokens; who builds batches adds them.
+
+    Whatever a text says it stays text: `<mask>` or `<0x41>` written in it is read letter by letter. "▁", with which
+    the pieces mark where a word starts, is read as white space.
+    """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
+        """Takes the tokenizer over, and changes how it reads."""
+        self._form = tokenizer.to_str()
+        self._tokenizer = _literal(tokenizer, [one.content for one in tokenizer.get_added_tokens_decoder().values()])
 
     def __len__(self) -> int:
         return int(self._tokenizer.get_vocab_size())
@@ -52,7 +63,7 @@ class Subwords:
                 Encoded(
                     encoding.ids,
                     [inner(text, span) for span in encoding.offsets],
-                    [word or 0 for word in encoding.word_ids],
+                    _words(encoding.tokens),
                 )
             )
         return done
@@ -63,7 +74,7 @@ class Subwords:
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of subword ids, special tokens left out."""
-        return str(self._tokenizer.decode(list(ids), skip_special_tokens=True)).strip()
+        return str(self._tokenizer.decode(list(ids), skip_special_tokens=True)).strip(" ")
 
     def piece(self, identifier: int) -> str:
         return str(self._tokenizer.id_to_token(identifier))
@@ -80,16 +91,26 @@ class Subwords:
         return int(identifier)
 
     @property
+    def special_ids(self) -> list[int]:
+        """The ids of all special tokens, which no text is encoded as."""
+        return sorted(self._tokenizer.get_added_tokens_decoder())
+
+    @property
     def checksum(self) -> str:
         """SHA-256 of the vocabulary and its rules."""
-        return hashlib.sha256(self._tokenizer.to_str().encode()).hexdigest()
+        return hashlib.sha256(self._form.encode()).hexdigest()
 
     def save(self, path: Path) -> None:
-        self._tokenizer.save(str(path))
+        path.write_text(self._form, encoding="utf-8")
 
     @classmethod
     def load(cls, path: Path) -> Subwords:
         return cls(Tokenizer.from_file(str(path)))
+
+
+def _words(pieces: Sequence[str]) -> list[int]:
+    """Each piece's word; the tokenizer's own numbers would count a word that was split at "<" twice."""
+    return [max(0, number - 1) for number in accumulate(piece.startswith(WORD_START) for piece in pieces)]
 
 
 def cut(ids: list[int], room: int) -> list[list[int]]:
@@ -102,7 +123,7 @@ def cut(ids: list[int], room: int) -> list[list[int]]:
 def inner(text: str, span: tuple[int, int]) -> tuple[int, int]:
     """A span without the white space at its start."""
     start, end = span
-    while start < end and text[start].isspace():
+    while start < end and text[start].isspace() and text[start] not in SEPARATORS:
         start += 1
     return start, end
 
@@ -113,11 +134,17 @@ def train_subwords(
     """Learn `size` subwords from `characters` characters sampled from all languages.
 
     Special tokens are those of `SPECIAL_TOKENS` and one `<to:xx>` for each language, which a decoder starts from.
+
+    Raises:
+        CorpusError: a malformed file.
+        ValueError: `size` is too small for the bytes, special tokens and characters of the text.
     """
     sizes = language_sizes(files)
     budgets = {language: characters * share for language, share in smoothed(sizes, smoothing).items()}
     specials = [*SPECIAL_TOKENS, *(f"<to:{language}>" for language in sorted(sizes))]
-    tokenizer = _untrained()
+    if size <= len(BYTES) + len(specials):
+        raise ValueError(f"{size} is too small for 256 bytes and {len(specials)} special tokens")
+    tokenizer = _literal(_untrained(), specials)
     trainer = trainers.UnigramTrainer(
         vocab_size=size - len(BYTES),
         special_tokens=specials,
@@ -125,7 +152,12 @@ def train_subwords(
         show_progress=False,
         max_piece_length=16,
     )
-    tokenizer.train_from_iterator(_sample(files, sizes, budgets), trainer)
+    try:
+        tokenizer.train_from_iterator(_sample(files, sizes, budgets), trainer)
+    except Exception as error:  # the library raises bare Exception
+        if "not large enough" not in str(error):
+            raise
+        raise ValueError(f"{size} is too small for the characters of this text") from error
     return Subwords(_with_bytes(tokenizer))
 
 
@@ -171,9 +203,28 @@ def _untrained() -> Tokenizer:
     return tokenizer
 
 
+def _literal(tokenizer: Tokenizer, specials: Sequence[str]) -> Tokenizer:
+    """The same vocabulary, reading no special token and no byte out of a text that spells one.
+
+    The model's pieces include them, so the word is split after its "<": no piece reaches across.
+    """
+    names = [re.escape(special[1:]) for special in specials]
+    spelt = pre_tokenizers.Split(Regex(f"<(?={'|'.join([*names, '0x[0-9A-F]{2}>'])})"), "merged_with_previous")
+    tokenizer.encode_special_tokens = True
+    tokenizer.normalizer = normalizers.Sequence([*_parts(tokenizer.normalizer), normalizers.Replace(WORD_START, " ")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*_parts(tokenizer.pre_tokenizer), spelt])
+    return tokenizer
+
+
+def _parts(step: Any) -> list[Any]:
+    return [] if step is None else [step]
+
+
 def _with_bytes(tokenizer: Tokenizer) -> Tokenizer:
     """The same pieces and 256 bytes: the trainer knows no byte fallback, the model does."""
     form = json.loads(tokenizer.to_str())
+    rules = json.loads(_untrained().to_str())
+    form.update(normalizer=rules["normalizer"], pre_tokenizer=rules["pre_tokenizer"])
     form["model"]["vocab"] += [[byte, BYTE_SCORE] for byte in BYTES]
     form["model"]["byte_fallback"] = True
     return Tokenizer.from_str(json.dumps(form))

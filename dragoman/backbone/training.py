@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from dragoman.backbone.checkpoints import read_json, written_whole
+from dragoman.backbone.checkpoints import fill, read_file, read_json, written_whole
 from dragoman.backbone.corpus import Corpus, Pairs, Position, batches
 from dragoman.backbone.training_config import TrainingConfig
 from dragoman.backbone.workers import Workers
@@ -116,7 +116,8 @@ class Trainer:
             generator = torch.Generator().manual_seed(_seed(config.seed, self.progress.step, part))
             with self._precision():
                 found = self.loss(pairs, generator, workers.device)
-            (torch.stack(list(found.values())).sum() / config.accumulate).backward()  # type: ignore[no-untyped-call]
+            if found:  # objectives of parallel text alone have nothing to say of a raw batch
+                (torch.stack(list(found.values())).sum() / config.accumulate).backward()  # type: ignore[no-untyped-call]
             sums.add(found)
         parameters = [parameter for group in self.optimizer.param_groups for parameter in group["params"]]
         workers.share_gradients(parameters)
@@ -156,7 +157,11 @@ class Trainer:
             shutil.rmtree(old)
 
     def restore(self) -> None:
-        """Go back to the newest checkpoint, and drop what the learning curves say of later steps."""
+        """Go back to the newest checkpoint, and drop what the learning curves say of later steps.
+
+        Raises:
+            CheckpointError: a damaged checkpoint, or one of another model.
+        """
         found = _checkpoints(self.output)
         if found:
             self._load(found[-1])
@@ -165,13 +170,15 @@ class Trainer:
             lines = curves.read_text(encoding="utf-8").splitlines(keepends=True)
             whole = [line for line in lines if line.endswith("\n")]  # a kill may have cut the last one
             kept = [line for line in whole if json.loads(line)["step"] <= self.progress.step]
-            curves.write_text("".join(kept), encoding="utf-8")
+            unfinished = curves.with_suffix(".unfinished")
+            unfinished.write_text("".join(kept), encoding="utf-8")
+            unfinished.rename(curves)
 
     def _load(self, folder: Path) -> None:
         device = self.workers.device
-        self.model.load_state_dict(load_file(folder / "model.safetensors", device=str(device)))
+        fill(self.model, read_file(folder / "model.safetensors", str(device)), folder)
         moments: dict[str, dict[str, Tensor]] = {}
-        for key, value in load_file(folder / "moments.safetensors").items():
+        for key, value in read_file(folder / "moments.safetensors").items():
             kind, name = key.split("/", 1)
             moments.setdefault(name, {})[kind] = value if kind == "step" and device.type == "cpu" else value.to(device)
         for name, parameter in self.model.named_parameters():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -78,8 +79,11 @@ class TrainingConfig:
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1")
         for name in ("learning_rate", "clip"):
-            if not getattr(self, name) > 0:
+            if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name} must be above 0")
+        for name in ("warm_up", "weight_decay", "seed", "cross_attention_only_steps"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ConfigError(f"{name} must be at least 0")
         for name in ("smoothing", "dictionary_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ConfigError(f"{name} must lie between 0 and 1")
@@ -97,9 +101,21 @@ class TrainingConfig:
 
         Raises:
             CorpusError: a folder that is missing or holds none.
+            ConfigError: `languages` leaves none.
         """
         files = text_files(*([Path(one) for one in part] for part in (self.parallel, self.raw, self.dictionaries)))
-        return [file for file in files if not self.languages or set(file.languages) <= set(self.languages)]
+        kept = [file for file in files if not self.languages or set(file.languages) <= set(self.languages)]
+        if not kept:
+            raise ConfigError(f"languages: no file of training text is in {', '.join(self.languages)} alone")
+        return kept
+
+    def check_length(self, longest: int) -> None:
+        """
+        Raises:
+            ConfigError: a batch has no room for a row of `longest` tokens, the model's `max_length`.
+        """
+        if self.tokens < longest:
+            raise ConfigError(f"tokens must be at least the model's max_length, {longest}, to hold any one row")
 
     def differing(self, other: TrainingConfig) -> list[str]:
         """Fields in which another configuration would give another training."""

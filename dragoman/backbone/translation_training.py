@@ -38,6 +38,10 @@ class TranslationConfig(TrainingConfig):
         super().check()
         if not self.start_from:
             raise ConfigError("start_from must name a folder with a backbone")
+        if self.raw:
+            raise ConfigError("raw: a translator learns from parallel text alone")
+        if self.decoder_layers < 1:
+            raise ConfigError("decoder_layers must be at least 1")
         for name in ("label_smoothing", "dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"{name} must lie between 0 and below 1")
@@ -59,6 +63,8 @@ def train_translator(
         model = Seq2Seq(source, config.decoder_layers, config.which_layers, config.dropout)
     except ValueError as error:
         raise ConfigError(str(error)) from error
+    config.check_length(source.config.max_length)
+    _check_languages(config, subwords)
     prepared = Path(config.prepared or output / "tokens")
     if workers.first:
         claim(config, output, resume)
@@ -77,8 +83,19 @@ def train_translator(
     return output / "model"
 
 
+def _check_languages(config: TranslationConfig, subwords: Subwords) -> None:
+    for language in sorted({language for file in config.files() for language in file.languages}):
+        try:
+            subwords.special(f"<to:{language}>")
+        except KeyError as error:
+            raise ConfigError(
+                f"start_from: the vocabulary of {config.start_from} has no token for {language}; "
+                "leave the language out, or begin with a backbone that was trained on it"
+            ) from error
+
+
 class TranslationLoss:
-    """The loss of translating a batch one way and the other. Raw text has no translation and teaches nothing."""
+    """The loss of translating a batch of parallel text one way and the other."""
 
     names = ("translation",)
 
@@ -86,8 +103,6 @@ class TranslationLoss:
         self._model, self._subwords, self._smoothing = model, subwords, label_smoothing
 
     def __call__(self, pairs: Pairs, generator: torch.Generator, device: torch.device) -> Mapping[str, Tensor]:
-        if not pairs.parallel:
-            raise ConfigError("a translator learns from parallel text alone; leave raw out")
         first, second = pairs.languages
         there = self._loss(pairs.x, pairs.y, second, device)
         return {"translation": (there + self._loss(pairs.y, pairs.x, first, device)) / 2}

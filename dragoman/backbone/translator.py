@@ -16,7 +16,7 @@ from dragoman.backbone.checkpoints import (
     TOKENIZER,
     CheckpointError,
     fill,
-    load_subwords,
+    load_vocabulary,
     read_json,
     read_tensors,
     veco_config,
@@ -71,7 +71,8 @@ class VecoTranslator(Translator):
     def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[str]:
         self.check(source, target)
         room = self.model.encoder.config.max_length - 2
-        parts = [(number, part) for number, ids in enumerate(self.vocabulary.ids(texts)) for part in cut(ids, room)]
+        read = self.vocabulary.ids(texts)
+        parts = [(number, part) for number, ids in enumerate(read) if ids for part in cut(ids, room)]
         order = sorted(range(len(parts)), key=lambda one: len(parts[one][1]))
         start = self.vocabulary.special(f"<to:{target}>")
         done: dict[int, str] = {}
@@ -90,7 +91,8 @@ class VecoTranslator(Translator):
     def _translate(self, rows: Sequence[Sequence[int]], start: int, beam: int) -> list[list[int]]:
         ids, mask = padded([[BOS, *row, EOS] for row in rows], next(self.model.parameters()).device)
         longest = self.model.encoder.config.max_length
-        return beam_search(self.model, ids, mask, start, beam=beam, limit=min(longest, 2 * ids.shape[1] + 8))
+        limit = min(longest, 2 * ids.shape[1] + 8)
+        return beam_search(self.model, ids, mask, start, beam=beam, limit=limit, special=self.vocabulary.special_ids)
 
 
 def load_translator(name_or_path: str = "translator", device: str = "cpu") -> Translator:
@@ -140,7 +142,7 @@ def load_seq2seq(folder: Path) -> tuple[Seq2Seq, Subwords, dict[str, Any]]:
     except ValueError as error:
         raise CheckpointError(f"{folder / CONFIG}: {error}") from error
     fill(model, {name: tensor.float() for name, tensor in read_tensors(folder).items()}, folder)
-    return model.eval(), load_subwords(folder), about
+    return model.eval(), load_vocabulary(folder, model.encoder.config), about
 
 
 def padded(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:

@@ -38,11 +38,19 @@ class VecoConfig:
     """First row of the position table in use; 2 in XLM-R, whose table begins with rows for padding."""
 
     def __post_init__(self) -> None:
+        least = {"vocabulary": 1, "width": 1, "layers": 1, "heads": 1, "feed_forward": 1, "max_length": 3}
+        for name, low in (least | {"position_offset": 0}).items():
+            value = getattr(self, name)
+            if type(value) is not int or value < low:
+                raise ValueError(f"{name} must be a whole number of at least {low}, not {value!r}")
         if self.width % self.heads:
             raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
-        for name in ("vocabulary", "width", "layers", "heads", "feed_forward", "max_length"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1")
+        if type(self.dropout) not in (int, float) or not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be a number from 0 to below 1, not {self.dropout!r}")
+        if type(self.norm_epsilon) not in (int, float) or not self.norm_epsilon > 0:
+            raise ValueError(f"norm_epsilon must be a number above 0, not {self.norm_epsilon!r}")
+        if type(self.cross_attention) is not bool:
+            raise ValueError(f"cross_attention must be true or false, not {self.cross_attention!r}")
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -41,8 +41,16 @@ class Workers:
             dist.destroy_process_group()
 
     def share_gradients(self, parameters: Sequence[Tensor]) -> None:
-        """Replace each gradient by its mean over all processes; a missing one counts as zero."""
+        """Replace each gradient by its mean over all processes; one missing somewhere counts as zero there.
+
+        One missing everywhere stays missing: the optimizer must leave its parameter alone, as it does in one process.
+        """
         if self.count == 1:
+            return
+        present = torch.tensor([float(p.grad is not None) for p in parameters], device=self.device)
+        dist.all_reduce(present)
+        parameters = [p for p, anywhere in zip(parameters, present.tolist(), strict=True) if anywhere]
+        if not parameters:
             return
         flat = torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in parameters])
         dist.all_reduce(flat)
