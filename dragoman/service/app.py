@@ -10,7 +10,7 @@ from typing import Any
 import anyio.to_thread
 from fastapi import FastAPI
 
-from dragoman.service.api import errors
+from dragoman.service.api import documentation, errors
 from dragoman.service.api.errors import ErrorBody
 from dragoman.service.api.middleware import RequestContext
 from dragoman.service.api.routers import ROUTERS
@@ -66,7 +66,10 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
         description=_DESCRIPTION,
         lifespan=lifespan,
         redirect_slashes=False,
+        docs_url=None,
+        redoc_url=None,
     )
+    documentation.install(app)
     app.state.settings = settings
     for router in ROUTERS:
         app.include_router(router)

@@ -238,3 +238,13 @@ def test_the_page_loads_nothing_from_elsewhere(page: WebDriver, service: str) ->
     policy = httpx.get(service + "/").headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "connect-src 'self'" in policy
+
+
+def test_the_documentation_needs_nothing_from_elsewhere(page: WebDriver) -> None:
+    own = page.current_url.rstrip("/")
+    page.get(f"{own}/docs")
+    operations = _wait(page).until(lambda browser: browser.find_elements(By.CSS_SELECTOR, ".opblock-summary-path"))
+    assert "/v1/search" in {one.text.replace("\u200b", "") for one in operations}
+    loaded = page.execute_script("return performance.getEntriesByType('resource').map(one => one.name)")
+    assert loaded and all(str(name).startswith((own, "data:")) for name in loaded), loaded
+    page.get(own)
