@@ -229,9 +229,10 @@ def main() -> None:
         index = [statistics.median(result.index_seconds[1:]) for result in (ours, theirs)]
         first = [statistics.median(result.first[1:]) for result in (ours, theirs)]
         again = [statistics.median(result.again[1:]) for result in (ours, theirs)]
+        commit = statistics.median(ours.sync_seconds[1:])
         lines.append(
             f"| {language} | {len(documents)} | {ours.average_precision:.4f} / {theirs.average_precision:.4f} "
-            f"| {index[0]:.2f} / {index[1]:.2f} ({index[1] / index[0]:.2f}x as fast; commit {statistics.median(ours.sync_seconds[1:]):.2f}) "
+            f"| {index[0]:.2f} / {index[1]:.2f} ({index[1] / index[0]:.2f}x as fast; commit {commit:.2f}) "
             f"| {first[0]:.0f} / {first[1]:.0f} ({first[0] / first[1]:.2f}x) "
             f"| {again[0]:.0f} / {again[1]:.0f} ({again[0] / again[1]:.2f}x) |"
         )
