@@ -27,6 +27,8 @@ def parse(body: bytes, depth: int) -> Any:
     except RecursionError as fault:
         raise MalformedBody(f"the JSON is nested deeper than {depth} levels") from fault
     except ValueError as fault:
+        if "integer string conversion" in str(fault):
+            raise MalformedBody("the body holds a whole number of more digits than can be read") from fault
         raise MalformedBody(f"the body is not valid JSON: {str(fault).splitlines()[0]}") from fault
     check_depth(value, depth)
     return value

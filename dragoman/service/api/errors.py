@@ -23,6 +23,8 @@ _PLACES = {
     "path": "path parameter ",
     "header": "header ",
 }
+_ALTERNATIVES = frozenset({"RerankOptions"})
+"""What pydantic puts into a field's place when it may be one of several things; no name that a caller knows."""
 
 
 class ErrorBody(BaseModel):
@@ -71,6 +73,8 @@ def _describe_one(error: Any) -> str:
         place, path = "body", [place, *path]
     field = ""
     for step in path:
+        if step in _ALTERNATIVES:
+            continue
         field += f"[{step}]" if isinstance(step, int) else f".{step}" if field else str(step)
     if len(field) > 200:
         field = field[:200] + "..."

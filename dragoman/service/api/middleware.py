@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import time
+from urllib.parse import unquote_to_bytes
 from uuid import uuid4
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.service.api.errors import error_response, unexpected
+from dragoman.service.errors import InvalidRequest
 from dragoman.service.runtime import Runtime
 
 _USABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}", re.ASCII)
@@ -37,7 +39,10 @@ class RequestContext:
             await send(message)
 
         try:
+            _check_address(scope)
             await self.app(scope, receive, send_with_id)
+        except InvalidRequest as fault:
+            await error_response(fault, identifier)(scope, receive, send_with_id)
         except Exception as fault:
             error = unexpected(fault, identifier)
             if status == 0:
@@ -46,6 +51,16 @@ class RequestContext:
             route = getattr(scope.get("route"), "path", "unmatched")
             runtime: Runtime = scope["app"].state.runtime
             runtime.metrics.request(scope["method"], route, status, time.perf_counter() - started)
+
+
+def _check_address(scope: Scope) -> None:
+    """Refuse percent-encoded bytes that are not UTF-8, which the server would replace in silence."""
+    raw = bytes(scope.get("raw_path") or b"").partition(b"?")[0]
+    for where, part in (("path", raw), ("query", bytes(scope.get("query_string") or b""))):
+        try:
+            unquote_to_bytes(part).decode("utf-8")
+        except UnicodeDecodeError as fault:
+            raise InvalidRequest(f"the address's {where} is not UTF-8: {fault.reason}") from fault
 
 
 def _identifier(scope: Scope) -> str:

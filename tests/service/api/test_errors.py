@@ -22,6 +22,9 @@ JSON = {"content-type": "application/json"}
         ("DELETE", "/v1/collections/missing", 404, "no collection named 'missing'"),
         ("GET", "/v1/collections/No%20such%2fname", 404, ""),
         ("GET", "/v1/collections/%00", 404, "no collection"),
+        ("GET", "/v1/collections/%ff", 422, "the address's path is not UTF-8"),
+        ("GET", "/v1/tables/x/terms/caf%E9?version=1", 422, "the address's path is not UTF-8"),
+        ("GET", "/v1/tables/x/terms/a?version=%C3", 422, "the address's query is not UTF-8"),
         ("GET", "/v1/collections/missing/documents/x", 404, "no collection named 'missing'"),
         ("GET", "/v1/collections/" + "x" * 5000, 404, "no collection"),
     ],
@@ -42,6 +45,7 @@ def test_what_is_not_there(client: httpx.Client, method: str, path: str, status:
         ('{"name": "a"}'.encode("utf-16"), 400, "not UTF-8: byte 0"),
         (b"[" * 50_000, 400, "nested deeper than 20"),
         (b'{"name": "a", "language": "de", "description": ' + b"[" * 30 + b"]" * 30 + b"}", 400, "deeper than 20"),
+        (b'{"name": "a", "language": ' + b"1" * 5000 + b"}", 400, "number of more digits than can be read$"),
         (b"[]", 422, "body: "),
         (b'"x"', 422, "body: "),
         (b"null", 422, "body: "),
@@ -125,3 +129,8 @@ def test_a_client_that_goes_away_harms_nobody(client: httpx.Client) -> None:
                 b"Content-Length: 100\r\n\r\n" + sent
             )
     assert client.get("/healthz").status_code == 200
+
+
+def test_a_field_of_several_kinds_is_named_as_the_caller_knows_it(client: httpx.Client) -> None:
+    refused = client.post("/v1/search", json={"query": "x", "rerank": {"depth": 0}})
+    check_error(refused, 422, "^rerank.depth: ")
