@@ -15,7 +15,13 @@ from tests.service.serving import Server, server
 from tests.service.standing_in import STANDING_IN
 
 NDJSON = {"content-type": "application/x-ndjson"}
-QUICK = {"embed_seconds": 20, "index_commit_seconds": 0.05, "worker_batch": 8}
+QUICK = {"embed_seconds": 120, "index_commit_seconds": 0.05, "worker_batch": 8}
+
+
+def ready(server: Server) -> None:
+    """Wait until all indexes are open, which on a busy machine can take longer than a start waits."""
+    while not server.client.get("/readyz").is_success:
+        time.sleep(0.05)
 
 
 def post(server: Server, documents: dict[str, str]) -> None:
@@ -41,6 +47,7 @@ def test_killed_while_it_embeds_it_serves_exactly_what_the_database_has(
     known: dict[str, str] = {}
     for round in range(4):
         running = Server(tmp_path, STANDING_IN, **settings)
+        ready(running)
         if round == 0:
             running.client.post("/v1/collections", json={"name": "c", "language": "sw"}).raise_for_status()
             post(running, {"d0": "mwanzo"})
@@ -55,6 +62,7 @@ def test_killed_while_it_embeds_it_serves_exactly_what_the_database_has(
         time.sleep(noise.uniform(0.0, 0.4))
         running.kill()
     with server(tmp_path, STANDING_IN, **settings) as running:
+        ready(running)
         for id in noise.sample(sorted(known), 20):
             answer = search(running, known[id])
             assert answer["degraded"] == []
@@ -66,6 +74,7 @@ def test_killed_while_it_embeds_it_serves_exactly_what_the_database_has(
 
 def test_what_was_saved_before_the_kill_is_not_computed_again(tmp_path: Path) -> None:
     with server(tmp_path, STANDING_IN, **QUICK) as running:
+        ready(running)
         running.client.post("/v1/collections", json={"name": "c", "language": "sw"}).raise_for_status()
         post(running, {f"d{n}": f"neno{n}" for n in range(300)})
         search(running, "neno1")
@@ -75,12 +84,14 @@ def test_what_was_saved_before_the_kill_is_not_computed_again(tmp_path: Path) ->
             time.sleep(0.05)
         running.kill()
     with server(tmp_path, STANDING_IN, **QUICK) as running:
+        ready(running)
         assert len(search(running, "neno1")["hits"]) == 300
         assert sum(line.startswith("encoding") for line in running.log) == 1
 
 
 def test_an_idle_server_has_no_model_library_in_memory(tmp_path: Path) -> None:
     with server(tmp_path, STANDING_IN, **QUICK) as running:
+        ready(running)
         running.client.post("/v1/collections", json={"name": "c", "language": "sw"}).raise_for_status()
         post(running, {"a": "moja"})
         assert search(running, "moja", method="psq")["hits"]
@@ -94,6 +105,7 @@ def test_an_idle_server_has_no_model_library_in_memory(tmp_path: Path) -> None:
 def test_a_search_whose_client_goes_away_leaves_the_server_well(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setenv("STANDING_IN_SECONDS", "0.3")
     with server(tmp_path, STANDING_IN, **QUICK) as running:
+        ready(running)
         running.client.post("/v1/collections", json={"name": "c", "language": "sw"}).raise_for_status()
         post(running, {f"d{n}": f"neno{n}" for n in range(30)})
         with pytest.raises(httpx.ReadTimeout):

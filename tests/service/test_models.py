@@ -41,6 +41,12 @@ def fill(running: Server) -> None:
     running.client.post("/v1/collections/c/documents", content=body, headers=headers).raise_for_status()
 
 
+def restarted(running: Server) -> None:
+    """Wait until all indexes are open, which on a busy machine can take longer than a start waits."""
+    while not running.client.get("/readyz").is_success:
+        time.sleep(0.05)
+
+
 def search(running: Server, query: str, method: str = "dense") -> dict[str, Any]:
     response = running.client.post("/v1/search", json={"query": query, "query_language": "de", "method": method})
     response.raise_for_status()
@@ -66,6 +72,7 @@ def test_a_server_searches_with_a_backbone_and_keeps_its_embeddings(tmp_path: Pa
     (file,) = (tmp_path / "dense").iterdir()
     before = file.stat().st_mtime_ns
     with server(tmp_path, encoder=veco) as running:
+        restarted(running)
         assert search(running, TEXTS["h"])["hits"][0]["id"] == "h"
         assert file.stat().st_mtime_ns == before
 
@@ -127,6 +134,7 @@ def test_other_weights_under_the_same_name_make_other_embeddings(tmp_path: Path,
     shutil.rmtree(folder)
     tiny_veco(folder, seed=1)
     with server(tmp_path / "data", encoder=folder) as running:
+        restarted(running)
         after = search(running, "Biene")
         assert {hit["id"] for hit in after["hits"]} == set(TEXTS)
         assert [hit["score"] for hit in after["hits"]] != [hit["score"] for hit in before["hits"]]
