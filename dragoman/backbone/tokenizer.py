@@ -134,6 +134,8 @@ def train_subwords(
     """Learn `size` subwords from `characters` characters sampled from all languages.
 
     Special tokens are those of `SPECIAL_TOKENS` and one `<to:xx>` for each language, which a decoder starts from.
+    The sample is the same each time, but not the result to the bit: the library counts in random order, which moves
+    scores in the third decimal and with them the numbering. Keep the file.
 
     Raises:
         CorpusError: a malformed file.
