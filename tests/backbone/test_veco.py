@@ -138,9 +138,7 @@ def plain_decode(model: Veco, row: Tensor, memory: Tensor) -> Tensor:
         query, key, value = (y @ layer.attention.in_projection.weight.T + layer.attention.in_projection.bias).chunk(
             3, dim=-1
         )
-        y = layer.attention_norm(
-            y + layer.attention.out_projection(written_out(query, key, value, heads, lower))
-        )
+        y = layer.attention_norm(y + layer.attention.out_projection(written_out(query, key, value, heads, lower)))
         key, value = layer.cross.key_value(memory).chunk(2, dim=-1)
         everything = torch.ones(length, len(memory), dtype=torch.bool)
         z = written_out(layer.cross.query(y), key, value, heads, everything)

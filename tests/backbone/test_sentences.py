@@ -1,0 +1,58 @@
+"""Sentence encoding: unit rows that depend on nothing but the text."""
+
+import numpy as np
+import pytest
+import torch
+
+from dragoman.backbone.encoder import VecoEncoder
+from dragoman.backbone.sentences import SentenceEncoder
+from dragoman.backbone.tokenizer import BOS, EOS, Subwords, cut
+from tests.backbone.samples import SENTENCES, raw_lines, tiny
+
+
+@pytest.fixture(scope="module")
+def encoder(subwords: Subwords) -> VecoEncoder:
+    return VecoEncoder(tiny(len(subwords)), subwords, "tiny", 1)
+
+
+def test_rows_have_length_one_and_do_not_depend_on_each_other(encoder: VecoEncoder) -> None:
+    texts = [SENTENCES[0][0], raw_lines("sw")[0] * 4, "", "honey", " \n", SENTENCES[9][1]]
+    sentences = SentenceEncoder(encoder)
+    rows = sentences.encode(texts)
+    assert rows.dtype == np.float32
+    assert rows.shape == (6, sentences.width) == (6, 32)
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+    for size in (1, 2, 64):
+        np.testing.assert_allclose(sentences.encode(texts, size), rows, atol=1e-5)
+    np.testing.assert_allclose(sentences.encode(texts[::-1])[::-1], rows, atol=1e-5)
+    np.testing.assert_array_equal(rows[2], rows[4])
+    assert sentences.encode([]).shape == (0, 32)
+
+
+def test_a_long_text_is_the_mean_over_its_windows(encoder: VecoEncoder) -> None:
+    text = raw_lines("sw")[0] * 5
+    ids = encoder.vocabulary.ids([text])[0]
+    windows = cut(ids, 30)
+    assert len(windows) > 3
+    states = []
+    with torch.no_grad():
+        for window in windows:
+            row = torch.tensor([[BOS, *window, EOS]])
+            states.append(encoder.model.encode(row, torch.ones_like(row, dtype=torch.bool))[1][0])
+    mean = torch.cat(states).mean(0)
+    np.testing.assert_allclose(SentenceEncoder(encoder).encode([text])[0], mean / mean.norm(), atol=1e-5)
+
+
+def test_layers(encoder: VecoEncoder) -> None:
+    assert SentenceEncoder(encoder).name == "tiny@1"
+    rows = [SentenceEncoder(encoder, layer).encode(["honey"]) for layer in (0, 1, 2)]
+    assert not np.allclose(rows[0], rows[1]) and not np.allclose(rows[1], rows[2])
+    for layer in (-1, 3):
+        with pytest.raises(ValueError, match="not one of tiny's 0 to 2"):
+            SentenceEncoder(encoder, layer)
+
+
+def test_a_row_too_long_is_refused(encoder: VecoEncoder) -> None:
+    assert encoder.room == 30
+    with pytest.raises(ValueError, match="33 subwords are more than tiny reads, 32"):
+        encoder.batch([[7] * 31])
