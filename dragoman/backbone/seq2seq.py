@@ -96,16 +96,18 @@ def beam_search(
     start: int,
     *,
     beam: int = 5,
-    limit: int,
+    limit: int | Sequence[int],
     alpha: float = 1.0,
     special: Sequence[int] = range(len(SPECIAL_TOKENS)),
 ) -> list[list[int]]:
-    """The best translation of each source (B, L), at most `limit` tokens long; of `special` none but </s> is drawn.
+    """The best translation of each source (B, L), at most `limit` tokens long (one for all, or one for each);
+    of `special` none but </s> is drawn.
 
     A finished translation's score is its log-probability over length ** alpha (Wu et al. 2016, without coverage), the
     length counting </s>; a source is done once `beam` of its translations are finished. Where none is finished at the
     limit, the likeliest unfinished one is taken; beside finished ones they don't count, as loops would win.
     """
+    limits = [limit] * len(ids) if isinstance(limit, int) else list(limit)
     never = torch.tensor([token for token in special if token != EOS], device=ids.device)
     batch, device = len(ids), ids.device
     rows = torch.arange(batch, device=device).repeat_interleave(beam)
@@ -116,7 +118,7 @@ def beam_search(
     scores[:, 0] = 0.0  # all beams begin alike: one goes on
     finished: list[list[tuple[float, list[int]]]] = [[] for _ in range(batch)]
     past: list[KeyValues] = []
-    for length in range(1, limit + 1):
+    for length in range(1, max(limits) + 1):
         found, past = model.step(tokens[:, -1], length - 1, memories, memory_mask, past)
         found[:, never] = -torch.inf
         total = (scores.view(-1, 1) + found).view(batch, -1)
@@ -124,7 +126,7 @@ def beam_search(
         parents, chosen = index // found.shape[1], index % found.shape[1]
         ending = chosen == EOS
         for source, rank in torch.nonzero(ending & torch.isfinite(best)).tolist():
-            if rank < beam and len(finished[source]) < beam:
+            if rank < beam and len(finished[source]) < beam and length <= limits[source]:
                 words = tokens[source * beam + int(parents[source, rank]), 1:].tolist()
                 finished[source].append((float(best[source, rank]) / length**alpha, words))
         going = best.masked_fill(ending, -torch.inf)
@@ -132,9 +134,9 @@ def beam_search(
         order = (torch.arange(batch, device=device)[:, None] * beam + parents.gather(1, kept)).flatten()
         tokens = torch.cat((tokens[order], chosen.gather(1, kept).view(-1, 1)), dim=1)
         past = [(key[order], value[order]) for key, value in past]
-        if all(len(one) >= beam for one in finished):
+        for source, done in enumerate(finished):
+            if not done and length == limits[source]:
+                done.append((0.0, tokens[source * beam, 1:].tolist()))
+        if all(len(done) >= beam or length >= last for done, last in zip(finished, limits, strict=True)):
             break
-    for source, done in enumerate(finished):
-        if not done:
-            done.append((0.0, tokens[source * beam, 1:].tolist()))
     return [max(done, key=lambda one: one[0])[1] for done in finished]

@@ -91,8 +91,8 @@ class VecoTranslator(Translator):
     def _translate(self, rows: Sequence[Sequence[int]], start: int, beam: int) -> list[list[int]]:
         ids, mask = padded([[BOS, *row, EOS] for row in rows], next(self.model.parameters()).device)
         longest = self.model.encoder.config.max_length
-        limit = min(longest, 2 * ids.shape[1] + 8)
-        return beam_search(self.model, ids, mask, start, beam=beam, limit=limit, special=self.vocabulary.special_ids)
+        limits = [min(longest, 2 * (len(row) + 2) + 8) for row in rows]  # each its own, whatever stands beside it
+        return beam_search(self.model, ids, mask, start, beam=beam, limit=limits, special=self.vocabulary.special_ids)
 
 
 def load_translator(name_or_path: str = "translator", device: str = "cpu") -> Translator:

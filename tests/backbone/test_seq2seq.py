@@ -135,6 +135,12 @@ def test_neighbours_change_no_translation() -> None:
         seq = model(seed=seed)
         together = beam_search(seq, *sources(*rows), START, beam=4, limit=8)
         assert together == [beam_search(seq, *sources(row), START, beam=4, limit=8)[0] for row in rows]
+        limits = [3, 8, 1, 5]
+        each = beam_search(seq, *sources(*rows), START, beam=4, limit=limits)
+        alone = [
+            beam_search(seq, *sources(row), START, beam=4, limit=n)[0] for row, n in zip(rows, limits, strict=True)
+        ]
+        assert each == alone
 
 
 def test_special_tokens_are_never_written() -> None:
