@@ -51,6 +51,7 @@ def config_table(text: Path, **changes: Any) -> dict[str, Any]:
         "dictionaries": [str(text / "dictionaries")],
         "steps": 6,
         "tokens": 128,
+        "tokenizer_characters": 50_000,
         "warm_up": 2,
         "report_every": 1,
         "checkpoint_every": 2,

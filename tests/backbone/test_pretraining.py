@@ -82,7 +82,7 @@ def test_sentence_layer_zero_is_kept_and_a_start_is_taken(text: Path, tmp_path: 
 def test_a_translator_is_trained_from_a_backbone(text: Path, tmp_path: Path) -> None:
     table = config_table(text, steps=2, raw=[], dictionaries=[])
     backbone = pretrain(PretrainingConfig.parse(table), tmp_path / "backbone")
-    del table["model"]
+    del table["model"], table["tokenizer_characters"]
     table |= {"start_from": str(backbone), "decoder_layers": 1, "dropout": 0.3}
     folder = train_translator(TranslationConfig.parse(table), tmp_path / "translator")
     translator = load_translator(str(folder))
