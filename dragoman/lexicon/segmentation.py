@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 
 import regex
 
@@ -31,6 +32,8 @@ _CLUSTER = regex.compile(
 )
 """A character with its marks; Thai and Lao AM are one, however they are spelled."""
 _IDEOGRAPH = regex.compile(rf"[{_IDEOGRAPHIC}]", regex.V1)
+_PLAIN_HAN = re.compile("[\u4e00-\u9fff]+")
+"""Characters that folding leaves as they are and that take no marks."""
 _CHARACTER = regex.compile(r"[ー\u3099\u309A]|\p{M}")
 
 
@@ -90,6 +93,17 @@ class LongestMatch:
         return end
 
 
+def _folded(run: str, language: str) -> tuple[str, Sequence[int]]:
+    """A run folded, and where in the run each folded character ends."""
+    folded: list[str] = []
+    ends_at: list[int] = []
+    for cluster in _CLUSTER.finditer(run):
+        piece = fold(cluster[0], language)
+        folded.append(piece)
+        ends_at.extend([cluster.end()] * len(piece))
+    return "".join(folded), ends_at
+
+
 def segmented(run: str, language: str, segment: Segmenter) -> list[tuple[int, int]]:
     """Segment a run as it stands in a text: fold it, call ``segment``, and map the words' ends back.
 
@@ -98,13 +112,7 @@ def segmented(run: str, language: str, segment: Segmenter) -> list[tuple[int, in
     Raises:
         ValueError: if ``segment`` returns words that overlap or lie outside the run.
     """
-    folded: list[str] = []
-    ends_at: list[int] = []
-    for cluster in _CLUSTER.finditer(run):
-        piece = fold(cluster[0], language)
-        folded.append(piece)
-        ends_at.extend([cluster.end()] * len(piece))
-    text = "".join(folded)
+    text, ends_at = (run, range(1, len(run) + 1)) if _PLAIN_HAN.fullmatch(run) else _folded(run, language)
     starts_at = [0, *ends_at]
     spans: list[tuple[int, int]] = []
     previous = last = 0

@@ -160,8 +160,10 @@ def words(text: str, language: str, segment: Segmenter | None = None) -> list[To
     for match in _PLAIN_WORD.finditer(text) if plain else _WORD.finditer(text):
         start, end = match.span()
         if not plain and match.start(1) >= 0:
-            for first, last in segmented(match[1], language, segment or by_character):
-                word = fold(match[1][first:last], language)
+            run = match[1]
+            for first, last in segmented(run, language, segment or by_character):
+                surface = run[first:last]
+                word = cache.get(surface) or fold(surface, language)
                 if word:
                     tokens.append(Token(word, word, start + first, start + last))
             continue

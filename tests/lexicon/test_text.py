@@ -172,6 +172,12 @@ def test_word_forms_are_the_words(parts: list[str], language: str) -> None:
     assert word_forms(texts, language) == [[token.word for token in words(text, language)] for text in texts]
 
 
+@pytest.mark.parametrize("language", ["zh", "ja", "en"])
+def test_plain_ideographs_stay_as_they_are(language: str) -> None:
+    for code in range(0x4E00, 0xA000):
+        assert fold(chr(code), language) == chr(code)
+
+
 def test_every_letter_of_the_fast_path_is_a_letter_of_the_general_one() -> None:
     for code in range(0x250):
         character = chr(code)
