@@ -159,6 +159,7 @@ def main() -> None:
     parser.add_argument("--translator", default=None)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--sentences", type=int, default=1012, help="of FLORES to translate per direction")
+    parser.add_argument("--translated", default=None, help="languages to translate from and to English; default: all")
     parser.add_argument("--layer", type=int, default=None, help="of the sentence encoding; default: the model's")
     parser.add_argument("--no-tagging", action="store_true")
     options = parser.parse_args()
@@ -170,7 +171,8 @@ def main() -> None:
         done["tagging"] = tag_from_english(encoder, options.data, steps=400, seed=1)
     if options.translator:
         translator = load_translator(options.translator)
-        pairs = [pair for one in trained for pair in ((one, "en"), ("en", one))]
+        moved = options.translated.split(",") if options.translated else trained
+        pairs = [pair for one in moved for pair in ((one, "en"), ("en", one))]
         done["translation"] = translation(translator, options.data, pairs, sentences=options.sentences)
     (options.output / "tasks.json").write_text(json.dumps(done, indent=2) + "\n", encoding="utf-8")
     table = markdown(done, trained)
