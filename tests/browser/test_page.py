@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.chrome.webdriver import WebDriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -17,7 +19,16 @@ HOSTILE = '<script>document.title="owned"</script> zyzzyva <img src=x onerror=do
 
 
 def _wait(page: WebDriver) -> WebDriverWait[WebDriver]:
-    return WebDriverWait(page, 20)
+    """Waits while what is looked for is not there, or was drawn anew between being found and being read."""
+    return WebDriverWait(page, 20, ignored_exceptions=[NoSuchElementException, StaleElementReferenceException])
+
+
+def _do(page: WebDriver, action: Callable[[], None]) -> None:
+    def done(_: WebDriver) -> bool:
+        action()
+        return True
+
+    _wait(page).until(done)
 
 
 def _collections(page: WebDriver) -> list[WebElement]:
@@ -160,8 +171,7 @@ def test_a_table_is_uploaded_used_rolled_back_and_looked_up(page: WebDriver, tab
     result = _wait(page).until(expect.visibility_of_element_located((By.CSS_SELECTOR, "#upload-result .card")))
     assert "version 1: stored and in use" in result.text
     assert "line 2:" in result.text
-    card = _wait(page).until(lambda browser: _card(browser, "crafts"))
-    card.find_element(By.ID, "term-crafts").send_keys("clockmaker", Keys.ENTER)
+    _do(page, lambda: _card(page, "crafts").find_element(By.ID, "term-crafts").send_keys("clockmaker", Keys.ENTER))
     _wait(page).until(lambda browser: "schlosser" in _card(browser, "crafts").text.casefold())
     page.find_element(By.ID, "tab-search").click()
     found = _search(page, "clockmaker")
@@ -173,11 +183,9 @@ def test_a_table_is_uploaded_used_rolled_back_and_looked_up(page: WebDriver, tab
     page.find_element(By.ID, "upload-button").click()
     _wait(page).until(lambda browser: "version 2" in browser.find_element(By.ID, "upload-result").text)
     _wait(page).until(lambda browser: "version 2 in use" in _card(browser, "crafts").text)
-    _card(page, "crafts").find_element(By.CSS_SELECTOR, "summary").click()
-    back = _wait(page).until(
-        expect.element_to_be_clickable((By.CSS_SELECTOR, "[aria-label='Activate version 1 of crafts']"))
-    )
-    back.click()
+    _do(page, lambda: _card(page, "crafts").find_element(By.CSS_SELECTOR, "summary").click())
+    back = (By.CSS_SELECTOR, "[aria-label='Activate version 1 of crafts']")
+    _wait(page).until(expect.element_to_be_clickable(back)).click()
     _wait(page).until(lambda browser: "version 1 in use" in _card(browser, "crafts").text)
     assert "version 1 of crafts" in page.find_element(By.ID, "tables-status").text
 
