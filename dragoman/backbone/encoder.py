@@ -11,12 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
 from torch import Tensor, nn
 
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError, load_veco, read_json
+from dragoman.backbone.padding import padded
 from dragoman.backbone.tokenizer import BOS, EOS, PAD, Encoded, Subwords
-from dragoman.backbone.veco import Veco
+from dragoman.backbone.veco import Veco, middle_layer
 from dragoman.backbone.weights import shipped, shipped_names
 
 
@@ -59,10 +59,7 @@ class Encoder(nn.Module, ABC):
         length = max(map(len, framed))
         if length > self.max_length:
             raise ValueError(f"{length} subwords are more than {self.name} reads, {self.max_length}")
-        device = next(self.parameters()).device
-        ids = torch.tensor([row + [self.pad] * (length - len(row)) for row in framed], device=device)
-        lengths = torch.tensor([len(row) for row in framed], device=device)
-        return ids, torch.arange(length, device=device)[None, :] < lengths[:, None]
+        return padded(framed, next(self.parameters()).device, self.pad)
 
 
 class VecoEncoder(Encoder):
@@ -95,7 +92,7 @@ def load_encoder(name_or_path: str = "small", device: str = "cpu") -> Encoder:
         model, vocabulary, about = load_veco(folder, cross_attention=False)
         layer = about.get("sentence_layer")
         if layer is None:
-            layer = max(1, round(model.config.layers * 2 / 3))
+            layer = middle_layer(model.config.layers)
         if not isinstance(layer, int) or not 0 <= layer <= model.config.layers:
             raise CheckpointError(f"{folder / CONFIG}: sentence_layer is {layer!r}, of {model.config.layers} layers")
         return VecoEncoder(model, vocabulary, name_or_path, layer).to(device).eval()

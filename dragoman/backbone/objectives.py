@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from dragoman.backbone.corpus import Ids, Pairs
+from dragoman.backbone.padding import padded
 from dragoman.backbone.tokenizer import BOS, EOS, MASK, PAD, SPECIAL_TOKENS
 from dragoman.backbone.veco import Veco
 
@@ -48,12 +48,7 @@ class Masked:
 
 def pad(rows: Sequence[Ids]) -> Side:
     """`<s> row </s>` of each row, padded at the end to the longest."""
-    length = max(map(len, rows)) + 2
-    ids = np.full((len(rows), length), PAD, dtype=np.int64)
-    for number, row in enumerate(rows):
-        ids[number, 0], ids[number, 1 : len(row) + 1], ids[number, len(row) + 1] = BOS, row, EOS
-    tensor = torch.from_numpy(ids)
-    return Side(tensor, tensor != PAD)
+    return Side(*padded([[BOS, *row.tolist(), EOS] for row in rows], torch.device("cpu")))
 
 
 def concatenate(x: Side, y: Side) -> Side:

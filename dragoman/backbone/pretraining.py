@@ -16,10 +16,9 @@ from dragoman.backbone.text_files import CorpusError, TextFile
 from dragoman.backbone.tokenizer import Subwords, train_subwords
 from dragoman.backbone.training import Report, Trainer
 from dragoman.backbone.training_config import ConfigError, TrainingConfig
-from dragoman.backbone.veco import Veco, VecoConfig
+from dragoman.backbone.veco import Veco, VecoConfig, middle_layer
 from dragoman.backbone.workers import Workers
 
-SENTENCE_DEPTH = 2 / 3
 Config = TypeVar("Config", bound=TrainingConfig)
 
 
@@ -78,8 +77,7 @@ def pretrain(config: PretrainingConfig, output: Path, *, resume: bool = False, r
     workers.wait()
     subwords, corpus = _text(config, output)
     model = _model(config, len(subwords))
-    middle = max(1, round(model.config.layers * SENTENCE_DEPTH))
-    layer = middle if config.sentence_layer is None else config.sentence_layer
+    layer = middle_layer(model.config.layers) if config.sentence_layer is None else config.sentence_layer
     objectives = parse_objectives(config.objectives)
 
     def loss(pairs: Any, generator: torch.Generator, device: torch.device) -> Any:

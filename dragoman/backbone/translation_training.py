@@ -12,12 +12,13 @@ from torch import Tensor
 
 from dragoman.backbone.checkpoints import load_veco
 from dragoman.backbone.corpus import Ids, Pairs, prepare
+from dragoman.backbone.padding import padded
 from dragoman.backbone.pretraining import claim
 from dragoman.backbone.seq2seq import Seq2Seq, translation_loss
 from dragoman.backbone.tokenizer import BOS, EOS, Subwords
 from dragoman.backbone.training import Report, Trainer
 from dragoman.backbone.training_config import ConfigError, TrainingConfig
-from dragoman.backbone.translator import padded, save_seq2seq
+from dragoman.backbone.translator import save_seq2seq
 from dragoman.backbone.workers import Workers
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from dragoman.backbone.checkpoints import (
     CONFIG,
@@ -23,8 +22,9 @@ from dragoman.backbone.checkpoints import (
     write_tensors,
     written_whole,
 )
+from dragoman.backbone.padding import padded
 from dragoman.backbone.seq2seq import Seq2Seq, beam_search
-from dragoman.backbone.tokenizer import BOS, EOS, PAD, Subwords, cut
+from dragoman.backbone.tokenizer import BOS, EOS, Subwords, cut
 from dragoman.backbone.veco import Veco
 from dragoman.backbone.weights import shipped, shipped_names
 
@@ -143,10 +143,3 @@ def load_seq2seq(folder: Path) -> tuple[Seq2Seq, Subwords, dict[str, Any]]:
         raise CheckpointError(f"{folder / CONFIG}: {error}") from error
     fill(model, {name: tensor.float() for name, tensor in read_tensors(folder).items()}, folder)
     return model.eval(), load_vocabulary(folder, model.encoder.config), about
-
-
-def padded(rows: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Rows as ids (batch, length) padded at the end, and their mask."""
-    length = max(map(len, rows))
-    ids = torch.tensor([[*row, *[PAD] * (length - len(row))] for row in rows], device=device)
-    return ids, ids != PAD

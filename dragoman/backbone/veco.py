@@ -217,6 +217,11 @@ KeyValues = tuple[Tensor, Tensor]
 """Keys and values of one attention, each (B, H, L, W/H)."""
 
 
+def middle_layer(layers: int) -> int:
+    """The layer that encodes sentences where none is named: two thirds up in a small model."""
+    return max(1, round(layers * 2 / 3))
+
+
 def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
     """Scaled dot-product attention: softmax(QK'/sqrt(W/H)) V, (B, H, L, W/H), where `mask` is true or None.
 

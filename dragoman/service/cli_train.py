@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -70,6 +71,8 @@ def _run(work: Callable[[Callable[[Step], None]], Path], steps: int, output: Pat
     with _bar() as progress:
         task = progress.add_task("preparing text", total=steps, said="")
         folder = work(lambda step: _show(progress, task, step))
+    if os.environ.get("RANK", "0") != "0":
+        return  # one of several that torchrun started: the first one writes
     _curves(output)
     _console.print(f"saved {folder}; learning curves in {output / 'curves.json'} and {output / 'curves.png'}")
 

@@ -199,7 +199,7 @@ class Collections:
         found: dict[int, str] = {}
         with self._store.read() as session:
             for chosen in _chosen(keys):
-                found.update(session.execute(select(Document.key, Document.id).where(chosen)).tuples().all())
+                found.update((key, id) for key, id in session.execute(select(Document.key, Document.id).where(chosen)))
         return found
 
     def index_of(self, name: str) -> CollectionIndex:

@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from dragoman.backbone.padding import padded
 from dragoman.backbone.seq2seq import Seq2Seq, beam_search, translation_loss
 from dragoman.backbone.tokenizer import BOS, EOS, PAD
-from dragoman.backbone.translator import padded
 from dragoman.backbone.veco import attention_mask
 from tests.backbone.samples import tiny
 

@@ -10,6 +10,7 @@ import pytest
 from dragoman.service.settings import Settings
 from dragoman.service.store import Store
 from tests.service import postgresql
+from tests.service.modelling import UpperTranslator, WordEncoder, standing_in
 
 DATABASES = ["sqlite", "postgresql"] if postgresql.available() else ["sqlite"]
 
@@ -42,3 +43,11 @@ def store(settings: Settings) -> Iterator[Store]:
     opened.migrate()
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def encoder(monkeypatch: pytest.MonkeyPatch) -> Iterator[WordEncoder]:
+    made = WordEncoder()
+    with standing_in(monkeypatch, made, UpperTranslator()):
+        yield made
+        made.barrier.set()

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from dragoman.service import models
 from dragoman.service.models import EncoderInfo, TranslatorInfo
+from dragoman.service.runtime import Runtime
+from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from dragoman.service.settings import Settings
 
 WIDTH = 256
@@ -94,3 +96,12 @@ def standing_in(
     with monkeypatch.context() as patch:
         patch.setattr(models, "_LOADERS", {"encoder": load_encoder, "translator": load_translator})
         yield
+
+
+def ask(runtime: Runtime, query: str, method: str = "dense", **more: Any) -> SearchResponse:
+    request = SearchRequest(query=query, method=method, query_language=more.pop("query_language", "en"), **more)
+    return runtime.search.search(request, "id")
+
+
+def reasons(answer: SearchResponse, stage: str = "dense") -> list[str]:
+    return [one.reason for one in answer.degraded if one.stage == stage]

@@ -43,3 +43,19 @@ def add(runtime: Runtime, collection: str, *documents: dict[str, Any]) -> int:
     done = runtime.collections.import_documents(collection, iter([ndjson(documents)]))
     assert not done.rejected
     return done.generation
+
+
+def crash(runtime: Runtime) -> None:
+    """Let go of everything without saving, as a killed process does."""
+    with runtime.dense._changed:
+        runtime.dense._closing = True
+        runtime.dense._changed.notify_all()
+    if runtime.dense._thread is not None:
+        runtime.dense._thread.join()
+    runtime.models.close()
+    runtime.indexes._closing.set()
+    runtime.indexes._keeper.join()
+    for index in runtime.indexes._snapshot():
+        index._retire()
+    runtime.store.close()
+    runtime._directory.close()

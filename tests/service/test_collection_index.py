@@ -18,17 +18,7 @@ from dragoman.service.errors import NotFound, StorageFull, Unavailable
 from dragoman.service.runtime import Runtime
 from dragoman.service.settings import Settings
 from dragoman.service.store_models import Collection, Document
-from tests.service.searching import add, found, running
-
-
-def _crash(runtime: Runtime) -> None:
-    """Let go of everything without a commit, as a killed process does."""
-    runtime.indexes._closing.set()
-    runtime.indexes._keeper.join()
-    for index in runtime.indexes._snapshot():
-        index._retire()
-    runtime.store.close()
-    runtime._directory.close()
+from tests.service.searching import add, crash, found, running
 
 
 def _start(settings: Settings) -> Runtime:
@@ -50,7 +40,7 @@ def test_what_lucene_had_not_committed_is_there_after_a_crash(slow: Settings) ->
     runtime.collections.index_of("c").commit()
     add(runtime, "c", {"id": "1", "text": "moja pili"}, {"id": "3", "text": "tatu"})
     runtime.collections.delete_document("c", "2")
-    _crash(runtime)
+    crash(runtime)
     with running(slow) as again:
         info = again.collections.get("c")
         assert (info.documents, info.generation, info.index_generation) == (2, 3, 3)
@@ -310,7 +300,7 @@ def test_database_and_index_agree_after_any_history(tmp_path_factory, operations
         elif operation == "rebuild":
             runtime.collections.index_of("c").rebuild()
         else:
-            _crash(runtime) if operation == "crash" else runtime.close()
+            crash(runtime) if operation == "crash" else runtime.close()
             runtime = _start(settings)
         assert runtime.collections.get("c").documents == len(model)
         assert sorted(found(runtime, "c", "wote")) == sorted(model)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -20,16 +17,8 @@ from dragoman.service.errors import NotFound, TooManyRequests, Unavailable
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from dragoman.service.settings import Settings
-from tests.service.modelling import UpperTranslator, WordEncoder, standing_in
-from tests.service.searching import add, running
-
-
-@pytest.fixture
-def encoder(monkeypatch: pytest.MonkeyPatch) -> Iterator[WordEncoder]:
-    made = WordEncoder()
-    with standing_in(monkeypatch, made, UpperTranslator()):
-        yield made
-        made.barrier.set()
+from tests.service.modelling import WordEncoder, ask, reasons
+from tests.service.searching import add, crash, running
 
 
 @pytest.fixture
@@ -38,17 +27,8 @@ def slow(settings: Settings) -> Settings:
     return settings.model_copy(update={"index_commit_seconds": 3600.0})
 
 
-def ask(runtime: Runtime, query: str, method: str = "dense", **more: Any) -> SearchResponse:
-    request = SearchRequest(query=query, method=method, query_language=more.pop("query_language", "en"), **more)
-    return runtime.search.search(request, "id")
-
-
 def ids(answer: SearchResponse) -> list[str]:
     return [hit.id for hit in answer.hits]
-
-
-def reasons(answer: SearchResponse, stage: str = "dense") -> list[str]:
-    return [one.reason for one in answer.degraded if one.stage == stage]
 
 
 GERMAN = (
@@ -399,49 +379,6 @@ def test_a_rebuild_computes_everything_again(settings: Settings, encoder: WordEn
         assert ids(ask(runtime, "bee"))[0] == "b"
 
 
-def test_snippets_are_translated_on_request(settings: Settings, encoder: WordEncoder) -> None:
-    with running(settings) as runtime:
-        for language in ("de", "en", "fr"):
-            runtime.collections.create(language, language)
-            add(runtime, language, {"id": language, "text": "7 ja. Nein 8."})
-        answer = ask(runtime, "7", method="none", translate_snippets=True)
-        found = {hit.language: hit.snippet_translation for hit in answer.hits}
-        assert found == {"de": "7 JA. NEIN 8.", "en": None, "fr": None}
-        assert reasons(answer, "translate_snippets") == [
-            "snippets in fr were not translated into en: source: upper does not know 'fr'; it knows de, en, sw, zh"
-        ]
-        assert answer.timings_ms.translate_snippets is not None
-        plain = ask(runtime, "7", method="none").hits[0].model_dump(exclude_unset=True)
-        assert "snippet_translation" not in plain
-
-
-def test_snippets_without_a_translator_say_so(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    with standing_in(monkeypatch, WordEncoder()), running(settings) as runtime:
-        runtime.collections.create("de", "de")
-        add(runtime, "de", {"id": "1", "text": "7 ja"})
-        answer = ask(runtime, "7", method="none", translate_snippets=True)
-        assert answer.hits[0].snippet_translation is None
-        assert reasons(answer, "translate_snippets") == [
-            "no snippet was translated: the translator cannot be loaded: no translator here"
-        ]
-
-
-def test_snippets_that_fail_or_take_too_long_are_null(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    translator = UpperTranslator()
-    chosen = settings.model_copy(update={"translate_snippets_seconds": 0.3})
-    with standing_in(monkeypatch, WordEncoder(), translator), running(chosen) as runtime:
-        runtime.collections.create("de", "de")
-        add(runtime, "de", {"id": "1", "text": "7 ja"}, {"id": "2", "text": "7 poison"})
-        answer = ask(runtime, "7", method="none", translate_snippets=True)
-        assert {hit.id: hit.snippet_translation for hit in answer.hits} == {"1": "7 JA", "2": None}
-        assert reasons(answer, "translate_snippets") == ["1 of 2 snippets were not translated: the translator failed"]
-        translator.barrier.clear()
-        answer = ask(runtime, "7", method="none", translate_snippets=True)
-        assert [hit.snippet_translation for hit in answer.hits] == [None, None]
-        assert reasons(answer, "translate_snippets") == ["2 of 2 snippets were not translated: not within 0.3 seconds"]
-        translator.barrier.set()
-
-
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("add"), st.lists(st.sampled_from("abcdef"), min_size=1, max_size=4)),
@@ -470,7 +407,7 @@ def test_database_and_embeddings_agree_after_any_history(tmp_path_factory, encod
         elif operation == "rebuild":
             runtime.dense.rebuild(runtime.collections.get("c").key)
         elif operation == "crash":
-            _crash(runtime)
+            crash(runtime)
             runtime = _started(settings)
         elif operation == "restart":
             runtime.close()
@@ -494,42 +431,3 @@ def _started(settings: Settings) -> Runtime:
     runtime = Runtime(settings)
     runtime.start()
     return runtime
-
-
-def _crash(runtime: Runtime) -> None:
-    """Let go of everything without saving, as a killed process does."""
-    with runtime.dense._changed:
-        runtime.dense._closing = True
-        runtime.dense._changed.notify_all()
-    if runtime.dense._thread is not None:
-        runtime.dense._thread.join()
-    runtime.models.close()
-    runtime.indexes._closing.set()
-    runtime.indexes._keeper.join()
-    for index in runtime.indexes._snapshot():
-        index._retire()
-    runtime.store.close()
-    runtime._directory.close()
-
-
-def test_an_idle_service_imports_no_model_library(tmp_path: Path) -> None:
-    import subprocess
-    import sys
-
-    program = """
-import sys
-from pathlib import Path
-from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.search import SearchRequest
-from dragoman.service.settings import Settings
-import dragoman.service.app, dragoman.service.api.translate
-runtime = Runtime(Settings(data_dir=Path(sys.argv[1])))
-runtime.start()
-runtime.collections.create("de", "de")
-runtime.collections.import_documents("de", iter([b'{"id": "1", "text": "eins"}']))
-assert runtime.search.search(SearchRequest(query="eins", query_language="de"), "id").hits
-runtime.close()
-heavy = {"torch", "transformers", "tokenizers", "faiss"} & set(sys.modules)
-assert not heavy, heavy
-"""
-    subprocess.run([sys.executable, "-c", program, str(tmp_path / "data")], check=True, timeout=120)

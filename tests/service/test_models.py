@@ -236,3 +236,26 @@ def _encode() -> Any:
     from dragoman.service.models import Encode
 
     return Encode()
+
+
+def test_an_idle_service_imports_no_model_library(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    program = """
+import sys
+from pathlib import Path
+from dragoman.service.runtime import Runtime
+from dragoman.service.schemas.search import SearchRequest
+from dragoman.service.settings import Settings
+import dragoman.service.app, dragoman.service.api.translate
+runtime = Runtime(Settings(data_dir=Path(sys.argv[1])))
+runtime.start()
+runtime.collections.create("de", "de")
+runtime.collections.import_documents("de", iter([b'{"id": "1", "text": "eins"}']))
+assert runtime.search.search(SearchRequest(query="eins", query_language="de"), "id").hits
+runtime.close()
+heavy = {"torch", "transformers", "tokenizers", "faiss"} & set(sys.modules)
+assert not heavy, heavy
+"""
+    subprocess.run([sys.executable, "-c", program, str(tmp_path / "data")], check=True, timeout=120)
