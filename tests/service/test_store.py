@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -68,6 +69,22 @@ def test_several_may_migrate_a_new_database_at_once(settings) -> None:
     for store in stores:
         assert store.writable()
         store.close()
+
+
+def test_several_may_open_a_new_database_at_once(tmp_path: Path) -> None:
+    # SQLite refuses a second change to the write-ahead log at once; one round of this seldom meets it, fifty do
+    for number in range(50):
+        stores = [Store(f"sqlite:///{tmp_path / f'{number}.db'}") for _ in range(8)]
+        together = threading.Barrier(len(stores))
+
+        def connect(store: Store, together: threading.Barrier = together) -> bool:
+            together.wait()
+            return store.engine.connect().closed
+
+        with ThreadPoolExecutor(len(stores)) as threads:
+            assert list(threads.map(connect, stores)) == [False] * len(stores)
+        for store in stores:
+            store.close()
 
 
 def test_an_unreachable_database_is_a_clear_error(tmp_path: Path) -> None:
