@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.backbone.tokenizer import EOS, PAD, SPECIAL_TOKENS
+from dragoman.backbone.tokenizer import EOS, SPECIAL_TOKENS
 from dragoman.backbone.veco import KeyValues, Layer, Veco, attention_mask, causal_mask
 
 Which = Literal["last", "first"]
@@ -52,11 +52,15 @@ class Seq2Seq(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor, target: Tensor, target_mask: Tensor) -> Tensor:
         """Logits (B, T, V) of the token after each of `target` (B, T), given the source `ids` (B, L)."""
+        return self.encoder.predict(self.decode(ids, mask, target, target_mask))
+
+    def decode(self, ids: Tensor, mask: Tensor, target: Tensor, target_mask: Tensor) -> Tensor:
+        """The decoder's last states (B, T, W) at `target` (B, T), given the source `ids` (B, L)."""
         memory_mask = attention_mask(mask)
         x, seen = self.encoder.embed(target), causal_mask(target_mask)
         for layer, memory in zip(self.decoder, self.memories(self.encode(ids, mask)), strict=True):
             x, _ = layer(x, seen, memory, memory_mask)
-        return self.encoder.predict(x)
+        return x
 
     def step(
         self, last: Tensor, position: int, memories: list[KeyValues], memory_mask: Tensor | None, past: list[KeyValues]
@@ -81,11 +85,9 @@ def translation_loss(
     `source` and `target` are (ids, mask) with special tokens at both ends, the target's first being its language.
     """
     ids, mask = target
-    logits = model(*source, ids[:, :-1], mask[:, :-1])
-    wanted = ids[:, 1:].masked_fill(~mask[:, 1:], PAD)
-    return F.cross_entropy(
-        logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=PAD, label_smoothing=label_smoothing
-    )
+    states, wanted = model.decode(*source, ids[:, :-1], mask[:, :-1]), mask[:, 1:]
+    logits = model.encoder.predict(states[wanted])  # most of the work is here, so none of it on padding
+    return F.cross_entropy(logits.float(), ids[:, 1:][wanted], label_smoothing=label_smoothing)
 
 
 @torch.inference_mode()

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from dragoman.backbone.checkpoints import fill, read_file, read_json, written_whole
 from dragoman.backbone.corpus import Corpus, Pairs, Position, batches
 from dragoman.backbone.training_config import TrainingConfig
-from dragoman.backbone.workers import Workers
+from dragoman.backbone.workers import Workers, keep_freed_memory
 
 KEPT_CHECKPOINTS = 2
 
@@ -79,6 +79,8 @@ class Trainer:
 
     def run(self, report: Report | None = None) -> None:
         """Train up to the configured number of steps from where `progress` stands."""
+        if self.workers.device.type == "cpu":
+            keep_freed_memory()
         shares = self.corpus.shares(self.config.smoothing, self.config.dictionary_share)
         drawn = batches(
             self.corpus, seed=self.config.seed, tokens=self.config.tokens, shares=shares, start=self.progress.position

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import os
 from collections.abc import Mapping, Sequence
 
@@ -64,3 +66,18 @@ class Workers:
         if self.count > 1:
             dist.all_reduce(totals)
         return {name: float(total / count) for name, (total, count) in zip(names, totals, strict=True) if count > 0}
+
+
+_M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4
+
+
+def keep_freed_memory() -> None:
+    """Have this process keep what it frees for its next allocation, where its C library is glibc.
+
+    By default each large tensor is fresh from the system, page by page and zeroed: on a CPU that is a third of a
+    training step with 8,000 subwords, and almost half of one with 24,000.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(_M_MMAP_MAX, 0)
+        mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
