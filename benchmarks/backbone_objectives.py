@@ -38,6 +38,7 @@ def text(options: argparse.Namespace) -> dict[str, Any]:
         "languages": ["en", *LANGUAGES],
         "prepared": str(options.output / "tokens"),
         "tokens": options.tokens,
+        "warm_up": 100,
         "report_every": 50,
         "checkpoint_every": 500,
     }
@@ -121,13 +122,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=800)
-    parser.add_argument("--tokens", type=int, default=1024)
+    parser.add_argument("--steps", type=int, default=1300)
+    parser.add_argument("--tokens", type=int, default=512)
     parser.add_argument("--layers", type=int, default=4)
     parser.add_argument("--width", type=int, default=256)
     parser.add_argument("--vocabulary", type=int, default=8_000)
-    parser.add_argument("--tagging-steps", type=int, default=200)
-    parser.add_argument("--translation-steps", type=int, default=600)
+    parser.add_argument("--tagging-steps", type=int, default=150)
+    parser.add_argument("--translation-steps", type=int, default=500)
     parser.add_argument("--sentences", type=int, default=300, help="of FLORES to translate per direction")
     parser.add_argument("--threads", type=int, default=None)
     options = parser.parse_args()

@@ -25,6 +25,7 @@ from dragoman.backbone.tokenizer import Subwords, smoothed
 
 Ids = NDArray[np.int32]
 ROWS_AT_ONCE = 2_000
+COUNTED_AT_ONCE = 10_000_000
 GROUPS_PER_ROUND = 8
 FORMAT = 1
 
@@ -73,6 +74,15 @@ class Corpus:
         for section in self.sections:
             sizes[section.group] = sizes.get(section.group, 0) + section.subwords
         return sizes
+
+    def counts(self, vocabulary: int) -> NDArray[np.int64]:
+        """How often each subword occurs, (V,)."""
+        total = np.zeros(vocabulary, dtype=np.int64)
+        for section in self.sections:
+            for ids in section.ids:
+                for start in range(0, len(ids), COUNTED_AT_ONCE):
+                    total += np.bincount(ids[start : start + COUNTED_AT_ONCE], minlength=vocabulary)
+        return total
 
     def shares(self, smoothing: float, dictionaries: float) -> dict[str, float]:
         """How often each group is drawn: by smoothed size, all dictionaries together having the share given."""

@@ -82,6 +82,25 @@ def hide(side: Side, rate: float, vocabulary: int, generator: torch.Generator) -
     return Masked(Side(ids, side.mask, side.positions), chosen, side.ids[chosen])
 
 
+def cropped(pairs: Pairs, share: float, generator: torch.Generator) -> Pairs:
+    """About `share` of the pairs with one side, drawn at random, cut to a span of 30% to 80% of its tokens.
+
+    A short text is then learned as a part of what answers it, as a query is of a document (random cropping, Izacard
+    et al. 2022, Contriever, section 3.2).
+    """
+    if not share:
+        return pairs
+    sides = [list(pairs.x), list(pairs.y)]
+    draws = torch.rand(len(pairs.x), 4, generator=generator).tolist()
+    for row, (chance, side, length, start) in enumerate(draws):
+        if chance < share:
+            whole = sides[side >= 0.5][row]
+            kept = max(1, round(len(whole) * (0.3 + 0.5 * length)))
+            first = int(start * (len(whole) - kept + 1))
+            sides[side >= 0.5][row] = whole[first : first + kept]
+    return Pairs(*sides, pairs.languages)
+
+
 def losses(
     model: Veco,
     pairs: Pairs,

@@ -11,7 +11,7 @@ import torch
 
 from dragoman.backbone.checkpoints import fill, load_subwords, read_json, read_tensors, save_veco
 from dragoman.backbone.corpus import Corpus, prepare
-from dragoman.backbone.objectives import OBJECTIVES, losses, parse_objectives
+from dragoman.backbone.objectives import OBJECTIVES, cropped, losses, parse_objectives
 from dragoman.backbone.text_files import CorpusError, TextFile
 from dragoman.backbone.tokenizer import Subwords, train_subwords
 from dragoman.backbone.training import Report, Trainer
@@ -35,6 +35,8 @@ class PretrainingConfig(TrainingConfig):
     objectives: list[str] = field(default_factory=lambda: ["is", "cs", "tlm"])
     sentence_layer: int | None = None
     """Layer of the sentence encoding; without it, two thirds up."""
+    crop: float = 0.0
+    """Share of the pairs of which one side is cut to a random span, so that short queries are learned too."""
 
     def check(self) -> None:
         super().check()
@@ -57,6 +59,8 @@ class PretrainingConfig(TrainingConfig):
             raise ConfigError("tokenizer_characters must be at least 1")
         if self.sentence_layer is not None and not 0 <= self.sentence_layer <= sizes.layers:
             raise ConfigError(f"sentence_layer must lie between 0 and {sizes.layers}")
+        if not 0 <= self.crop <= 1:
+            raise ConfigError("crop must lie between 0 and 1")
 
 
 def pretrain(config: PretrainingConfig, output: Path, *, resume: bool = False, report: Report | None = None) -> Path:
@@ -76,11 +80,12 @@ def pretrain(config: PretrainingConfig, output: Path, *, resume: bool = False, r
         _text(config, output)
     workers.wait()
     subwords, corpus = _text(config, output)
-    model = _model(config, len(subwords))
+    model = _model(config, len(subwords), corpus)
     layer = middle_layer(model.config.layers) if config.sentence_layer is None else config.sentence_layer
     objectives = parse_objectives(config.objectives)
 
     def loss(pairs: Any, generator: torch.Generator, device: torch.device) -> Any:
+        pairs = cropped(pairs, config.crop, generator)
         return losses(model, pairs, objectives, generator, device, sentence_layer=layer)
 
     trainer = Trainer(model, loss, OBJECTIVES, corpus, config, output, workers)
@@ -145,10 +150,13 @@ def _learn(config: PretrainingConfig, text: list[TextFile], size: int) -> Subwor
         raise ConfigError(f"model: vocabulary: {error}") from error
 
 
-def _model(config: PretrainingConfig, vocabulary: int) -> Veco:
+def _model(config: PretrainingConfig, vocabulary: int, corpus: Corpus) -> Veco:
     model = Veco(VecoConfig(**{**config.model, "vocabulary": vocabulary}))
     model.initialise(torch.Generator().manual_seed(config.seed))
-    if config.start_from is not None:
+    if config.start_from is None:  # spares the first hundreds of steps, which would learn how frequent each subword is
+        counts = torch.from_numpy(corpus.counts(vocabulary) + 1)
+        model.prediction_bias.data = (counts / counts.sum()).log().float()
+    else:
         folder = Path(config.start_from)
         known = {name: tensor.float() for name, tensor in read_tensors(folder).items()}
         own = model.state_dict()

@@ -20,6 +20,8 @@ from dragoman.backbone.tokenizer import EOS, SPECIAL_TOKENS
 from dragoman.backbone.veco import KeyValues, Layer, Veco, attention_mask, causal_mask
 
 Which = Literal["last", "first"]
+Finished = tuple[float, list[int]]
+"""A finished translation: its score and its tokens."""
 
 
 class Seq2Seq(nn.Module):
@@ -118,7 +120,7 @@ def beam_search(
     tokens = torch.full((batch * beam, 1), start, device=device)
     scores = torch.full((batch, beam), -torch.inf, device=device)
     scores[:, 0] = 0.0  # all beams begin alike: one goes on
-    finished: list[list[tuple[float, list[int]]]] = [[] for _ in range(batch)]
+    finished: list[list[Finished]] = [[] for _ in range(batch)]
     past: list[KeyValues] = []
     for length in range(1, max(limits) + 1):
         found, past = model.step(tokens[:, -1], length - 1, memories, memory_mask, past)
@@ -127,8 +129,8 @@ def beam_search(
         best, index = total.topk(2 * beam, dim=1)  # at most half of them end here
         parents, chosen = index // found.shape[1], index % found.shape[1]
         ending = chosen == EOS
-        for source, rank in torch.nonzero(ending & torch.isfinite(best)).tolist():
-            if rank < beam and len(finished[source]) < beam and length <= limits[source]:
+        for source, rank in torch.nonzero(ending[:, :beam] & torch.isfinite(best[:, :beam])).tolist():
+            if len(finished[source]) < beam and length <= limits[source]:
                 words = tokens[source * beam + int(parents[source, rank]), 1:].tolist()
                 finished[source].append((float(best[source, rank]) / length**alpha, words))
         going = best.masked_fill(ending, -torch.inf)
@@ -136,9 +138,9 @@ def beam_search(
         order = (torch.arange(batch, device=device)[:, None] * beam + parents.gather(1, kept)).flatten()
         tokens = torch.cat((tokens[order], chosen.gather(1, kept).view(-1, 1)), dim=1)
         past = [(key[order], value[order]) for key, value in past]
-        for source, done in enumerate(finished):
-            if not done and length == limits[source]:
-                done.append((0.0, tokens[source * beam, 1:].tolist()))
+        for source in range(batch):
+            if not finished[source] and length == limits[source]:
+                finished[source].append((0.0, tokens[source * beam, 1:].tolist()))
         if all(len(done) >= beam or length >= last for done, last in zip(finished, limits, strict=True)):
             break
-    return [max(done, key=lambda one: one[0])[1] for done in finished]
+    return [max(done)[1] for done in finished]

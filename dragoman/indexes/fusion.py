@@ -39,26 +39,34 @@ def normalised(rankings: Iterable[tuple[S, Ranking]], k: int | None = None) -> l
     return [(source, key, -share) for share, _, key, source in merged[:k]]
 
 
-def rrf(rankings: Sequence[Sequence[T]], k: int | None = None, constant: float = RRF_K) -> list[tuple[T, float]]:
+def rrf(
+    rankings: Sequence[Sequence[T]],
+    k: int | None = None,
+    constant: float = RRF_K,
+    weights: Sequence[float] | None = None,
+) -> list[tuple[T, float]]:
     """Reciprocal rank fusion (Cormack, Clarke & Buettcher 2009): ``score(d) = sum_r 1 / (constant + rank_r(d))``.
 
     Ranks start at 1; a ranking without ``d`` adds nothing. An item that a ranking holds twice counts at its
-    first rank.
+    first rank. With ``weights``, one for each ranking, its part of the sum is multiplied by it.
 
     Returns:
         The ``k`` best items (all by default) with their scores, best first; ties in the order of first
         appearance, the rankings read side by side from the top.
 
     Raises:
-        ValueError: for a negative ``constant``.
+        ValueError: for a negative ``constant`` or weight, or another number of weights than of rankings.
     """
     if constant < 0:
         raise ValueError(f"the constant of reciprocal rank fusion is {constant}; it must be at least 0")
+    weights = [1.0] * len(rankings) if weights is None else weights
+    if len(weights) != len(rankings) or any(weight < 0 for weight in weights):
+        raise ValueError(f"{len(rankings)} rankings need as many weights of at least 0, not {list(weights)}")
     scores: dict[T, float] = {}
     seen: list[set[T]] = [set() for _ in rankings]
     for rank in range(1, max(map(len, rankings), default=0) + 1):
-        for ranking, known in zip(rankings, seen, strict=True):
+        for ranking, known, weight in zip(rankings, seen, weights, strict=True):
             if rank <= len(ranking) and ranking[rank - 1] not in known:
                 known.add(ranking[rank - 1])
-                scores[ranking[rank - 1]] = scores.get(ranking[rank - 1], 0.0) + 1 / (constant + rank)
+                scores[ranking[rank - 1]] = scores.get(ranking[rank - 1], 0.0) + weight / (constant + rank)
     return sorted(scores.items(), key=lambda item: -item[1])[:k]

@@ -68,7 +68,7 @@ class Search:
         self._analysis = analysis
         self._settings = settings
         self._metrics = metrics
-        self._ranking = SearchRanking(FirstStage(indexes, analysis), dense)
+        self._ranking = SearchRanking(FirstStage(indexes, analysis), dense, settings.hybrid_dense_weight)
         self._translations = translations
         self._places = BoundedSemaphore(_WAITING)
 

@@ -65,9 +65,10 @@ class Answer:
 class SearchRanking:
     """Ranks documents by the method of a request. Safe from any thread."""
 
-    def __init__(self, first_stage: FirstStage, dense: DenseStage) -> None:
+    def __init__(self, first_stage: FirstStage, dense: DenseStage, dense_weight: float) -> None:
         self._first_stage = first_stage
         self._dense = dense
+        self._dense_weight = dense_weight
 
     def rank(
         self,
@@ -114,7 +115,7 @@ class SearchRanking:
             if unmatched is not None:
                 raise unmatched from fault
             dense = DenseResult(degraded=[_without_dense(fault)])
-        answer = _fused(bm25, dense, request.top_k)
+        answer = _fused(bm25, dense, self._dense_weight, request.top_k)
         answer.translate_seconds = bm25.translate_seconds
         answer.rank_seconds = time.perf_counter() - started - bm25.translate_seconds
         answer.dense_seconds = dense.seconds
@@ -145,23 +146,26 @@ def _of_dense(result: DenseResult) -> Answer:
     return Answer(places, [], result.degraded, 0.0, result.seconds, result.seconds)
 
 
-def _fused(bm25: FirstStageResult, dense: DenseResult, k: int) -> Answer:
-    """Reciprocal rank fusion; a document's key is unique in the database, over all collections."""
+def _fused(bm25: FirstStageResult, dense: DenseResult, weight: float, k: int) -> Answer:
+    """Weighted reciprocal rank fusion; a document's key is unique in the database, over all collections."""
     matched = {place.key: (rank, place) for rank, place in enumerate(bm25.places, 1)}
     near = {place.hit.key: (rank, place) for rank, place in enumerate(dense.places, 1)}
     answer = Answer(translations=bm25.translations, degraded=[*bm25.degraded, *dense.degraded])
     for place in bm25.places:
         answer.parts.setdefault((place.part.collection.key, place.part.translated.language), place.part)
     answer.places = [
-        _both(key, score, matched.get(key), near.get(key)) for key, score in rrf([list(matched), list(near)], k)
+        _both(key, score, matched.get(key), near.get(key), weight)
+        for key, score in rrf([list(matched), list(near)], k, weights=[1.0, weight])
     ]
     return answer
 
 
-def _both(key: int, score: float, matched: tuple[int, Place] | None, near: tuple[int, DensePlace] | None) -> Ranked:
+def _both(
+    key: int, score: float, matched: tuple[int, Place] | None, near: tuple[int, DensePlace] | None, weight: float
+) -> Ranked:
     fusion = Fusion(
-        bm25=RankedBy(rank=matched[0], score=matched[1].first_stage) if matched else None,
-        dense=RankedBy(rank=near[0], score=near[1].hit.score) if near else None,
+        bm25=RankedBy(rank=matched[0], score=matched[1].first_stage, weight=1.0) if matched else None,
+        dense=RankedBy(rank=near[0], score=near[1].hit.score, weight=weight) if near else None,
     )
     part = matched[1].part if matched else None
     passage = near[1].hit if near else None

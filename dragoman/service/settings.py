@@ -94,6 +94,9 @@ class Settings(BaseSettings):
     embed_seconds: float = Field(
         default=10.0, ge=0, description="How long a dense search waits for documents without an embedding."
     )
+    hybrid_dense_weight: float = Field(
+        default=1.0, ge=0, description="What dense search's part counts in hybrid, where that of BM25 counts 1."
+    )
     beam: int = Field(default=5, gt=0, le=64, description="Beam width of translations.")
     translate_texts: int = Field(default=100, gt=0, description="Most texts in one translation request.")
     translate_chars: int = Field(

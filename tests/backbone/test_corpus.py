@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.backbone import corpus as corpus_module
 from dragoman.backbone.corpus import Corpus, Pairs, Position, batches, prepare
 from dragoman.backbone.text_files import CorpusError, TextFile, text_files
 from dragoman.backbone.tokenizer import Subwords
@@ -76,6 +77,16 @@ def test_shares(corpus: Corpus) -> None:
     only = Corpus([section for section in corpus.sections if section.dictionary], "")
     assert only.shares(0.5, 0.2) == {"dictionary en-de": 1.0}
     assert corpus.languages == ["de", "en", "sw"]
+
+
+def test_subwords_are_counted_once_in_every_file_and_side(
+    corpus: Corpus, subwords: Subwords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(corpus_module, "COUNTED_AT_ONCE", 7)
+    counts = corpus.counts(len(subwords))
+    plainly = Counter(int(one) for section in corpus.sections for side in section.ids for one in side)
+    assert {number: count for number, count in enumerate(counts.tolist()) if count} == plainly
+    assert counts.sum() == sum(corpus.sizes().values())
 
 
 def test_groups_are_drawn_by_their_shares(corpus: Corpus) -> None:

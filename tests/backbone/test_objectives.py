@@ -18,6 +18,7 @@ from dragoman.backbone.objectives import (
     Masked,
     Side,
     concatenate,
+    cropped,
     hide,
     losses,
     mean_pool,
@@ -101,6 +102,30 @@ def at_masked(logits: Tensor, masked: Masked) -> Tensor:
     for row, column in torch.nonzero(masked.chosen).tolist():
         found.append(-logits[row, column].log_softmax(-1)[next(targets)])
     return torch.stack(found).mean()
+
+
+@given(lengths=st.lists(st.integers(0, 40), min_size=1, max_size=30), share=st.floats(0, 1), seed=st.integers(0, 99))
+def test_a_cropped_side_is_a_span_of_the_whole_and_the_other_stays(lengths: list[int], share: float, seed: int) -> None:
+    x = [np.arange(length, dtype=np.int32) for length in lengths]
+    y = [np.arange(100, 101 + length, dtype=np.int32) for length in lengths]
+    got = cropped(Pairs(x, y, ("en", "de")), share, seeded(seed))
+    assert got.languages == ("en", "de")
+    cut = 0
+    for whole, part in zip([*zip(x, y, strict=True)], [*zip(got.x, got.y, strict=True)], strict=True):
+        same = [np.array_equal(one, other) for one, other in zip(whole, part, strict=True)]
+        assert any(same)
+        cut += not all(same)
+        for one, other in zip(whole, part, strict=True):
+            assert min(len(one), max(1, int(0.3 * len(one)))) <= len(other) <= len(one)
+            assert not len(other) or np.array_equal(other, np.arange(other[0], other[0] + len(other)))
+    assert share > 0 or not cut
+
+
+def test_about_the_share_asked_for_is_cropped() -> None:
+    rows = [np.arange(50, dtype=np.int32)] * 2000
+    got = cropped(Pairs(rows, rows, ("en", "de")), 0.5, seeded(3))
+    assert 900 < sum(len(x) + len(y) < 100 for x, y in zip(got.x, got.y, strict=True)) < 1100
+    assert 400 < sum(len(x) < 50 for x in got.x) < 600
 
 
 def test_each_loss_against_a_plain_one() -> None:

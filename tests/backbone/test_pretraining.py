@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from dragoman.backbone.checkpoints import load_veco
+from dragoman.backbone.corpus import prepare
 from dragoman.backbone.encoder import load_encoder
 from dragoman.backbone.pretraining import PretrainingConfig, pretrain
 from dragoman.backbone.text_files import CorpusError
@@ -66,6 +67,17 @@ def test_a_vocabulary_too_small_is_named(text: Path, tmp_path: Path) -> None:
     table["model"]["vocabulary"] = 200
     with pytest.raises(ConfigError, match="model: vocabulary: 200 is too small"):
         pretrain(PretrainingConfig.parse(table), tmp_path / "output")
+
+
+def test_a_new_model_first_predicts_how_frequent_each_subword_is(text: Path, tmp_path: Path) -> None:
+    table = config_table(text, steps=1, learning_rate=1e-9)
+    model, subwords, _ = load_veco(pretrain(PretrainingConfig.parse(table), tmp_path / "output"))
+    files = PretrainingConfig.parse(table).files()
+    counts = prepare(files, subwords, tmp_path / "output" / "tokens", model.config.max_length).counts(len(subwords)) + 1
+    frequencies = torch.from_numpy(counts / counts.sum())
+    torch.testing.assert_close(
+        model.prediction_bias.softmax(0).double(), frequencies, rtol=0.05, atol=1e-6
+    )  # saved in bfloat16
 
 
 def test_sentence_layer_zero_is_kept_and_a_start_is_taken(text: Path, tmp_path: Path, subwords: Subwords) -> None:

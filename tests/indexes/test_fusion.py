@@ -12,6 +12,17 @@ from dragoman.indexes.fusion import RRF_K, normalised, rrf
 items = st.lists(st.integers(0, 30), unique=True, max_size=15)
 
 
+@given(st.lists(st.tuples(items, st.floats(0, 5)), max_size=4))
+def test_rrf_is_the_weighted_sum_of_reciprocal_ranks(weighted: list[tuple[list[int], float]]) -> None:
+    rankings, weights = [one for one, _ in weighted], [weight for _, weight in weighted]
+    fused = dict(rrf(rankings, weights=weights))
+    assert set(fused) == {item for ranking in rankings for item in ranking}
+    for item, score in fused.items():
+        places = [(weight, ranking.index(item) + 1) for ranking, weight in weighted if item in ranking]
+        assert score == pytest.approx(sum(weight / (RRF_K + rank) for weight, rank in places))
+    assert list(fused.values()) == sorted(fused.values(), reverse=True)
+
+
 @given(st.lists(items, max_size=4))
 def test_rrf_is_the_sum_of_reciprocal_ranks(rankings: list[list[int]]) -> None:
     fused = dict(rrf(rankings))
@@ -32,6 +43,12 @@ def test_rrf_breaks_ties_by_first_appearance_and_cuts() -> None:
 def test_rrf_refuses_a_negative_constant() -> None:
     with pytest.raises(ValueError, match="-1"):
         rrf([["a"]], constant=-1)
+
+
+@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [1.0, 1.0, 1.0]])
+def test_rrf_refuses_weights_that_do_not_fit(weights: list[float]) -> None:
+    with pytest.raises(ValueError, match="weights"):
+        rrf([["a"], ["b"]], weights=weights)
 
 
 def test_normalised_makes_scales_comparable() -> None:

@@ -282,6 +282,16 @@ def test_a_document_that_cannot_be_embedded_is_counted_and_the_others_are_served
         assert ask(runtime, "bee").degraded == []
 
 
+def test_hybrid_weighs_dense_search_as_set(settings: Settings, encoder: WordEncoder) -> None:
+    with running(settings.model_copy(update={"hybrid_dense_weight": 0.25})) as runtime:
+        runtime.collections.create("de", "de")
+        add(runtime, "de", {"id": "0", "text": "Der Bee ist weit weg."}, {"id": "1", "text": "Eine Biene"})
+        for hit in ask(runtime, "bee", method="hybrid", explain=True).hits:
+            parts = [part for part in (hit.fusion.bm25, hit.fusion.dense) if part is not None]
+            assert hit.score == pytest.approx(sum(part.weight / (60 + part.rank) for part in parts))
+            assert hit.fusion.dense.weight == 0.25
+
+
 def test_hybrid_fuses_both_rankings_and_keeps_the_evidence(settings: Settings, encoder: WordEncoder) -> None:
     with running(settings) as runtime:
         runtime.collections.create("de", "de")

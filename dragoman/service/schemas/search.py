@@ -151,10 +151,11 @@ class Hit(BaseModel):
 
 
 class RankedBy(BaseModel):
-    """A document's place in one of the rankings that were fused."""
+    """A document's place in one of the rankings that were fused: it adds weight / (60 + rank) to the score."""
 
     rank: int
     score: float
+    weight: float
 
 
 class Fusion(BaseModel):
