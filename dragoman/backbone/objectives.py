@@ -98,7 +98,7 @@ def cropped(pairs: Pairs, share: float, generator: torch.Generator) -> Pairs:
             kept = max(1, round(len(whole) * (0.3 + 0.5 * length)))
             first = int(start * (len(whole) - kept + 1))
             sides[side >= 0.5][row] = whole[first : first + kept]
-    return Pairs(*sides, pairs.languages)
+    return Pairs(sides[0], sides[1], pairs.languages)
 
 
 def losses(
