@@ -8,7 +8,8 @@ Only safetensors are read and no code that comes with a checkpoint is run.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from torch import Tensor, nn
@@ -16,8 +17,21 @@ from torch import Tensor, nn
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError, load_veco, read_json
 from dragoman.backbone.padding import padded
 from dragoman.backbone.tokenizer import BOS, EOS, PAD, Encoded, Subwords
-from dragoman.backbone.veco import Veco, middle_layer
+from dragoman.backbone.veco import Added, Veco, middle_layer
 from dragoman.backbone.weights import shipped, shipped_names
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two texts in one row: its ids, and at which of them the subwords of each text begin."""
+
+    ids: list[int]
+    first: int
+    second: int
+    positions: list[int] | None = None
+    """Given where they don't just count up from 0."""
+    segments: list[int] | None = None
+    """Which text each place belongs to (BERT's token types), given where the model was taught to tell them so."""
 
 
 class Encoder(nn.Module, ABC):
@@ -33,8 +47,23 @@ class Encoder(nn.Module, ABC):
     pad: int
 
     @abstractmethod
-    def forward(self, ids: Tensor, mask: Tensor) -> list[Tensor]:
-        """States (batch, length, width) of the embeddings and of each layer; `mask` (batch, length) true at tokens."""
+    def forward(
+        self,
+        ids: Tensor,
+        mask: Tensor,
+        *,
+        positions: Tensor | None = None,
+        segments: Tensor | None = None,
+        added: Mapping[int, Added] | None = None,
+    ) -> list[Tensor]:
+        """States (batch, length, width) of the embeddings and of each layer; `mask` (batch, length) true at tokens.
+
+        `positions` and `segments` (batch, length) are those of `pair`; `added` holds, by a layer's number from 0, what
+        joins the output of its attention, and so the input of its feed-forward net.
+
+        Raises:
+            CheckpointError: `added` for a model whose layers are not BERT's.
+        """
 
     @abstractmethod
     def subwords(self, texts: Sequence[str]) -> list[Encoded]:
@@ -43,6 +72,10 @@ class Encoder(nn.Module, ABC):
     @abstractmethod
     def framed(self, ids: Sequence[int]) -> list[int]:
         """A row of subwords between this model's special tokens."""
+
+    @abstractmethod
+    def pair(self, first: Sequence[int], second: Sequence[int]) -> Pair:
+        """Two texts' subwords in one row, as this model was taught to read pairs."""
 
     @property
     def room(self) -> int:
@@ -71,14 +104,27 @@ class VecoEncoder(Encoder):
         self.width, self.layers = model.config.width, model.config.layers
         self.max_length, self.sentence_layer, self.pad = model.config.max_length, sentence_layer, PAD
 
-    def forward(self, ids: Tensor, mask: Tensor) -> list[Tensor]:
-        return self.model.encode(ids, mask)
+    def forward(
+        self,
+        ids: Tensor,
+        mask: Tensor,
+        *,
+        positions: Tensor | None = None,
+        segments: Tensor | None = None,
+        added: Mapping[int, Added] | None = None,
+    ) -> list[Tensor]:
+        return self.model.encode(ids, mask, positions, added)
 
     def subwords(self, texts: Sequence[str]) -> list[Encoded]:
         return self.vocabulary.encode(texts)
 
     def framed(self, ids: Sequence[int]) -> list[int]:
         return [BOS, *ids, EOS]
+
+    def pair(self, first: Sequence[int], second: Sequence[int]) -> Pair:
+        """`<s> first </s> <s> second </s>`, positions starting anew at the second, as in TLM."""
+        ids = [*self.framed(first), *self.framed(second)]
+        return Pair(ids, 1, len(first) + 3, [*range(len(first) + 2), *range(len(second) + 2)])
 
 
 def load_encoder(name_or_path: str = "small", device: str = "cpu") -> Encoder:

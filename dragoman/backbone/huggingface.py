@@ -6,7 +6,8 @@ Only safetensors are read; a checkpoint's own code is never run (`trust_remote_c
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,9 @@ from tokenizers import Tokenizer, decoders, pre_tokenizers
 from torch import Tensor
 
 from dragoman.backbone.checkpoints import CheckpointError, fill, require_safetensors
-from dragoman.backbone.encoder import Encoder
+from dragoman.backbone.encoder import Encoder, Pair
 from dragoman.backbone.tokenizer import SPECIAL_TOKENS, Encoded, Subwords, inner
-from dragoman.backbone.veco import Veco, VecoConfig
+from dragoman.backbone.veco import Added, Veco, VecoConfig
 
 RELATIVE_LENGTH = 512  # read at once by models whose positions know no end, such as T5's
 ENCODER_ALONE = ("t5", "mt5", "umt5")  # whose encoder loads without the decoder, which a checkpoint may lack
@@ -37,8 +38,53 @@ class HuggingFaceEncoder(Encoder):
         self.pad = int(tokenizer.pad_token_id)
         self._before, self._after = _frame(tokenizer)
 
-    def forward(self, ids: Tensor, mask: Tensor) -> list[Tensor]:
-        return list(self.model(input_ids=ids, attention_mask=mask.long(), output_hidden_states=True).hidden_states)
+    def forward(
+        self,
+        ids: Tensor,
+        mask: Tensor,
+        *,
+        positions: Tensor | None = None,
+        segments: Tensor | None = None,
+        added: Mapping[int, Added] | None = None,
+    ) -> list[Tensor]:
+        given = {"position_ids": positions, "token_type_ids": segments}
+        given = {name: value for name, value in given.items() if value is not None}
+        with self._adding(added or {}):
+            found = self.model(input_ids=ids, attention_mask=mask.long(), output_hidden_states=True, **given)
+        return list(found.hidden_states)
+
+    @contextmanager
+    def _adding(self, added: Mapping[int, Added]) -> Iterator[None]:
+        """Have the attention blocks named add to what they give, for one forward pass."""
+        layers = getattr(getattr(self.model, "encoder", None), "layer", ())
+        if added and not all(hasattr(layer, "attention") for layer in (layers or [None])):
+            raise CheckpointError(f"{self.name}: the layers of {self.model.config.model_type} are not BERT's")
+        hooks = [
+            layers[number].attention.register_forward_hook(_joining(add), with_kwargs=True)
+            for number, add in added.items()
+        ]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+    def pair(self, first: Sequence[int], second: Sequence[int]) -> Pair:
+        """Both texts between the special tokens that the tokenizer frames pairs with."""
+        plain = [self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", "b")]
+        framed = self.tokenizer("a", "b", return_token_type_ids=True)
+        row, kinds = framed["input_ids"], framed["token_type_ids"]
+        places = [_place(row, plain[0], 0)]
+        places.append(_place(row, plain[1], places[0] + len(plain[0])))
+        parts = [(places[0], plain[0], first), (places[1], plain[1], second)]
+        ids, segments, starts, done = [], [], [], 0
+        for place, sample, text in parts:
+            ids += [*row[done:place], *text]
+            segments += [*kinds[done:place], *[kinds[place]] * len(text)]
+            starts.append(len(ids) - len(text))
+            done = place + len(sample)
+        told = getattr(self.model.config, "type_vocab_size", 0) > 1
+        return Pair([*ids, *row[done:]], starts[0], starts[1], segments=[*segments, *kinds[done:]] if told else None)
 
     def subwords(self, texts: Sequence[str]) -> list[Encoded]:
         done = []
@@ -239,11 +285,23 @@ def _max_length(model: Any) -> int:
     return int(rows)
 
 
+def _joining(add: Added) -> Callable[..., tuple[Tensor, ...]]:
+    def hook(_block: Any, given: tuple[Tensor, ...], named: dict[str, Any], out: tuple[Tensor, ...]) -> Any:
+        x = given[0] if given else named["hidden_states"]
+        return (out[0] + add(x), *out[1:])
+
+    return hook
+
+
+def _place(row: list[int], part: list[int], start: int) -> int:
+    return next(i for i in range(start, len(row)) if row[i : i + len(part)] == part)
+
+
 def _frame(tokenizer: Any) -> tuple[list[int], list[int]]:
     """The special ids that the tokenizer puts before and after a text."""
     plain = tokenizer("a", add_special_tokens=False)["input_ids"]
     framed = tokenizer("a")["input_ids"]
-    start = next(i for i in range(len(framed)) if framed[i : i + len(plain)] == plain)
+    start = _place(framed, plain, 0)
     return framed[:start], framed[start + len(plain) :]
 
 

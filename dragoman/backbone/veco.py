@@ -13,6 +13,7 @@ Shapes: B batch, L length, W width, H heads, V vocabulary.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
@@ -137,10 +138,15 @@ class Layer(nn.Module):
         memory: KeyValues | None = None,
         memory_mask: Tensor | None = None,
         past: KeyValues | None = None,
+        added: Added | None = None,
     ) -> tuple[Tensor, KeyValues]:
-        """`x` (B, L, W) after this layer, and the self-attention's keys and values."""
+        """`x` (B, L, W) after this layer, and the self-attention's keys and values.
+
+        `added` gives from the layer's input what joins the self-attention's output (B, L, W), if anything.
+        """
         attended, seen = self.attention(x, mask, past)
-        x = self.attention_norm(x + self.dropout(attended))
+        beside = 0.0 if added is None else added(x)
+        x = self.attention_norm(x + self.dropout(attended)) + beside
         if memory is not None:
             if self.cross is None or self.cross_norm is None:
                 raise ValueError("this model was built without cross-attention and has no decoder path")
@@ -187,12 +193,21 @@ class Veco(nn.Module):
         out: Tensor = self.dropout(self.embedding_norm(x))
         return out
 
-    def encode(self, ids: Tensor, mask: Tensor, positions: Tensor | None = None) -> list[Tensor]:
-        """Encoder path: outputs of embeddings and layers, N + 1 of (B, L, W); `mask` (B, L) is true at tokens."""
+    def encode(
+        self,
+        ids: Tensor,
+        mask: Tensor,
+        positions: Tensor | None = None,
+        added: Mapping[int, Added] | None = None,
+    ) -> list[Tensor]:
+        """Encoder path: outputs of embeddings and layers, N + 1 of (B, L, W); `mask` (B, L) is true at tokens.
+
+        `added` holds, by a layer's number from 0, what joins the output of its self-attention.
+        """
         x = self.embed(ids, positions)
         states, seen = [x], attention_mask(mask)
-        for layer in self.layers:
-            x, _ = layer(x, seen)
+        for number, layer in enumerate(self.layers):
+            x, _ = layer(x, seen, added=added.get(number) if added else None)
             states.append(x)
         return states
 
@@ -212,6 +227,9 @@ class Veco(nn.Module):
         x = self.prediction_norm(F.gelu(self.prediction(states)))
         return F.linear(x, self.tokens.weight, self.prediction_bias)
 
+
+Added = Callable[[Tensor], Tensor]
+"""What a layer's input (B, L, W) adds to the output of its self-attention, of the same shape."""
 
 KeyValues = tuple[Tensor, Tensor]
 """Keys and values of one attention, each (B, H, L, W/H)."""

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import (
-    BertConfig,
-    BertModel,
-    MT5Config,
-    MT5EncoderModel,
-    MT5Model,
     PreTrainedTokenizerFast,
-    XLMRobertaConfig,
     XLMRobertaForMaskedLM,
 )
 
@@ -23,52 +15,15 @@ from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.encoder import load_encoder
 from dragoman.backbone.huggingface import from_xlm_roberta
 from dragoman.backbone.sentences import SentenceEncoder
-from tests.backbone.samples import SENTENCES, raw_lines
+from tests.backbone.hub_samples import write_checkpoints
+from tests.backbone.samples import raw_lines
 
-SPECIALS = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>", "mask_token": "<mask>"}
 TEXTS = ["die Biene  findet Honig", "salt", "the volcano  sees grey ash"]
-
-
-def unigram(folder: Path) -> int:
-    """A Unigram tokenizer in XLM-R's order, <mask> last; returns the size of its vocabulary."""
-    tokenizer = Tokenizer(models.Unigram())
-    tokenizer.normalizer = normalizers.NFKC()
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
-    lines = [*(side for pair in SENTENCES for side in pair), *raw_lines("sw"), "</s>"]
-    first = ["<s>", "<pad>", "</s>", "<unk>"]
-    tokenizer.train_from_iterator(
-        lines, trainers.UnigramTrainer(vocab_size=300, special_tokens=first, unk_token="<unk>", show_progress=False)
-    )
-    tokenizer.add_special_tokens(["<mask>"])
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
-    )
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **SPECIALS).save_pretrained(folder)
-    return int(tokenizer.get_vocab_size())
-
-
-SIZES: dict[str, Any] = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
 
 
 @pytest.fixture(scope="module")
 def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Tiny BERT, XLM-R and mT5, the latter also as its encoder alone, with weights that matter."""
-    found = {name: tmp_path_factory.mktemp(name) for name in ("bert", "xlm-roberta", "mt5", "mt5-encoder")}
-    sizes = {name: unigram(folder) for name, folder in found.items()}
-    torch.manual_seed(0)
-    size, t5 = sizes["bert"], {"d_model": 32, "d_kv": 16, "d_ff": 64, "num_layers": 2, "num_heads": 2}
-    made = {
-        "bert": BertModel(BertConfig(vocab_size=size, max_position_embeddings=40, initializer_range=0.2, **SIZES)),
-        "xlm-roberta": XLMRobertaForMaskedLM(
-            XLMRobertaConfig(vocab_size=size + 3, max_position_embeddings=42, pad_token_id=1, initializer_range=0.2,
-                             type_vocab_size=1, **SIZES)
-        ),
-        "mt5": MT5Model(MT5Config(vocab_size=size, pad_token_id=1, **t5)),
-    }  # fmt: skip
-    made["mt5-encoder"] = MT5EncoderModel(MT5Config(vocab_size=size, pad_token_id=1, **t5))
-    for name, model in made.items():
-        model.eval().save_pretrained(found[name])
-    return found
+    return write_checkpoints(tmp_path_factory.mktemp("hub"))
 
 
 @pytest.mark.parametrize("name", ["bert", "xlm-roberta", "mt5", "mt5-encoder"])
@@ -89,6 +44,19 @@ def test_hidden_states_are_those_of_transformers(checkpoints: dict[str, Path], n
         torch.testing.assert_close(one[mask], other[mask], rtol=1e-4, atol=1e-4)
     rows = SentenceEncoder(encoder).encode([*TEXTS, " ".join(raw_lines("sw"))])
     assert rows.shape == (4, encoder.width)
+
+
+@pytest.mark.parametrize("name", ["bert", "xlm-roberta"])
+def test_pairs_are_framed_as_the_tokenizer_does(checkpoints: dict[str, Path], name: str) -> None:
+    encoder = load_encoder(str(checkpoints[name]))
+    first, second = (one.ids for one in encoder.subwords(TEXTS[:2]))
+    pair = encoder.pair(first, second)
+    known = PreTrainedTokenizerFast.from_pretrained(checkpoints[name])(*TEXTS[:2], return_token_type_ids=True)
+    assert pair.ids == known["input_ids"]
+    assert pair.segments == (known["token_type_ids"] if name == "bert" else None)
+    assert pair.positions is None
+    assert pair.ids[pair.first : pair.first + len(first)] == first
+    assert pair.ids[pair.second : pair.second + len(second)] == second
 
 
 @pytest.mark.parametrize("name", ["bert", "xlm-roberta"])

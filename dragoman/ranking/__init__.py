@@ -1,0 +1,1 @@
+"""Reranking with translation knowledge: the translation attention matrix, MAT layers and MART."""

@@ -1,0 +1,105 @@
+"""The translation attention matrix in its bipartite form: which words of a query and a passage translate each other.
+
+"Mixed Attention Transformer" (MART) mixes the states of words by a matrix M over the subwords of query and passage: 1
+on the diagonal and among the pieces of one word, T between the pieces of a query word and of a passage word that
+translate each other, rows normalised. Only the word pairs with T > 0 are kept here, so that nothing of the size
+length x length is ever made; `dragoman.ranking.mixing` applies M from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dragoman.lexicon.table import Table
+
+Direction = Literal["forward", "backward", "mean"]
+THRESHOLD = 0.01
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a text in order: for each its term, empty for a stop word, and its (start, end) in the text."""
+
+    terms: list[str]
+    spans: list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Links:
+    """Word pairs of a query and a passage: `weights[n]` is T of query word `left[n]` and passage word `right[n]`."""
+
+    left: list[int]
+    right: list[int]
+    weights: list[float]
+
+
+class TranslationReference:
+    """T of the words of one query, gathered from a table once and then looked up for any number of passages.
+
+    T(i, j) of query word i and passage word j is P(j | i) (`forward`, the paper's), P(i | j) (`backward`) or their
+    mean; equal terms, such as names and numbers, count as 1. Below `threshold` there is no link, nor for stop words.
+    A term of several words in the table links no single word.
+    """
+
+    def __init__(
+        self,
+        query: Words,
+        table: Table | None,
+        *,
+        direction: Direction = "mean",
+        threshold: float = THRESHOLD,
+    ) -> None:
+        """`table` leads from the query's language to the passages'; None: only equal terms are linked."""
+        self._links: dict[str, list[tuple[int, float]]] = {}
+        known: dict[str, dict[str, float]] = {}
+        for number, term in enumerate(query.terms):
+            if not term:
+                continue
+            if term not in known:
+                known[term] = _translations(term, table, direction, threshold)
+            for other, weight in known[term].items():
+                self._links.setdefault(other, []).append((number, weight))
+
+    def links(self, passage: Words) -> Links:
+        """The pairs of the query's words and a passage's."""
+        found = Links([], [], [])
+        for place, term in enumerate(passage.terms):
+            for number, weight in self._links.get(term, ()):
+                found.left.append(number)
+                found.right.append(place)
+                found.weights.append(weight)
+        return found
+
+
+NO_LINKS = Links([], [], [])
+"""Placebo: M is the identity but for the pieces of a word."""
+
+
+def _translations(term: str, table: Table | None, direction: Direction, threshold: float) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for entry in table.translations(term) if table is not None else ():
+        weight = {
+            "forward": entry.p_forward,
+            "backward": entry.p_backward,
+            "mean": (entry.p_forward + entry.p_backward) / 2,
+        }[direction]
+        if weight >= threshold and " " not in entry.term:
+            found[entry.term] = weight
+    found[term] = 1.0
+    return found
+
+
+def word_of_pieces(spans: Sequence[tuple[int, int]], pieces: Sequence[tuple[int, int]]) -> list[int]:
+    """The word that each subword belongs to, by their offsets into the same text; -1 for one between words.
+
+    A subword that reaches over several words belongs to the first that it overlaps. Both are in text order.
+    """
+    found, word = [], 0
+    for start, end in pieces:
+        while word < len(spans) and spans[word][1] <= start:
+            word += 1
+        inside = word < len(spans) and spans[word][0] < end and start < end
+        found.append(word if inside else -1)
+    return found

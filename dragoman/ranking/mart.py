@@ -1,0 +1,139 @@
+"""MART: a cross-encoder some of whose layers also attend along translations ("Mixed Attention Transformer").
+
+In a MAT layer the states of words that translate each other are mixed by the translation attention matrix M:
+
+    TH(h) = W_o (M (W_v h))        a = LN_MH(h + MH(h))        b = LN_TH(h + TH(h))        out = LN(a + b + FFN(a + b))
+
+a is the layer as it was; b joins it. The score of a document is linear in the mean of its passages' tanh-pooled first
+states. Shapes: B batch, L length, W width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.backbone.encoder import Encoder
+from dragoman.ranking.mixing import Mixing
+
+Start = Literal["zero_gamma", "official"]
+
+
+@dataclass(frozen=True)
+class MartConfig:
+    """`mat_layers` are numbered from 0, negative ones from the end: -3, -2 are the paper's 10th and 11th of 12."""
+
+    mat_layers: list[int] = field(default_factory=lambda: [-3, -2])
+    start: Start = "zero_gamma"
+    dropout: float = 0.1
+    norm_epsilon: float = 1e-12
+
+    def numbers(self, layers: int) -> list[int]:
+        """The MAT layers of an encoder with so many layers, from 0.
+
+        Raises:
+            ValueError: one that it does not have, or one named twice.
+        """
+        found = [number + layers if number < 0 else number for number in self.mat_layers]
+        if not all(0 <= number < layers for number in found) or len(set(found)) != len(found):
+            raise ValueError(f"mat_layers {self.mat_layers} must be different ones of {layers} layers")
+        return sorted(found)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class TranslationHead(nn.Module):
+    """b = LN_TH(h + TH(h)) of one MAT layer, what translation adds to the layer's attention."""
+
+    def __init__(self, width: int, config: MartConfig) -> None:
+        super().__init__()
+        self.value = nn.Linear(width, width)
+        self.out = nn.Linear(width, width)
+        self.norm = nn.LayerNorm(width, config.norm_epsilon)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def initialise(self, start: Start, generator: torch.Generator) -> None:
+        """W ~ N(0, 0.02), biases 0. `zero_gamma`: the norm's gain is 0, and b with it, so the encoder is as it was."""
+        for linear in (self.value, self.out):
+            nn.init.normal_(linear.weight, std=0.02, generator=generator)
+            nn.init.zeros_(linear.bias)
+        nn.init.constant_(self.norm.weight, 0.0 if start == "zero_gamma" else 1.0)
+        nn.init.zeros_(self.norm.bias)
+
+    def forward(self, h: Tensor, mixing: Mixing) -> Tensor:
+        if self.training:
+            mixed = self.dropout(self.out(mixing(self.value(h))))
+        else:  # M's rows sum to 1, so W_o (M (W_v h + b_v)) + b_o = M (W_o W_v h) + W_o b_v + b_o: one product
+            weight = self.out.weight @ self.value.weight
+            mixed = mixing(nn.functional.linear(h, weight)) + self.out(self.value.bias)
+        out: Tensor = self.norm(h + mixed)
+        return out
+
+
+class Mart(nn.Module):
+    """An encoder with translation heads, and a score for each query and document."""
+
+    def __init__(self, encoder: Encoder, config: MartConfig, generator: torch.Generator | None = None) -> None:
+        """Takes the encoder over.
+
+        Raises:
+            ValueError: `mat_layers` that it does not have.
+        """
+        super().__init__()
+        self.config, self.encoder = config, encoder
+        self.heads = nn.ModuleDict(
+            {str(number): TranslationHead(encoder.width, config) for number in config.numbers(encoder.layers)}
+        )
+        self.pool = nn.Linear(encoder.width, encoder.width)
+        self.dropout = nn.Dropout(config.dropout)
+        self.score = nn.Linear(encoder.width, 1)
+        generator = generator or torch.Generator().manual_seed(0)
+        for head in self.heads.values():
+            head.initialise(config.start, generator)  # type: ignore[operator]
+        for linear in (self.pool, self.score):
+            nn.init.normal_(linear.weight, std=0.02, generator=generator)
+            nn.init.zeros_(linear.bias)
+
+    def states(
+        self,
+        ids: Tensor,
+        mask: Tensor,
+        mixing: Mixing,
+        *,
+        positions: Tensor | None = None,
+        segments: Tensor | None = None,
+    ) -> list[Tensor]:
+        """The encoder's states, N + 1 of (B, L, W), its MAT layers mixing by `mixing`."""
+        added = {int(number): _mixed_by(head, mixing) for number, head in self.heads.items()}
+        return self.encoder(ids, mask, positions=positions, segments=segments, added=added)  # type: ignore[no-any-return]
+
+    def forward(
+        self,
+        ids: Tensor,
+        mask: Tensor,
+        mixing: Mixing,
+        documents: Sequence[int],
+        *,
+        positions: Tensor | None = None,
+        segments: Tensor | None = None,
+    ) -> Tensor:
+        """Scores (documents,) of the documents whose passages the rows are: row r belongs to `documents[r]`.
+
+        The mean is over a document's own passages alone, so that a score does not depend on its batch.
+        """
+        last = self.states(ids, mask, mixing, positions=positions, segments=segments)[-1]
+        pooled = torch.tanh(self.pool(last[:, 0])).float()
+        owner = torch.tensor(documents, device=pooled.device)
+        count = torch.bincount(owner)
+        mean = pooled.new_zeros(len(count), pooled.shape[1]).index_add(0, owner, pooled) / count[:, None]
+        out: Tensor = self.score(self.dropout(mean))[:, 0]
+        return out
+
+
+def _mixed_by(head: nn.Module, mixing: Mixing) -> Any:
+    return lambda h: head(h, mixing)

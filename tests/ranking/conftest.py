@@ -1,0 +1,3 @@
+from tests.backbone.conftest import subwords, text
+
+__all__ = ["subwords", "text"]

@@ -1,0 +1,127 @@
+"""Word links against the table they come from, and M against the matrix written out."""
+
+from __future__ import annotations
+
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.lexicon.table import Table
+from dragoman.lexicon.text import words
+from dragoman.ranking.attention import NO_LINKS, Direction, TranslationReference, Words, word_of_pieces
+from dragoman.ranking.mixing import Mixing, Row
+from tests.ranking.dense_reference import dense
+
+VOCABULARY = [
+    "bee",
+    "ship",
+    "Biene",
+    "größe",
+    "пчела",
+    "корабль",
+    "蜜蜂",
+    "船",
+    "نحلة",
+    "μέλισσα",
+    "ผึ้ง",
+    "मधुमक्खी",
+    "nyuki",
+    "1492",
+]
+CPU = torch.device("cpu")
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    entries = draw(
+        st.lists(
+            st.tuples(
+                st.sampled_from(VOCABULARY),
+                st.sampled_from([*VOCABULARY, "great bee"]),
+                st.floats(0, 1, width=32),
+                st.floats(0, 1, width=32),
+            ),
+            max_size=20,
+            unique_by=lambda entry: entry[:2],
+        )
+    )
+    return Table.from_entries("en", "de", entries)
+
+
+@st.composite
+def sides(draw: st.DrawFn, least: int = 0) -> tuple[Words, list[int]]:
+    """Words, some of them stop words, and the word of each of their subwords, some between words."""
+    terms = draw(st.lists(st.sampled_from([*VOCABULARY, ""]), min_size=least, max_size=6))
+    pieces: list[int] = []
+    for number in range(len(terms)):
+        pieces += [-1] * draw(st.integers(0, 1)) + [number] * draw(st.integers(1, 3))
+    return Words(terms, [(0, 0)] * len(terms)), pieces
+
+
+@given(
+    st.lists(st.tuples(sides(), sides()), min_size=1, max_size=3),
+    tables(),
+    st.sampled_from(["forward", "backward", "mean"]),
+    st.floats(0.001, 0.5),
+    st.integers(0, 3),
+)
+def test_mixing_is_the_product_with_the_matrix_written_out(
+    texts: list[tuple[tuple[Words, list[int]], tuple[Words, list[int]]]],
+    table: Table,
+    direction: Direction,
+    threshold: float,
+    padding: int,
+) -> None:
+    rows = []
+    for (query, query_pieces), (passage, passage_pieces) in texts:
+        links = TranslationReference(query, table, direction=direction, threshold=threshold).links(passage)
+        rows.append(Row(1, query_pieces, len(query_pieces) + 2, passage_pieces, links))
+    length = max(row.second + len(row.passage) + 1 for row in rows) + padding
+    h = torch.randn(len(rows), length, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    mixed = Mixing.of(rows, length, CPU)(h)
+    for number, (row, ((query, _), (passage, _))) in enumerate(zip(rows, texts, strict=True)):
+        expected = dense(row, query, passage, length, table, direction, threshold) @ h[number]
+        torch.testing.assert_close(mixed[number], expected, rtol=1e-5, atol=1e-6)
+
+
+@given(sides(least=1), sides(least=1))
+def test_without_links_only_the_pieces_of_a_word_mix(
+    query: tuple[Words, list[int]], passage: tuple[Words, list[int]]
+) -> None:
+    row = Row(1, query[1], len(query[1]) + 2, passage[1], NO_LINKS)
+    length = row.second + len(passage[1]) + 1
+    h = torch.randn(1, length, 4)
+    mixed = Mixing.of([row], length, CPU)(h)[0]
+    torch.testing.assert_close(mixed[0], h[0, 0])
+    for start, pieces in ((1, query[1]), (row.second, passage[1])):
+        for offset, word in enumerate(pieces):
+            own = [start + other for other, one in enumerate(pieces) if one == word and word >= 0]
+            torch.testing.assert_close(mixed[start + offset], h[0, own or [start + offset]].mean(0))
+
+
+def test_the_table_is_not_changed_and_equal_words_are_linked_without_one() -> None:
+    table = Table.from_entries("en", "de", [("bee", "Biene", 0.8, 0.4)])
+    query = Words(["bee", "1492", ""], [(0, 3), (4, 8), (9, 11)])
+    passage = Words(["1492", "", "Biene", "bee"], [(0, 4), (5, 7), (8, 13), (14, 17)])
+    found = TranslationReference(query, table).links(passage)
+    assert list(zip(found.left, found.right, strict=True)) == [(1, 0), (0, 2), (0, 3)]
+    assert [round(weight, 6) for weight in found.weights] == [1.0, 0.6, 1.0]
+    assert len(table) == 1
+    assert TranslationReference(query, None).links(passage).right == [0, 3]
+
+
+def test_a_cut_passage_keeps_the_links_that_are_left() -> None:
+    table = Table.from_entries("en", "de", [("bee", "Biene", 0.8, 0.4)])
+    links = TranslationReference(Words(["bee"], [(0, 3)]), table).links(Words(["Biene", "Biene"], [(0, 5), (6, 11)]))
+    assert len(links.left) == 2
+    mixing = Mixing.of([Row(1, [0], 3, [0], links)], 5, CPU)
+    assert len(mixing.left) == 2  # one link, both ways
+
+
+@given(st.text("añ über пче 蜜蜂船 ผึ้ง नम १२ -.", max_size=40), st.integers(1, 4))
+def test_pieces_belong_to_the_word_that_they_lie_in(text: str, size: int) -> None:
+    spans = [(token.start, token.end) for token in words(text, "de")]
+    pieces = [(start, min(start + size, len(text))) for start in range(0, len(text), size)]
+    for (start, end), word in zip(pieces, word_of_pieces(spans, pieces), strict=True):
+        overlapped = [number for number, span in enumerate(spans) if span[0] < end and start < span[1]]
+        assert word == (overlapped[0] if overlapped else -1)
