@@ -153,9 +153,8 @@ def _learn(config: PretrainingConfig, text: list[TextFile], size: int) -> Subwor
 def _model(config: PretrainingConfig, vocabulary: int, corpus: Corpus) -> Veco:
     model = Veco(VecoConfig(**{**config.model, "vocabulary": vocabulary}))
     model.initialise(torch.Generator().manual_seed(config.seed))
-    if config.start_from is None:  # spares the first hundreds of steps, which would learn how frequent each subword is
-        counts = torch.from_numpy(corpus.counts(vocabulary) + 1)
-        model.prediction_bias.data = (counts / counts.sum()).log().float()
+    if config.start_from is None:
+        model.prediction_bias.data = torch.from_numpy(corpus.log_frequencies(vocabulary))
     else:
         folder = Path(config.start_from)
         known = {name: tensor.float() for name, tensor in read_tensors(folder).items()}

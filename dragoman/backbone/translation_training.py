@@ -19,6 +19,7 @@ from dragoman.backbone.tokenizer import BOS, EOS, Subwords
 from dragoman.backbone.training import Report, Trainer
 from dragoman.backbone.training_config import ConfigError, TrainingConfig
 from dragoman.backbone.translator import save_seq2seq
+from dragoman.backbone.veco import Veco
 from dragoman.backbone.workers import Workers
 
 
@@ -58,20 +59,18 @@ def train_translator(
     """
     workers = Workers.join(config.device)
     source, subwords, _ = load_veco(Path(config.start_from))
-    if config.random_start:
-        source.initialise(torch.Generator().manual_seed(config.seed))
-    try:
-        model = Seq2Seq(source, config.decoder_layers, config.which_layers, config.dropout)
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
     config.check_length(source.config.max_length)
-    _check_languages(config, subwords)
+    _check(config, source, subwords)
     prepared = Path(config.prepared or output / "tokens")
     if workers.first:
         claim(config, output, resume)
         prepare(config.files(), subwords, prepared, source.config.max_length)
     workers.wait()
     corpus = prepare(config.files(), subwords, prepared, source.config.max_length)
+    if config.random_start:
+        source.initialise(torch.Generator().manual_seed(config.seed))
+        source.prediction_bias.data = torch.from_numpy(corpus.log_frequencies(len(subwords)))
+    model = Seq2Seq(source, config.decoder_layers, config.which_layers, config.dropout)
     loss = TranslationLoss(model, subwords, config.label_smoothing)
     trainer = Trainer(model, loss, loss.names, corpus, config, output, workers)
     if resume:
@@ -84,7 +83,11 @@ def train_translator(
     return output / "model"
 
 
-def _check_languages(config: TranslationConfig, subwords: Subwords) -> None:
+def _check(config: TranslationConfig, source: Veco, subwords: Subwords) -> None:
+    if not source.config.cross_attention:
+        raise ConfigError("start_from: a backbone without cross-attention has no decoder path to copy")
+    if config.decoder_layers > source.config.layers:
+        raise ConfigError(f"decoder_layers must lie between 1 and {source.config.layers}")
     for language in sorted({language for file in config.files() for language in file.languages}):
         try:
             subwords.special(f"<to:{language}>")

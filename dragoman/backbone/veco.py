@@ -171,11 +171,14 @@ class Veco(nn.Module):
 
     def initialise(self, generator: torch.Generator) -> None:
         """Draw all weights anew, normal with deviation 0.02 as in BERT; biases 0, norms 1."""
+        nn.init.zeros_(self.prediction_bias)
         for module in self.modules():
             if isinstance(module, nn.Linear | nn.Embedding):
                 nn.init.normal_(module.weight, std=0.02, generator=generator)
             if isinstance(module, nn.Linear):
                 nn.init.zeros_(module.bias)
+            if isinstance(module, nn.LayerNorm):
+                module.reset_parameters()
 
     def embed(self, ids: Tensor, positions: Tensor | None = None) -> Tensor:
         """Token plus position embeddings (B, L, W) of `ids` (B, L); positions count from 0 unless given (B, L).
