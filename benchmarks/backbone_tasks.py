@@ -142,7 +142,7 @@ def translation(
     for source, target in pairs:
         texts, references = flores(data, source)[:sentences], flores(data, target)[:sentences]
         begun = time.perf_counter()
-        guesses = translator.translate(texts, source, target, beam=beam)
+        guesses = [one.text for one in translator.translate(texts, source, target, beam=beam)]
         seconds = time.perf_counter() - begun
         tokenize = CHARACTER_LEVEL.get(target, "13a")
         bleu = sacrebleu.corpus_bleu(guesses, [references], tokenize=tokenize)

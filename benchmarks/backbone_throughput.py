@@ -4,8 +4,9 @@
 
 In one run, in turns: the rate of a large bfloat16 matrix product; forward and backward pass of our encoder path and of
 `BertModel` at the same shape; and a whole masked-LM step (masking, both passes, loss, AdamW) of ours and of
-`BertForMaskedLM` on the same subwords. Operations are counted as 6 per weight of a matrix product and token, and
-attention's products; a rate is operations over seconds. Medians over the rounds.
+`BertForMaskedLM` on the same subwords. BERT runs with each of its two attentions, sdpa (its default) and eager.
+Operations are counted as 6 per weight of a matrix product and token, and attention's products; a rate is operations
+over seconds. Medians over the rounds.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from transformers import BertConfig, BertForMaskedLM, BertModel
 from dragoman.backbone.corpus import Pairs
 from dragoman.backbone.objectives import losses
 from dragoman.backbone.veco import Veco, VecoConfig
+from dragoman.backbone.workers import keep_freed_memory
 
 BF16 = torch.bfloat16
+ATTENTIONS = ("sdpa", "eager")
 
 
 def rate(work: Callable[[], object], seconds: float, device: str) -> float:
@@ -60,8 +63,9 @@ def ours(config: VecoConfig, ids: Tensor, mask: Tensor) -> Callable[[], object]:
     return lambda: _backward(model, ids.device.type, lambda: model.encode(ids, mask)[-1])
 
 
-def berts(config: BertConfig, ids: Tensor, mask: Tensor) -> Callable[[], object]:
+def berts(config: BertConfig, attention: str, ids: Tensor, mask: Tensor) -> Callable[[], object]:
     model = BertModel(config, add_pooling_layer=False).to(ids.device).train()
+    model.set_attn_implementation(attention)
     return lambda: _backward(
         model, ids.device.type, lambda: model(input_ids=ids, attention_mask=mask.long()).last_hidden_state
     )
@@ -94,8 +98,9 @@ def our_step(config: VecoConfig, rows: Tensor) -> Callable[[], object]:
     return step
 
 
-def berts_step(config: BertConfig, rows: Tensor) -> Callable[[], object]:
+def berts_step(config: BertConfig, attention: str, rows: Tensor) -> Callable[[], object]:
     model = BertForMaskedLM(config).to(rows.device).train()
+    model.set_attn_implementation(attention)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
 
     def step() -> None:
@@ -122,6 +127,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0, help="of each measurement in a round")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
+    keep_freed_memory()  # for both, as in training
     heads, inner = max(1, options.width // 64), 4 * options.width
     config = VecoConfig(options.vocabulary, options.width, options.layers, heads, inner, max_length=options.length)
     bert = BertConfig(vocab_size=options.vocabulary, hidden_size=options.width, num_hidden_layers=options.layers,
@@ -133,8 +139,9 @@ def main() -> None:
         options.matrix or (8192 if options.device == "cuda" else 2048), options.device
     )
     work = {"matrix product": product, "encoder, ours": ours(config, ids, mask),
-            "encoder, transformers": berts(bert, ids, mask), "masked-LM step, ours": our_step(config, ids),
-            "masked-LM step, transformers": berts_step(bert, ids)}  # fmt: skip
+            **{f"encoder, {one}": berts(bert, one, ids, mask) for one in ATTENTIONS},
+            "masked-LM step, ours": our_step(config, ids),
+            **{f"masked-LM step, {one}": berts_step(bert, one, ids) for one in ATTENTIONS}}  # fmt: skip
     rates: dict[str, list[float]] = {name: [] for name in work}
     for _ in range(options.rounds):
         for name, one in work.items():
@@ -153,10 +160,14 @@ def report(options: argparse.Namespace, rates: dict[str, list[float]], product: 
         f"{share:.0%} of it",
     ]
     for what in ("encoder", "masked-LM step"):
-        mine, other = rates[f"{what}, ours"], rates[f"{what}, transformers"]
-        times = statistics.median(a / b for a, b in zip(mine, other, strict=True))
+        mine = rates[f"{what}, ours"]
         tokens = statistics.median(mine) * options.batch * options.length
-        lines.append(f"{what}: {tokens:,.0f} subwords/s, {times:.2f} times transformers' BERT")
+        times = {
+            attention: statistics.median(a / b for a, b in zip(mine, rates[f"{what}, {attention}"], strict=True))
+            for attention in ATTENTIONS
+        }
+        said = ", ".join(f"{ratio:.2f} times transformers' BERT ({attention})" for attention, ratio in times.items())
+        lines.append(f"{what}: {tokens:,.0f} subwords/s, {said}")
     print("\n".join(lines))  # noqa: T201
 
 

@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 
 from dragoman.backbone.pretraining import PretrainingConfig, pretrain
-from dragoman.backbone.training import Step
+from dragoman.backbone.training import Report, Step
 from dragoman.backbone.training_config import read_config
 from dragoman.backbone.translation_training import TranslationConfig, train_translator
 
@@ -28,15 +28,23 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     table = read_config(options.config, options.data)
     if options.what == "backbone":
-        folder = pretrain(PretrainingConfig.parse(table), options.output, resume=options.resume, report=_say)
+        backbone = PretrainingConfig.parse(table)
+        folder = pretrain(backbone, options.output, resume=options.resume, report=_teller(backbone.steps))
     else:
-        folder = train_translator(TranslationConfig.parse(table), options.output, resume=options.resume, report=_say)
+        translator = TranslationConfig.parse(table)
+        folder = train_translator(translator, options.output, resume=options.resume, report=_teller(translator.steps))
     logger.info("saved %s", folder)
 
 
-def _say(step: Step) -> None:
-    losses = " ".join(f"{name} {loss:.3f}" for name, loss in step.losses.items())
-    logger.info("step %d: %s, %.0f tokens/s, %.0f s", step.step, losses, step.tokens_per_second, step.seconds)
+def _teller(steps: int) -> Report:
+    def say(done: Step) -> None:
+        losses = " ".join(f"{name} {loss:.3f}" for name, loss in done.losses.items())
+        left = (steps - done.step) * done.seconds / done.step
+        logger.info(
+            "step %d of %d: %s, %.0f tokens/s, %.0f s left", done.step, steps, losses, done.tokens_per_second, left
+        )
+
+    return say
 
 
 if __name__ == "__main__":

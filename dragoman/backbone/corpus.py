@@ -8,6 +8,7 @@ Groups of languages are drawn in proportion to their size to the power of `smoot
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import shutil
@@ -82,7 +83,7 @@ class Corpus:
         hundreds of steps.
         """
         counts = self.counts(vocabulary) + 1
-        return np.log(counts / counts.sum()).astype(np.float32)
+        return np.asarray(np.log(counts / counts.sum()), dtype=np.float32)
 
     def counts(self, vocabulary: int) -> NDArray[np.int64]:
         """How often each subword occurs, (V,)."""
@@ -113,14 +114,21 @@ def prepare(files: Sequence[TextFile], subwords: Subwords, folder: Path, max_len
     """
     checksum = _checksum(files, subwords, max_length)
     target = folder / checksum[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{checksum[:16]}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # trainings may share the folder: one prepares, the others wait for it
+        _write_all(files, subwords, target, checksum, max_length)
+    return _load(target)
+
+
+def _write_all(files: Sequence[TextFile], subwords: Subwords, target: Path, checksum: str, max_length: int) -> None:
     if not (target / "corpus.json").exists():
-        unfinished = folder / f"{checksum[:16]}.unfinished"
+        unfinished = target.with_name(f"{target.name}.unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
         unfinished.mkdir(parents=True)
         about = [_write(file, subwords, unfinished, number, max_length - 2) for number, file in enumerate(files)]
         (unfinished / "corpus.json").write_text(json.dumps({"checksum": checksum, "sections": about}, indent=1))
         unfinished.rename(target)
-    return _load(target)
 
 
 def _checksum(files: Sequence[TextFile], subwords: Subwords, max_length: int) -> str:

@@ -15,14 +15,13 @@ import torch
 from tokenizers import Tokenizer, decoders, pre_tokenizers
 from torch import Tensor
 
-from dragoman.backbone.checkpoints import CheckpointError, fill, require_safetensors
+from dragoman.backbone.checkpoints import CheckpointError, fill, read_json, require_safetensors
 from dragoman.backbone.encoder import Encoder, Pair
 from dragoman.backbone.tokenizer import SPECIAL_TOKENS, Encoded, Subwords, inner
-from dragoman.backbone.veco import Added, Veco, VecoConfig
+from dragoman.backbone.veco import Added, Veco, VecoConfig, middle_layer
 
 RELATIVE_LENGTH = 512  # read at once by models whose positions know no end, such as T5's
 ENCODER_ALONE = ("t5", "mt5", "umt5")  # whose encoder loads without the decoder, which a checkpoint may lack
-SENTENCE_DEPTH = 19 / 24  # VECO's middle layer
 
 
 class HuggingFaceEncoder(Encoder):
@@ -34,7 +33,7 @@ class HuggingFaceEncoder(Encoder):
         self.model, self.tokenizer, self.name = model, tokenizer, name
         self.width, self.layers = int(config.hidden_size), int(config.num_hidden_layers)
         self.max_length = _max_length(model)
-        self.sentence_layer = max(1, round(self.layers * SENTENCE_DEPTH))
+        self.sentence_layer = middle_layer(self.layers)
         self.pad = int(tokenizer.pad_token_id)
         self._before, self._after = _frame(tokenizer)
 
@@ -144,6 +143,7 @@ def load_pretrained(kind: Any, name_or_path: str, config: Any) -> Any:
     Raises:
         CheckpointError: no safetensors, damaged weights, or weights that leave parts of the model at random.
     """
+    _require_safe_shards(name_or_path, config)
     try:
         model, report = kind.from_pretrained(
             name_or_path,
@@ -159,6 +159,30 @@ def load_pretrained(kind: Any, name_or_path: str, config: Any) -> Any:
     if missing:
         raise CheckpointError(f"{name_or_path}: its weights lack {', '.join(missing[:3])} ({len(missing)} in all)")
     return model.eval()
+
+
+def _require_safe_shards(name_or_path: str, config: Any) -> None:
+    """See that no index of shards names a file of another form: transformers would unpickle it.
+
+    Raises:
+        CheckpointError: one does.
+    """
+    from transformers.utils import SAFE_WEIGHTS_INDEX_NAME
+    from transformers.utils.hub import cached_file
+
+    if getattr(config, "transformers_weights", None) is not None:
+        raise CheckpointError(f"{name_or_path}: its config names a file of weights of its own, which is not supported")
+    index = cached_file(name_or_path, SAFE_WEIGHTS_INDEX_NAME, _raise_exceptions_for_missing_entries=False)
+    if index is None:
+        return
+    shards = read_json(Path(index)).get("weight_map")
+    names = sorted(set(shards.values())) if isinstance(shards, dict) else []
+    unsafe = [name for name in names if not (isinstance(name, str) and name.endswith(".safetensors"))]
+    if not names or unsafe:
+        raise CheckpointError(
+            f"{name_or_path}: {SAFE_WEIGHTS_INDEX_NAME} names {unsafe[0] if unsafe else 'no file'}, which is not "
+            "safetensors; loading a pickle can run any code"
+        )
 
 
 def from_xlm_roberta(name_or_path: str) -> tuple[Veco, Subwords, list[str]]:

@@ -14,18 +14,29 @@ import torch
 
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.huggingface import first_line, load_config_and_tokenizer, load_pretrained
-from dragoman.backbone.translator import Translator, UnsupportedPair
+from dragoman.backbone.translator import Translation, Translator, UnsupportedPair
 
 ROWS_AT_ONCE = 16
+WRITTEN_AT_MOST = 256  # tokens: a model that repeats itself would go on and on
 LANGUAGE_TOKEN = regex.compile(r"(?:__)?([a-z]{2,3})(?:_[A-Z][A-Za-z]{1,3})?(?:__)?")  # de_DE, deu_Latn, __de__
 TASK = regex.compile(r"translation_([a-z]{2,3})_to_([a-z]{2,3})")
 LONG_CODES = {
-    "amh": "am", "arb": "ar", "bul": "bg", "ben": "bn", "cat": "ca", "ces": "cs", "dan": "da", "deu": "de", "ell": "el",
-    "eng": "en", "spa": "es", "est": "et", "eus": "eu", "pes": "fa", "fin": "fi", "fra": "fr", "hau": "ha", "heb": "he",
-    "hin": "hi", "hrv": "hr", "hun": "hu", "hye": "hy", "ind": "id", "ibo": "ig", "ita": "it", "jpn": "ja", "kat": "ka",
-    "kor": "ko", "lit": "lt", "lvs": "lv", "nld": "nl", "nob": "nb", "pol": "pl", "por": "pt", "ron": "ro", "rus": "ru",
-    "kin": "rw", "slk": "sk", "slv": "sl", "som": "so", "srp": "sr", "swe": "sv", "swh": "sw", "tam": "ta", "tel": "te",
-    "tha": "th", "tur": "tr", "twi": "tw", "ukr": "uk", "urd": "ur", "vie": "vi", "yor": "yo", "zho": "zh", "zul": "zu",
+    "afr": "af", "als": "sq", "amh": "am", "arb": "ar", "asm": "as", "azj": "az", "bak": "ba", "bel": "be",
+    "ben": "bn", "bod": "bo", "bos": "bs", "bul": "bg", "cat": "ca", "ces": "cs", "cym": "cy", "dan": "da",
+    "deu": "de", "dzo": "dz", "ell": "el", "eng": "en", "epo": "eo", "est": "et", "eus": "eu", "ewe": "ee",
+    "fao": "fo", "fij": "fj", "fin": "fi", "fra": "fr", "gla": "gd", "gle": "ga", "glg": "gl", "grn": "gn",
+    "guj": "gu", "hat": "ht", "hau": "ha", "heb": "he", "hin": "hi", "hrv": "hr", "hun": "hu", "hye": "hy",
+    "ibo": "ig", "ind": "id", "isl": "is", "ita": "it", "jav": "jv", "jpn": "ja", "kan": "kn", "kas": "ks",
+    "kat": "ka", "kaz": "kk", "khk": "mn", "khm": "km", "kik": "ki", "kin": "rw", "kir": "ky", "kmr": "ku",
+    "kor": "ko", "lao": "lo", "lim": "li", "lin": "ln", "lit": "lt", "ltz": "lb", "lug": "lg", "lvs": "lv",
+    "mal": "ml", "mar": "mr", "mkd": "mk", "mlt": "mt", "mri": "mi", "mya": "my", "nld": "nl", "nno": "nn",
+    "nob": "nb", "npi": "ne", "nya": "ny", "oci": "oc", "ory": "or", "pan": "pa", "pbt": "ps", "pes": "fa",
+    "plt": "mg", "pol": "pl", "por": "pt", "ron": "ro", "run": "rn", "rus": "ru", "sag": "sg", "san": "sa",
+    "sin": "si", "slk": "sk", "slv": "sl", "smo": "sm", "sna": "sn", "snd": "sd", "som": "so", "sot": "st",
+    "spa": "es", "srd": "sc", "srp": "sr", "ssw": "ss", "sun": "su", "swe": "sv", "swh": "sw", "tam": "ta",
+    "tat": "tt", "tel": "te", "tgk": "tg", "tgl": "tl", "tha": "th", "tir": "ti", "tsn": "tn", "tso": "ts",
+    "tuk": "tk", "tur": "tr", "twi": "tw", "uig": "ug", "ukr": "uk", "urd": "ur", "uzn": "uz", "vie": "vi",
+    "wol": "wo", "xho": "xh", "ydd": "yi", "yor": "yo", "zho": "zh", "zsm": "ms", "zul": "zu",
 }  # fmt: skip
 
 
@@ -45,21 +56,23 @@ class HuggingFaceTranslator(Translator):
             known = ", ".join(f"{one} to {other}" for one, other in sorted(self._prefixes))
             raise UnsupportedPair(f"{self.name} does not translate {source!r} to {target!r}; it translates {known}")
 
-    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[str]:
+    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]:
         self.check(source, target)
         how: dict[str, Any] = {"num_beams": beam, "max_length": None, "do_sample": False}
         prefix = self._prefixes.get((source, target), "")
         if self._starts:
             self.tokenizer.src_lang = self._starts[source]
             how["forced_bos_token_id"] = self.tokenizer.convert_tokens_to_ids(self._starts[target])
-        done: list[str] = []
+        done: list[Translation] = []
         for first in range(0, len(texts), ROWS_AT_ONCE):
             rows = [prefix + text for text in texts[first : first + ROWS_AT_ONCE]]
             batch = self.tokenizer(rows, return_tensors="pt", padding=True, verbose=False).to(self.model.device)
             self._check_length(batch["attention_mask"].sum(1).tolist(), first)
             with torch.inference_mode():
-                ids = self.model.generate(**batch, max_new_tokens=2 * batch["input_ids"].shape[1] + 8, **how)
-            done += [text.strip() for text in self.tokenizer.batch_decode(ids, skip_special_tokens=True)]
+                ids = self.model.generate(**batch, max_new_tokens=WRITTEN_AT_MOST, **how)
+            ended = (ids[:, 1:] == self.tokenizer.eos_token_id).any(1).tolist()
+            written = self.tokenizer.batch_decode(ids, skip_special_tokens=True)
+            done += [Translation(text.strip(), whole) for text, whole in zip(written, ended, strict=True)]
         return done
 
     def _check_length(self, lengths: Sequence[int], first: int) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
 
-from dragoman.backbone.checkpoints import fill, load_subwords, read_json, read_tensors, save_veco
+from dragoman.backbone.checkpoints import CONFIG, fill, load_subwords, read_json, read_tensors, save_veco
 from dragoman.backbone.corpus import Corpus, prepare
 from dragoman.backbone.objectives import OBJECTIVES, cropped, losses, parse_objectives
 from dragoman.backbone.text_files import CorpusError, TextFile
@@ -27,16 +28,29 @@ class PretrainingConfig(TrainingConfig):
     """What `dragoman train backbone --config` reads; `[model]` holds the sizes of `VecoConfig`."""
 
     tokenizer: str | None = None
-    """A tokenizer.json to use; without one it is trained on the same text, dictionaries left out."""
+    """A tokenizer.json to use; without one it is that of `start_from`, or trained on the same text, dictionaries
+    left out."""
     tokenizer_characters: int = 20_000_000
     start_from: str | None = None
     """A VECO folder whose weights the training starts from, such as one made by `from_xlm_roberta`."""
     model: dict[str, Any] = field(default_factory=dict)
+    """Sizes of `VecoConfig`; what is not given is as in `start_from`, if there is one."""
     objectives: list[str] = field(default_factory=lambda: ["is", "cs", "tlm"])
     sentence_layer: int | None = None
-    """Layer of the sentence encoding; without it, two thirds up."""
+    """Layer of the sentence encoding; without it, `middle_layer`."""
     crop: float = 0.0
     """Share of the pairs of which one side is cut to a random span, so that short queries are learned too."""
+
+    def sizes(self) -> dict[str, Any]:
+        """The model's sizes: those of `start_from`, if any, and over them what `model` says.
+
+        Raises:
+            CheckpointError: `start_from` is no VECO folder.
+        """
+        if self.start_from is None:
+            return self.model
+        known = read_json(Path(self.start_from) / CONFIG)
+        return {name: known[name] for name in VecoConfig.__dataclass_fields__ if name in known} | self.model
 
     def check(self) -> None:
         super().check()
@@ -48,19 +62,27 @@ class PretrainingConfig(TrainingConfig):
         if unknown:
             known = ", ".join(VecoConfig.__dataclass_fields__)
             raise ConfigError(f"model: unknown field {', '.join(unknown)}; known are {known}")
+        if self.start_from is None:
+            self.check_sizes(self.model)
+        if self.tokenizer_characters < 1:
+            raise ConfigError("tokenizer_characters must be at least 1")
+        if not 0 <= self.crop <= 1:
+            raise ConfigError("crop must lie between 0 and 1")
+
+    def check_sizes(self, model: Mapping[str, Any]) -> None:
+        """
+        Raises:
+            ConfigError: a model of these sizes cannot be trained as configured.
+        """
         try:
-            sizes = VecoConfig(**{"vocabulary": 24_000, **self.model})
+            sizes = VecoConfig(**{"vocabulary": 24_000, **model})
         except ValueError as error:
             raise ConfigError(f"model: {error}") from error
         if "cs" in self.objectives and not sizes.cross_attention:
             raise ConfigError("model: cross_attention is false, and the objective cs needs it")
         self.check_length(sizes.max_length)
-        if self.tokenizer_characters < 1:
-            raise ConfigError("tokenizer_characters must be at least 1")
         if self.sentence_layer is not None and not 0 <= self.sentence_layer <= sizes.layers:
             raise ConfigError(f"sentence_layer must lie between 0 and {sizes.layers}")
-        if not 0 <= self.crop <= 1:
-            raise ConfigError("crop must lie between 0 and 1")
 
 
 def pretrain(config: PretrainingConfig, output: Path, *, resume: bool = False, report: Report | None = None) -> Path:
@@ -73,7 +95,8 @@ def pretrain(config: PretrainingConfig, output: Path, *, resume: bool = False, r
         CorpusError: training text that cannot be used.
         CheckpointError: `start_from` or the tokenizer cannot be used.
     """
-    config.files()  # before the folder is claimed, so that a path can be set right
+    config.check_sizes(config.sizes())  # before the folder is claimed, so that a path can be set right
+    config.files()
     workers = Workers.join(config.device)
     if workers.first:
         claim(config, output, resume)
@@ -128,16 +151,20 @@ def _text(config: PretrainingConfig, output: Path) -> tuple[Subwords, Corpus]:
     files, own = config.files(), output / "tokenizer.json"
     if config.tokenizer is not None:
         subwords = load_subwords(Path(config.tokenizer).parent, Path(config.tokenizer).name)
+    elif config.start_from is not None:
+        subwords = load_subwords(Path(config.start_from))
     elif own.exists():
         subwords = load_subwords(output)
     else:
         text = [file for file in files if not file.dictionary]
-        size = int(config.model.get("vocabulary", 24_000))
+        size = int(config.sizes().get("vocabulary", 24_000))
         subwords = _learn(config, text, size)
         unfinished = own.with_suffix(".unfinished")
         subwords.save(unfinished)
         unfinished.rename(own)
-    length = int(config.model.get("max_length", VecoConfig(vocabulary=1).max_length))
+    if config.start_from is not None and load_subwords(Path(config.start_from)).checksum != subwords.checksum:
+        raise ConfigError("tokenizer: the weights of start_from were learned with another one")
+    length = int(config.sizes().get("max_length", VecoConfig(vocabulary=1).max_length))
     return subwords, prepare(files, subwords, Path(config.prepared or output / "tokens"), length)
 
 
@@ -151,7 +178,7 @@ def _learn(config: PretrainingConfig, text: list[TextFile], size: int) -> Subwor
 
 
 def _model(config: PretrainingConfig, vocabulary: int, corpus: Corpus) -> Veco:
-    model = Veco(VecoConfig(**{**config.model, "vocabulary": vocabulary}))
+    model = Veco(VecoConfig(**{**config.sizes(), "vocabulary": vocabulary}))
     model.initialise(torch.Generator().manual_seed(config.seed))
     if config.start_from is None:
         model.prediction_bias.data = torch.from_numpy(corpus.log_frequencies(vocabulary))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -20,8 +20,15 @@ from dragoman.backbone.tokenizer import EOS, SPECIAL_TOKENS
 from dragoman.backbone.veco import KeyValues, Layer, Veco, attention_mask, causal_mask
 
 Which = Literal["last", "first"]
-Finished = tuple[float, list[int]]
-"""A finished translation: its score and its tokens."""
+Finished = tuple[float, list[int], bool]
+"""A translation: its score, its tokens, and whether it ended by itself."""
+
+
+class Written(NamedTuple):
+    """What beam search wrote, and whether it came to an end, or was cut at the limit."""
+
+    tokens: list[int]
+    whole: bool
 
 
 class Seq2Seq(nn.Module):
@@ -103,7 +110,7 @@ def beam_search(
     limit: int | Sequence[int],
     alpha: float = 1.0,
     special: Sequence[int] = range(len(SPECIAL_TOKENS)),
-) -> list[list[int]]:
+) -> list[Written]:
     """The best translation of each source (B, L), at most `limit` tokens long (one for all, or one for each);
     of `special` none but </s> is drawn.
 
@@ -132,7 +139,7 @@ def beam_search(
         for source, rank in torch.nonzero(ending[:, :beam] & torch.isfinite(best[:, :beam])).tolist():
             if len(finished[source]) < beam and length <= limits[source]:
                 words = tokens[source * beam + int(parents[source, rank]), 1:].tolist()
-                finished[source].append((float(best[source, rank]) / length**alpha, words))
+                finished[source].append((float(best[source, rank]) / length**alpha, words, True))
         going = best.masked_fill(ending, -torch.inf)
         scores, kept = going.topk(beam, dim=1)
         order = (torch.arange(batch, device=device)[:, None] * beam + parents.gather(1, kept)).flatten()
@@ -140,7 +147,7 @@ def beam_search(
         past = [(key[order], value[order]) for key, value in past]
         for source in range(batch):
             if not finished[source] and length == limits[source]:
-                finished[source].append((0.0, tokens[source * beam, 1:].tolist()))
+                finished[source].append((0.0, tokens[source * beam, 1:].tolist(), False))
         if all(len(done) >= beam or length >= last for done, last in zip(finished, limits, strict=True)):
             break
-    return [max(done)[1] for done in finished]
+    return [Written(*max(done)[1:]) for done in finished]

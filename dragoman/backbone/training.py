@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from dragoman.backbone.checkpoints import fill, read_file, read_json, written_whole
 from dragoman.backbone.corpus import Corpus, Pairs, Position, batches
-from dragoman.backbone.training_config import TrainingConfig
+from dragoman.backbone.training_config import ConfigError, TrainingConfig
 from dragoman.backbone.workers import Workers, keep_freed_memory
 
 KEPT_CHECKPOINTS = 2
@@ -100,6 +100,10 @@ class Trainer:
                 self._note(done, report)
             if last or self.progress.step % self.config.checkpoint_every == 0:
                 self.save()
+        if self.workers.first:
+            lines = (self.output / "curves.jsonl").read_text(encoding="utf-8").splitlines()
+            curves = json.dumps([json.loads(line) for line in lines], indent=1)
+            (self.output / "curves.json").write_text(curves + "\n", encoding="utf-8")
 
     def _learning_rate(self) -> float:
         """Linear warm-up, then a cosine down to a twentieth at the last step."""
@@ -154,15 +158,21 @@ class Trainer:
         with written_whole(self.output / "checkpoints" / f"{self.progress.step:08d}") as unfinished:
             save_file(weights, unfinished / "model.safetensors")
             save_file(moments, unfinished / "moments.safetensors")
-            (unfinished / "progress.json").write_text(json.dumps(asdict(self.progress)), encoding="utf-8")
+            progress = asdict(self.progress) | self._inputs()
+            (unfinished / "progress.json").write_text(json.dumps(progress), encoding="utf-8")
         for old in _checkpoints(self.output)[:-KEPT_CHECKPOINTS]:
             shutil.rmtree(old)
+
+    def _inputs(self) -> dict[str, Any]:
+        """What else decides which batch comes next, beside the configuration."""
+        return {"corpus": self.corpus.checksum, "workers": self.workers.count}
 
     def restore(self) -> None:
         """Go back to the newest checkpoint, and drop what the learning curves say of later steps.
 
         Raises:
             CheckpointError: a damaged checkpoint, or one of another model.
+            ConfigError: the training text or the number of processes is not what it was.
         """
         found = _checkpoints(self.output)
         if found:
@@ -187,6 +197,13 @@ class Trainer:
             if name in moments:
                 self.optimizer.state[parameter] = moments[name]
         known = read_json(folder / "progress.json")
+        for name, value in self._inputs().items():
+            if known.pop(name, value) != value:
+                said = {
+                    "corpus": "the training text or the vocabulary has changed",
+                    "workers": "processes have changed",
+                }
+                raise ConfigError(f"{folder}: {said[name]} since this checkpoint: the batches would not be the same")
         self.progress = Progress(**{**known, "position": Position(**known["position"])})
 
 

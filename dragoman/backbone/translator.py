@@ -6,7 +6,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -23,13 +23,20 @@ from dragoman.backbone.checkpoints import (
     written_whole,
 )
 from dragoman.backbone.padding import padded
-from dragoman.backbone.seq2seq import Seq2Seq, beam_search
+from dragoman.backbone.seq2seq import Seq2Seq, Written, beam_search
 from dragoman.backbone.tokenizer import BOS, EOS, Subwords, cut
 from dragoman.backbone.veco import Veco
 from dragoman.backbone.weights import shipped, shipped_names
 
 TOKENS_AT_ONCE = 2_048
 MODEL_TYPE = "veco-seq2seq"
+
+
+class Translation(NamedTuple):
+    """A translated text, and whether it is whole: a model that comes to no end is cut off."""
+
+    text: str
+    whole: bool = True
 
 
 class UnsupportedPair(ValueError):
@@ -43,7 +50,7 @@ class Translator(ABC):
     languages: frozenset[str]
 
     @abstractmethod
-    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[str]:
+    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]:
         """Each text in the target language. A text longer than the model reads is translated in parts.
 
         Raises:
@@ -68,30 +75,33 @@ class VecoTranslator(Translator):
         self.model, self.vocabulary = model, vocabulary
         self.name, self.languages = name, frozenset(languages)
 
-    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[str]:
+    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]:
         self.check(source, target)
-        room = self.model.encoder.config.max_length - 2
+        room = self.model.encoder.config.max_length // 2  # a translation may be much longer than its source
         read = self.vocabulary.ids(texts)
         parts = [(number, part) for number, ids in enumerate(read) if ids for part in cut(ids, room)]
         order = sorted(range(len(parts)), key=lambda one: len(parts[one][1]))
         start = self.vocabulary.special(f"<to:{target}>")
-        done: dict[int, str] = {}
+        done: dict[int, Translation] = {}
         rows = max(1, TOKENS_AT_ONCE // beam)
         while order:
             longest = len(parts[order[-1]][1]) + 2
             batch = order[-max(1, rows // longest) :]
             del order[-len(batch) :]
-            for one, ids in zip(batch, self._translate([parts[one][1] for one in batch], start, beam), strict=True):
-                done[one] = self.vocabulary.decode(ids)
-        joined: list[list[str]] = [[] for _ in texts]
+            for one, found in zip(batch, self._translate([parts[one][1] for one in batch], start, beam), strict=True):
+                done[one] = Translation(self.vocabulary.decode(found.tokens), found.whole)
+        joined: list[list[Translation]] = [[] for _ in texts]
         for one, (number, _) in enumerate(parts):
             joined[number].append(done[one])
-        return [" ".join(filter(None, pieces)) for pieces in joined]
+        return [
+            Translation(" ".join(piece.text for piece in pieces if piece.text), all(piece.whole for piece in pieces))
+            for pieces in joined
+        ]
 
-    def _translate(self, rows: Sequence[Sequence[int]], start: int, beam: int) -> list[list[int]]:
+    def _translate(self, rows: Sequence[Sequence[int]], start: int, beam: int) -> list[Written]:
         ids, mask = padded([[BOS, *row, EOS] for row in rows], next(self.model.parameters()).device)
         longest = self.model.encoder.config.max_length
-        limits = [min(longest, 2 * (len(row) + 2) + 8) for row in rows]  # each its own, whatever stands beside it
+        limits = [min(longest, 3 * len(row) + 20) for row in rows]  # each its own, whatever stands beside it
         return beam_search(self.model, ids, mask, start, beam=beam, limit=limits, special=self.vocabulary.special_ids)
 
 

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import os
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
@@ -26,7 +27,10 @@ class Workers:
         if chosen == "cuda" and count > 1:
             chosen = f"cuda:{os.environ.get('LOCAL_RANK', '0')}"
         if count > 1:
-            dist.init_process_group("nccl" if chosen.startswith("cuda") else "gloo")
+            if chosen.startswith("cuda"):
+                torch.cuda.set_device(chosen)
+            # the others wait for the first one to prepare the text, which may take hours
+            dist.init_process_group("nccl" if chosen.startswith("cuda") else "gloo", timeout=timedelta(days=1))
         return cls(rank, count, torch.device(chosen))
 
     @property

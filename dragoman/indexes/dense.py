@@ -230,7 +230,11 @@ class DenseIndex:
         )
 
     def save(self, path: Path, header: DenseHeader) -> None:
-        """Write everything to ``path`` in one step: a reader finds the old file or the new one, whole."""
+        """Write everything to ``path`` in one step: a reader finds the old file or the new one, whole.
+
+        Raises:
+            OSError: it cannot be written, as on a full disk.
+        """
         tensors = self._tensors()
         metadata = _metadata(header)
         metadata["checksum"] = _checksum(metadata, tensors)
@@ -239,6 +243,8 @@ class DenseIndex:
             save_file(tensors, temporary, metadata)
             _synchronise(temporary)
             temporary.replace(path)
+        except SafetensorError as fault:  # what the library makes of an error of the system's
+            raise OSError(str(fault)) from fault
         finally:
             temporary.unlink(missing_ok=True)
         _synchronise(path.parent)

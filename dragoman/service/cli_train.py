@@ -46,6 +46,12 @@ def backbone(
     _run(lambda report: pretrain(settings, output, resume=resume, report=report), settings.steps, output, threads)
 
 
+@train.command("plot")
+def plot(output: Output) -> None:
+    """Draw the learning curves of a training that ran without a plot, as under torchrun."""
+    _plot(output)
+
+
 @train.command("translator")
 def translator(
     config: ConfigFile, output: Output, data: Data = None, resume: Resume = False, threads: Threads = None
@@ -73,7 +79,7 @@ def _run(work: Callable[[Callable[[Step], None]], Path], steps: int, output: Pat
         folder = work(lambda step: _show(progress, task, step))
     if os.environ.get("RANK", "0") != "0":
         return  # one of several that torchrun started: the first one writes
-    _curves(output)
+    _plot(output)
     _console.print(f"saved {folder}; learning curves in {output / 'curves.json'} and {output / 'curves.png'}")
 
 
@@ -96,16 +102,14 @@ def _show(progress: Progress, task: TaskID, step: Step) -> None:
         progress.console.print(f"step {step.step}: {said}", highlight=False)
 
 
-def _curves(output: Path) -> None:
-    """curves.json and curves.png from the lines that the training wrote as it went."""
+def _plot(output: Path) -> None:
+    """curves.png from the curves.json of a training."""
     import matplotlib
 
     matplotlib.use("agg")
     from matplotlib import pyplot
 
-    lines = (output / "curves.jsonl").read_text(encoding="utf-8").splitlines()
-    steps = [json.loads(line) for line in lines]
-    (output / "curves.json").write_text(json.dumps(steps, indent=1) + "\n", encoding="utf-8")
+    steps = json.loads((output / "curves.json").read_text(encoding="utf-8"))
     figure, axes = pyplot.subplots(figsize=(8, 5))
     for name in sorted({name for step in steps for name in step["losses"]}):
         points = [(step["step"], step["losses"][name]) for step in steps if name in step["losses"]]

@@ -73,6 +73,8 @@ class DenseStage:
             result.places.extend(DensePlace(collection, hit) for hit in hits)
         counts = coverage.values()
         if (total := sum(one.total for one in counts)) and total == sum(one.missing for one in counts):
+            if total == sum(one.failed for one in counts):
+                raise Unavailable(f"none of the {total} documents could be embedded; the log says why")
             raise Unavailable(f"none of the {total} documents has an embedding yet; they are being made")
         result.places.sort(key=lambda place: -place.hit.score)
         del result.places[k:]

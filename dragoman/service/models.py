@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from dragoman.service.errors import InternalError, InvalidRequest, ServiceError,
 from dragoman.service.metrics import Metrics
 from dragoman.service.settings import Settings
 from dragoman.service.worker import Gone, Worker, gathered
+
+if TYPE_CHECKING:
+    from dragoman.backbone.translator import Translation
 
 logger = logging.getLogger("dragoman")
 
@@ -38,7 +41,7 @@ class Translator(Protocol):
     name: str
     languages: frozenset[str]
 
-    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[str]: ...
+    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,7 @@ class Models:
         fault = InternalError("the encoder's vector of a text is not finite")
         return [vector if np.isfinite(vector).all() else fault for vector in vectors]
 
-    def _translate(self, task: Translate, texts: list[str]) -> list[str]:
+    def _translate(self, task: Translate, texts: list[str]) -> list[Translation]:
         translator: Translator = self._load("translator")[0]
         try:
             return translator.translate(texts, task.source, task.target, beam=self._settings.beam)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -39,6 +40,8 @@ class Underway:
     def joined(self) -> str:
         """The translation, when all futures are done; the white space between sentences stays as it was.
 
+        It is whole if :attr:`whole` says so.
+
         Raises:
             Exception: what a sentence failed with.
         """
@@ -46,10 +49,15 @@ class Underway:
             return self.text
         parts: list[str] = [self.text[: self.spans[0][0]]]
         for place, ((start, end), future) in enumerate(zip(self.spans, self.futures, strict=True)):
-            parts.append(self.text[start:end] if future is None else future.result())
+            parts.append(self.text[start:end] if future is None else future.result().text)
             if place + 1 < len(self.spans):
                 parts.append(_between(self.text[end : self.spans[place + 1][0]], self.target))
         return "".join(parts) + self.text[self.spans[-1][1] :]
+
+    @property
+    def whole(self) -> bool:
+        """No sentence was cut off for coming to no end; asked when all futures are done."""
+        return all(future is None or future.result().whole for future in self.futures)
 
     def done(self) -> bool:
         return all(future is None or future.done() for future in self.futures)
@@ -124,21 +132,21 @@ class Translations:
                 continue
             underway.update(zip(places, begun, strict=True))
         self._wait(list(underway.values()), gone)
-        reasons: dict[str, int] = {}
+        reasons: Counter[str] = Counter()
         for place, one in underway.items():
             try:
                 translated[place] = one.joined() if one.done() else None
-                if not one.done():
-                    seconds = f"{self._settings.translate_snippets_seconds:g} seconds"
-                    reasons[f"not within {seconds}"] = reasons.get(f"not within {seconds}", 0) + 1
+                if translated[place] is None:
+                    reasons[f"not translated: not within {self._settings.translate_snippets_seconds:g} seconds"] += 1
+                elif not one.whole:
+                    reasons["cut off, for the translator came to no end"] += 1
             except InvalidRequest as fault:
-                reason = _untranslated(snippets[place][0], target, fault)
-                reasons[reason] = reasons.get(reason, 0) + 1
+                reasons[f"not translated: {_untranslated(snippets[place][0], target, fault)}"] += 1
             except Exception:
-                reasons["the translator failed"] = reasons.get("the translator failed", 0) + 1
+                reasons["not translated: the translator failed"] += 1
             one.cancel()
         degraded.extend(
-            Degraded(stage=STAGE, reason=f"{count} of {len(underway)} snippets were not translated: {reason}")
+            Degraded(stage=STAGE, reason=f"{count} of {len(underway)} snippets were {reason}")
             for reason, count in reasons.items()
         )
         return translated, degraded

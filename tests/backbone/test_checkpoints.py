@@ -18,7 +18,9 @@ from dragoman.backbone.encoder import VecoEncoder, load_encoder
 from dragoman.backbone.seq2seq import Seq2Seq
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.translator import load_seq2seq, load_translator, save_seq2seq
+from tests.backbone.hub_samples import write_checkpoints
 from tests.backbone.samples import tiny
+from tests.service.backbones import tiny_t5
 
 
 @pytest.fixture
@@ -84,6 +86,27 @@ def test_pickled_weights_are_refused_unread(
     about = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(about | {"model_type": kind, "decoder_layers": 1}))
     with pytest.raises(CheckpointError, match=f"its weights are pickled .{name}.*convert it to safetensors first"):
+        load(str(folder))
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize("load", [load_encoder, load_translator])
+def test_an_index_of_shards_that_names_a_pickle_is_refused_unread(
+    tmp_path: Path, load: Callable[[str], object]
+) -> None:
+    folder = write_checkpoints(tmp_path)["bert"] if load is load_encoder else tiny_t5(tmp_path / "t5")
+    weights = load_file(folder / "model.safetensors")
+    (folder / "model.safetensors").rename(folder / "decoy.safetensors")
+    (folder / "evil.bin").write_bytes(pickle.dumps({"weights": Canary(tmp_path / "sprung")}))
+    index = {"metadata": {}, "weight_map": dict.fromkeys(weights, "evil.bin")}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    with pytest.raises(CheckpointError, match=r"evil\.bin, which is not safetensors"):
+        load(str(folder))
+    index["weight_map"] = dict.fromkeys(weights, "decoy.safetensors")
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    load(str(folder))
+    changed(folder, transformers_weights="evil.bin")
+    with pytest.raises(CheckpointError, match="names a file of weights of its own"):
         load(str(folder))
     assert not (tmp_path / "sprung").exists()
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -122,11 +125,30 @@ def test_an_interrupted_preparation_is_done_anew(
         patch.setattr("dragoman.backbone.corpus.np.save", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             prepare(files, subwords, tmp_path, 24)
-    assert [path.suffix for path in tmp_path.iterdir()] == [".unfinished"]
+    assert len(list(tmp_path.glob("*.unfinished"))) == 1
     again = prepare(files, subwords, tmp_path, 24)
     whole = prepare(files, subwords, tmp_path / "other", 24)
     assert [plain(one) for _, one in drawn(again, 20)] == [plain(one) for _, one in drawn(whole, 20)]
     assert not list(tmp_path.glob("*.unfinished"))
+
+
+def test_two_that_share_a_folder_prepare_the_text_once(
+    text: Path, subwords: Subwords, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, written = text_files([text / "parallel"], [text / "raw"]), []
+
+    def slow(*arguments: Any) -> dict[str, Any]:
+        written.append(arguments[0].path)
+        time.sleep(0.05)
+        return whole(*arguments)
+
+    whole = corpus_module._write
+    monkeypatch.setattr(corpus_module, "_write", slow)
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda _: prepare(files, subwords, tmp_path, 24), range(4)))
+    assert len(written) == len(files)
+    assert len({corpus.checksum for corpus in found}) == 1
+    assert all(corpus.sizes() == found[0].sizes() for corpus in found)
 
 
 def test_prepared_text_is_taken_again_until_something_changes(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,7 @@ def test_the_command_trains_and_goes_on(
     assert set(steps[0]) == {"step", "losses", "learning_rate", "tokens", "tokens_per_second", "seconds"}
     assert (output / "curves.png").read_bytes().startswith(b"\x89PNG")
     encoder = load_encoder(str(output / "model"))
-    assert (encoder.layers, encoder.sentence_layer) == (2, 1)
+    assert (encoder.layers, encoder.sentence_layer) == (2, 2)
     capsys.readouterr()
     assert run(monkeypatch, *arguments) == 2
     assert "holds a training already" in capsys.readouterr().err
@@ -88,6 +89,36 @@ def test_sentence_layer_zero_is_kept_and_a_start_is_taken(text: Path, tmp_path: 
     second, _, _ = load_veco(pretrain(PretrainingConfig.parse(table), tmp_path / "second"))
     for name, value in load_veco(first)[0].state_dict().items():
         torch.testing.assert_close(second.state_dict()[name], value)
+
+
+def test_a_start_brings_its_vocabulary_and_sizes(text: Path, tmp_path: Path, subwords: Subwords) -> None:
+    table = config_table(text, steps=1, objectives=["is"])
+    first = pretrain(PretrainingConfig.parse(table), tmp_path / "first")
+    del table["model"]
+    table |= {"start_from": str(first), "tokens": 64}
+    second, vocabulary, _ = load_veco(pretrain(PretrainingConfig.parse(table), tmp_path / "second"))
+    model, known, _ = load_veco(first)
+    assert second.config == model.config
+    assert vocabulary.checksum == known.checksum
+    subwords.save(tmp_path / "tokenizer.json")
+    form = json.loads((tmp_path / "tokenizer.json").read_text())
+    form["model"]["vocab"][-300:] = form["model"]["vocab"][-1:-301:-1]
+    (tmp_path / "tokenizer.json").write_text(json.dumps(form))
+    other = PretrainingConfig.parse(table | {"tokenizer": str(tmp_path / "tokenizer.json")})
+    with pytest.raises(ConfigError, match="start_from were learned with another one"):
+        pretrain(other, tmp_path / "third")
+    with pytest.raises(ConfigError, match="tokens must be at least"):
+        pretrain(PretrainingConfig.parse(table | {"tokens": 16}), tmp_path / "fourth")
+    assert not (tmp_path / "fourth").exists()
+
+
+def test_a_changed_text_is_not_resumed(text: Path, tmp_path: Path) -> None:
+    shutil.copytree(text, tmp_path / "text")
+    table = config_table(tmp_path / "text", steps=2, tokenizer_characters=60_000)
+    pretrain(PretrainingConfig.parse(table), tmp_path / "output")
+    (tmp_path / "text" / "dictionaries" / "en-de.tsv").write_text("bee\tBiene\n")
+    with pytest.raises(ConfigError, match="the training text or the vocabulary has changed"):
+        pretrain(PretrainingConfig.parse(table | {"steps": 4}), tmp_path / "output", resume=True)
 
 
 def test_a_translator_is_trained_from_a_backbone(text: Path, tmp_path: Path) -> None:

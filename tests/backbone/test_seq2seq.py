@@ -104,7 +104,7 @@ def test_a_beam_of_one_is_greedy() -> None:
                 break
             written.append(token)
         special = [0, 1, 2, 3, 4, START]
-        assert beam_search(seq, ids, mask, START, beam=1, limit=6, special=special) == [written]
+        assert beam_search(seq, ids, mask, START, beam=1, limit=6, special=special) == [(written, len(written) < 6)]
 
 
 def score(seq: Seq2Seq, ids: Tensor, mask: Tensor, written: list[int]) -> float:
@@ -125,7 +125,7 @@ def test_a_wide_beam_finds_the_best_of_all(vocabulary: int, beam: int) -> None:
         words = range(6, vocabulary)
         every = [list(one) for length in range(3) for one in product(words, repeat=length)]
         best = max(score(seq, ids, mask, one) for one in every)
-        found = beam_search(seq, ids, mask, START, beam=beam, limit=3, special=range(6))[0]
+        found = beam_search(seq, ids, mask, START, beam=beam, limit=3, special=range(6))[0].tokens
         assert score(seq, ids, mask, found) == pytest.approx(best, abs=1e-4)
 
 
@@ -147,7 +147,7 @@ def test_special_tokens_are_never_written() -> None:
     seq = model(12)
     with torch.no_grad():
         seq.encoder.prediction_bias[[0, 1, 3, 4, 5, 6]] += 50
-    for row in beam_search(seq, *sources([8, 9], [10]), START, beam=3, limit=8, special=range(7)):
+    for row, _ in beam_search(seq, *sources([8, 9], [10]), START, beam=3, limit=8, special=range(7)):
         assert all(token >= 7 for token in row)
         assert len(row) <= 8
 
@@ -171,6 +171,6 @@ def test_it_learns_a_cipher() -> None:
         torch.nn.utils.clip_grad_norm_(seq.parameters(), 1.0)
         optimizer.step()
     found = beam_search(seq.eval(), *sources(*rows), START, beam=2, limit=8, special=range(6))
-    right = [one == [cipher[token] for token in row] for one, row in zip(found, rows, strict=True)]
+    right = [one.tokens == [cipher[token] for token in row] for one, row in zip(found, rows, strict=True)]
     assert sum(right[:200]) > 180
     assert math.isfinite(float(loss.detach()))

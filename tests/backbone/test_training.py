@@ -83,20 +83,20 @@ def test_killed_again_and_again_it_learns_the_same(text: Path, tmp_path: Path, l
 
 
 def test_the_curves_fall_and_reports_are_means(text: Path, tmp_path: Path, learned: str) -> None:
-    table = config_table(text, tokenizer=learned, steps=30, checkpoint_every=30, learning_rate=5e-3)
+    table = config_table(text, tokenizer=learned, steps=60, checkpoint_every=60, learning_rate=5e-3)
     pretrain(PretrainingConfig.parse(table), tmp_path / "each")
-    table |= {"report_every": 10, "bf16": True}
+    table |= {"report_every": 20, "bf16": True}
     steps = []
     pretrain(PretrainingConfig.parse(table | {"bf16": False}), tmp_path / "means", report=steps.append)
     each, means = curves(tmp_path / "each"), curves(tmp_path / "means")
-    assert [step["step"] for step in means] == [step.step for step in steps] == [10, 20, 30]
+    assert [step["step"] for step in means] == [step.step for step in steps] == [20, 40, 60]
     for number, step in enumerate(means):
-        block = each[10 * number : 10 * number + 10]
+        block = each[20 * number : 20 * number + 20]
         for name, value in step["losses"].items():
             known = [one["losses"][name] for one in block if name in one["losses"]]
             assert value == pytest.approx(sum(known) / len(known), rel=1e-4)
         assert step["tokens"] == block[-1]["tokens"]
-    assert means[-1]["losses"]["is"] < means[0]["losses"]["is"] - 0.5
+    assert means[-1]["losses"]["is"] < means[0]["losses"]["is"] - 0.3
     rates = [step["learning_rate"] for step in each]
     assert rates[0] < rates[1] > rates[15] > rates[-1] == pytest.approx(0.05 * 5e-3)
     pretrain(PretrainingConfig.parse(table), tmp_path / "bf16")

@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
 from dragoman.backbone.checkpoints import CheckpointError, save_veco
 from dragoman.backbone.seq2seq import Seq2Seq
-from dragoman.backbone.tokenizer import Subwords
+from dragoman.backbone.tokenizer import EOS, Subwords
 from dragoman.backbone.translator import UnsupportedPair, VecoTranslator, load_translator
 from tests.backbone.samples import SENTENCES, raw_lines, tiny
 from tests.service.backbones import tiny_t5
@@ -26,10 +26,23 @@ def test_texts_are_translated_each_for_itself(ours: VecoTranslator) -> None:
     texts = ["the bee finds honey", "", raw_lines("sw")[0] * 3, "salt", " "]
     together = ours.translate(texts, "en", "de", beam=2)
     assert together == [ours.translate([text], "en", "de", beam=2)[0] for text in texts]
-    assert [bool(text) for text in together] == [True, False, True, True, False]
+    assert [bool(one.text) for one in together] == [True, False, True, True, False]
     assert ours.translate([], "en", "de") == []
     assert ours.translate(texts[:1], "en", "sw", beam=2) != together[:1]
-    assert not any(token in text for text in together for token in ("<to:", "<mask>", "<s>"))
+    assert not any(token in one.text for one in together for token in ("<to:", "<mask>", "<s>"))
+
+
+def test_a_translation_without_an_end_says_that_it_was_cut(subwords: Subwords) -> None:
+    model = Seq2Seq(tiny(len(subwords)), 1).eval()
+    translator = VecoTranslator(model, subwords, "ours", ["de", "en"])
+    for bias, whole in ((-50.0, False), (50.0, True)):
+        with torch.no_grad():
+            model.encoder.prediction_bias[EOS] = bias
+        assert [one.whole for one in translator.translate(["salt", "", "the bee " * 20], "en", "de")] == [
+            whole,
+            True,
+            whole,
+        ]
 
 
 def test_unknown_languages_are_refused(ours: VecoTranslator) -> None:
@@ -73,7 +86,8 @@ def tiny_m2m(folder: Path) -> Path:
 def test_a_model_with_language_tokens_translates(tmp_path: Path) -> None:
     translator = load_translator(str(tiny_m2m(tmp_path / "nllb")))
     assert {"de", "en"} <= translator.languages
-    assert len(translator.translate(["the bee finds honey", "salt"], "en", "de", beam=2)) == 2
+    found = translator.translate(["the bee finds honey", "salt"], "en", "de", beam=2)
+    assert len(found) == 2
     with pytest.raises(UnsupportedPair, match="'xx'"):
         translator.translate(["salt"], "en", "xx")
     with pytest.raises(ValueError, match=r"text 1 has \d+ subwords"):

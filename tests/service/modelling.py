@@ -14,6 +14,7 @@ import pytest
 import regex
 from numpy.typing import NDArray
 
+from dragoman.backbone.translator import Translation
 from dragoman.service import models
 from dragoman.service.models import EncoderInfo, TranslatorInfo
 from dragoman.service.runtime import Runtime
@@ -62,7 +63,10 @@ class WordEncoder:
 
 
 class UpperTranslator:
-    """Translates between English, German and Swahili by shouting; ``barrier`` and ``poison`` as above."""
+    """Translates between English, German and Swahili by shouting; ``barrier`` and ``poison`` as above.
+
+    It comes to no end with a text that says ``endless``.
+    """
 
     def __init__(self) -> None:
         self.name = "upper"
@@ -71,12 +75,12 @@ class UpperTranslator:
         self.barrier = Event()
         self.barrier.set()
 
-    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[str]:
+    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]:
         self.batches.append(list(texts))
         self.barrier.wait(60)
         if any("poison" in text for text in texts):
             raise RuntimeError("poisoned")
-        return [text.upper() for text in texts]
+        return [Translation(text.upper(), "endless" not in text) for text in texts]
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from dragoman.backbone.translator import Translation
 from dragoman.service import models
 from dragoman.service.cli import main
 from dragoman.service.models import EncoderInfo, TranslatorInfo
@@ -29,7 +30,7 @@ class LoudEncoder(WordEncoder):
 
 
 class LoudTranslator(UpperTranslator):
-    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[str]:
+    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]:
         print(f"translating {len(texts)}: {' | '.join(texts)}", file=sys.stderr, flush=True)  # noqa: T201
         time.sleep(_SECONDS)
         return super().translate(texts, source, target, beam=beam)

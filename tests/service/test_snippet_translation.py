@@ -45,6 +45,11 @@ def test_snippets_that_fail_or_take_too_long_are_null(settings: Settings, monkey
         answer = ask(runtime, "7", method="none", translate_snippets=True)
         assert {hit.id: hit.snippet_translation for hit in answer.hits} == {"1": "7 JA", "2": None}
         assert reasons(answer, "translate_snippets") == ["1 of 2 snippets were not translated: the translator failed"]
+        add(runtime, "de", {"id": "2", "text": "7 endless"})
+        answer = ask(runtime, "7", method="none", translate_snippets=True)
+        assert {hit.id: hit.snippet_translation for hit in answer.hits} == {"1": "7 JA", "2": "7 ENDLESS"}
+        cut = "1 of 2 snippets were cut off, for the translator came to no end"
+        assert reasons(answer, "translate_snippets") == [cut]
         translator.barrier.clear()
         answer = ask(runtime, "7", method="none", translate_snippets=True)
         assert [hit.snippet_translation for hit in answer.hits] == [None, None]

@@ -22,7 +22,7 @@ router = APIRouter(prefix="/v1/translate", route_class=StrictRoute, tags=["readi
 _POLL_SECONDS = 0.25
 
 
-@router.post("")
+@router.post("", response_model_exclude_none=True)
 async def translate(
     body: TranslateRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep
 ) -> TranslateResponse:
@@ -34,7 +34,8 @@ async def translate(
     check_pair(info, body.source, body.target)
     underway = await asyncio.to_thread(runtime.translations.begin, texts, body.source, body.target)
     await results([one for text in underway for one in text.futures if one is not None], request, until)
-    return TranslateResponse(texts=[one.joined() for one in underway], model=info.name)
+    cut = [place for place, one in enumerate(underway) if not one.whole]
+    return TranslateResponse(texts=[one.joined() for one in underway], model=info.name, truncated=cut or None)
 
 
 async def results(futures: Sequence[Future[Any]], request: Request, until: float) -> list[Any]:

@@ -38,3 +38,8 @@ class TranslateResponse(BaseModel):
 
     texts: list[str]
     model: str = Field(description="The translator that made them.")
+    truncated: list[int] | None = Field(
+        default=None,
+        description="Places of texts, from 0, with a sentence that was cut off, as the translator came to no end;"
+        " left out where there is none.",
+    )

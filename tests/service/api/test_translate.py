@@ -34,6 +34,11 @@ def test_one_text_and_several(translating: Server) -> None:
     assert translate(translating, texts=["eins", "zwei"]).json() == {"texts": ["EINS", "ZWEI"], "model": "upper"}
 
 
+def test_a_translation_that_was_cut_off_is_named(translating: Server) -> None:
+    answer = translate(translating, texts=["eins", "zwei. endless. drei", "vier"]).json()
+    assert answer == {"texts": ["EINS", "ZWEI. ENDLESS. DREI", "VIER"], "model": "upper", "truncated": [1]}
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
