@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import numpy as np
@@ -162,3 +163,21 @@ def test_a_save_that_fails_leaves_the_file_that_was_there(tmp_path: Path, monkey
         DenseIndex(WIDTH).save(path, HEADER)
     assert path.read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["c.dense"]
+
+
+def test_a_file_that_cannot_be_written_whole_is_a_system_error_and_the_old_one_stays(tmp_path: Path) -> None:
+    path, index = tmp_path / "c.dense", DenseIndex(WIDTH)
+    index.put([embedded(1, 1, [[1.0, 0.0, 0.0, 0.0]])])
+    index.save(path, HEADER)
+    index.put([embedded(key, 2, [[0.0, 1.0, 0.0, 0.0]] * 4) for key in range(2, 200)])
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with pytest.raises(OSError, match=r"(?i)too large"):
+            index.save(path, HEADER)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(tmp_path.iterdir()) == [path]
+    assert DenseIndex.load(path, "uid", "encoder-a")[0].documents == 1
+    index.save(path, HEADER)
+    assert DenseIndex.load(path, "uid", "encoder-a")[0].documents == 199
