@@ -15,15 +15,15 @@ import json
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 
-from benchmarks.backbone_tasks import retrieval, tag_from_english, translation
+from benchmarks.backbone_tasks import nats_per_subword, retrieval, tag_from_english, translation
 from dragoman.backbone.encoder import load_encoder
 from dragoman.backbone.pretraining import PretrainingConfig, pretrain
 from dragoman.backbone.translation_training import TranslationConfig, train_translator
-from dragoman.backbone.translator import load_translator
+from dragoman.backbone.translator import VecoTranslator, load_translator
 
 ROWS = {"MLM": ["is"], "MLM+TLM (XLM)": ["is", "tlm"], "IS+CS": ["is", "cs"], "IS+CS+TLM": ["is", "cs", "tlm"]}
 LANGUAGES = ("de", "es", "ru")
@@ -60,17 +60,17 @@ def backbone(options: argparse.Namespace, objectives: list[str], seed: int, fold
 
 
 def fine_tuned(options: argparse.Namespace, source: Path, seed: int, folder: Path, **how: Any) -> dict[str, float]:
-    """BLEU and chrF, means of both directions of one pair, after fine-tuning on that pair from a backbone."""
+    """BLEU, chrF and loss, means of both directions of one pair, after fine-tuning on that pair from a backbone."""
     table = {**text(options), "languages": ["en", TRANSLATED], "start_from": str(source), "dropout": 0.0,
              "decoder_layers": max(1, options.layers // 2), "steps": options.translation_steps, "seed": seed,
              **how}  # fmt: skip
     if not (folder / "model").exists():
         train_translator(TranslationConfig.parse(table), folder, resume=True)
     pairs = [(TRANSLATED, "en"), ("en", TRANSLATED)]
-    scores = translation(
-        load_translator(str(folder / "model")), options.data, pairs, sentences=options.sentences, beam=1
-    )
-    return {name: statistics.mean(score[name] for score in scores.values()) for name in ("bleu", "chrf")}
+    translator = cast(VecoTranslator, load_translator(str(folder / "model")))
+    scores = translation(translator, options.data, pairs, sentences=options.sentences, beam=1)
+    found = {name: statistics.mean(score[name] for score in scores.values()) for name in ("bleu", "chrf")}
+    return found | {"loss": nats_per_subword(translator, options.data, pairs, sentences=options.sentences)}
 
 
 def measure(options: argparse.Namespace, row: str, seed: int) -> dict[str, float]:
@@ -95,7 +95,7 @@ def measure(options: argparse.Namespace, row: str, seed: int) -> dict[str, float
         }  # fmt: skip
         for name, how in starts.items():
             scores = fine_tuned(options, model, seed, folder / name.replace(" ", "_"), **how)
-            done |= {f"BLEU {name}": scores["bleu"], f"chrF {name}": scores["chrf"]}
+            done |= {f"BLEU {name}": scores["bleu"], f"chrF {name}": scores["chrf"], f"loss {name}": scores["loss"]}
     known.write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
     return done
 
@@ -113,8 +113,8 @@ def table(rows: dict[str, list[dict[str, float]]]) -> str:
 def _cell(values: Sequence[float]) -> str:
     if not values:
         return ""
-    spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
-    return f"{statistics.mean(values):.1f}{spread}"
+    spread = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
+    return f"{statistics.mean(values):.2f}{spread}"
 
 
 def main() -> None:

@@ -24,8 +24,11 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dragoman.backbone.encoder import Encoder, load_encoder
+from dragoman.backbone.padding import padded
 from dragoman.backbone.sentences import SentenceEncoder
-from dragoman.backbone.translator import Translator, load_translator
+from dragoman.backbone.seq2seq import translation_loss
+from dragoman.backbone.tokenizer import BOS, EOS
+from dragoman.backbone.translator import Translator, VecoTranslator, load_translator
 
 POS_LANGUAGES = ("es", "fr", "pt", "ru", "de")
 CHARACTER_LEVEL = {"zh": "zh", "ja": "char", "th": "char"}
@@ -152,6 +155,30 @@ def translation(
             "sentences_per_second": len(texts) / seconds,
         }
     return found
+
+
+def nats_per_subword(
+    translator: VecoTranslator, data: Path, pairs: Sequence[tuple[str, str]], *, sentences: int = 1012
+) -> float:
+    """Mean cross-entropy of FLORES devtest's translations given their sources, `</s>` included, over all pairs.
+
+    It tells translators apart before any of them translates; sentences longer than the model reads are left out.
+    """
+    model, vocabulary = translator.model, translator.vocabulary
+    room, total, count = model.encoder.config.max_length - 2, 0.0, 0
+    for source, target in pairs:
+        rows = zip(*(vocabulary.ids(flores(data, one)[:sentences]) for one in (source, target)), strict=True)
+        kept = [(x, y) for x, y in rows if max(len(x), len(y)) <= room]
+        start = vocabulary.special(f"<to:{target}>")
+        for first in range(0, len(kept), 16):
+            batch = kept[first : first + 16]
+            read = padded([[BOS, *x, EOS] for x, _ in batch], torch.device("cpu"))
+            written = padded([[start, *y, EOS] for _, y in batch], torch.device("cpu"))
+            subwords = int(written[1][:, 1:].sum())
+            with torch.inference_mode():
+                total += float(translation_loss(model, read, written, 0.0)) * subwords
+            count += subwords
+    return total / count
 
 
 def main() -> None:

@@ -82,6 +82,10 @@ class Encoder(nn.Module, ABC):
         """Most subwords of text in a row."""
         return self.max_length - len(self.framed([]))
 
+    def room_beside(self, first: int) -> int:
+        """Most subwords of the second text of a pair whose first has so many; below 1 where there is no room left."""
+        return self.max_length - len(self.pair([], []).ids) - first
+
     def batch(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """Framed and padded ids (batch, length) and their mask, on this encoder's device.
 
@@ -125,6 +129,10 @@ class VecoEncoder(Encoder):
         """`<s> first </s> <s> second </s>`, positions starting anew at the second, as in TLM."""
         ids = [*self.framed(first), *self.framed(second)]
         return Pair(ids, 1, len(first) + 3, [*range(len(first) + 2), *range(len(second) + 2)])
+
+    def room_beside(self, first: int) -> int:
+        """All of a row, since positions start anew; none if the first text has more itself."""
+        return self.room if first <= self.room else 0
 
 
 def load_encoder(name_or_path: str = "small", device: str = "cpu") -> Encoder:

@@ -112,22 +112,24 @@ class Mart(nn.Module):
         added = {int(number): _mixed_by(head, mixing) for number, head in self.heads.items()}
         return self.encoder(ids, mask, positions=positions, segments=segments, added=added)  # type: ignore[no-any-return]
 
-    def forward(
+    def pooled(
         self,
         ids: Tensor,
         mask: Tensor,
         mixing: Mixing,
-        documents: Sequence[int],
         *,
         positions: Tensor | None = None,
         segments: Tensor | None = None,
     ) -> Tensor:
-        """Scores (documents,) of the documents whose passages the rows are: row r belongs to `documents[r]`.
+        """The tanh-pooled first states (B, W) of passages, in float32."""
+        last = self.states(ids, mask, mixing, positions=positions, segments=segments)[-1]
+        return torch.tanh(self.pool(last[:, 0])).float()
+
+    def forward(self, pooled: Tensor, documents: Sequence[int]) -> Tensor:
+        """Scores (documents,) from the passages' `pooled` (B, W), passage r being of document `documents[r]`.
 
         The mean is over a document's own passages alone, so that a score does not depend on its batch.
         """
-        last = self.states(ids, mask, mixing, positions=positions, segments=segments)[-1]
-        pooled = torch.tanh(self.pool(last[:, 0])).float()
         owner = torch.tensor(documents, device=pooled.device)
         count = torch.bincount(owner)
         mean = pooled.new_zeros(len(count), pooled.shape[1]).index_add(0, owner, pooled) / count[:, None]

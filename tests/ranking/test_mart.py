@@ -159,17 +159,17 @@ def test_a_score_does_not_depend_on_its_neighbours_or_on_padding(encoder: Encode
     model = Mart(encoder, MartConfig(mat_layers=[0, -1], start="official")).eval()
     with torch.no_grad():
         model.score.weight.normal_(std=1.0, generator=torch.Generator().manual_seed(6))
-        together = model(**batch(encoder, PAIRS, padding=2), documents=[0, 1, 1])
-        first = model(**batch(encoder, PAIRS[:1]), documents=[0])
-        rest = model(**batch(encoder, PAIRS[1:]), documents=[0, 0])
-        shuffled = model(**batch(encoder, [PAIRS[2], PAIRS[0], PAIRS[1]]), documents=[1, 0, 1])
+        together = model(model.pooled(**batch(encoder, PAIRS, padding=2)), [0, 1, 1])
+        first = model(model.pooled(**batch(encoder, PAIRS[:1])), [0])
+        rest = model(model.pooled(**batch(encoder, PAIRS[1:])), [0, 0])
+        shuffled = model(model.pooled(**batch(encoder, [PAIRS[2], PAIRS[0], PAIRS[1]])), [1, 0, 1])
     torch.testing.assert_close(together, torch.cat((first, rest)), rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(shuffled, together, rtol=1e-4, atol=1e-5)
 
 
 def test_gradients_reach_every_weight_of_the_heads(encoder: Encoder) -> None:
     model = Mart(encoder, MartConfig(mat_layers=[0, -1], start="official", dropout=0.0)).train()
-    model(**batch(encoder, PAIRS), documents=[0, 1, 2]).sum().backward()
+    model(model.pooled(**batch(encoder, PAIRS)), [0, 1, 2]).sum().backward()
     for name, parameter in [*model.heads.named_parameters(), *model.pool.named_parameters()]:
         assert parameter.grad is not None, name
         assert parameter.grad.abs().sum() > 0 or name.endswith("value.bias"), name
