@@ -12,8 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dragoman.lexicon.table import Table
 
+Ints = NDArray[np.int64]
 Direction = Literal["forward", "backward", "mean"]
 THRESHOLD = 0.01
 
@@ -30,9 +34,9 @@ class Words:
 class Links:
     """Word pairs of a query and a passage: `weights[n]` is T of query word `left[n]` and passage word `right[n]`."""
 
-    left: list[int]
-    right: list[int]
-    weights: list[float]
+    left: Ints
+    right: Ints
+    weights: NDArray[np.float32]
 
 
 class TranslationReference:
@@ -64,16 +68,17 @@ class TranslationReference:
 
     def links(self, passage: Words) -> Links:
         """The pairs of the query's words and a passage's."""
-        found = Links([], [], [])
-        for place, term in enumerate(passage.terms):
-            for number, weight in self._links.get(term, ()):
-                found.left.append(number)
-                found.right.append(place)
-                found.weights.append(weight)
-        return found
+        found = [
+            (number, place, weight)
+            for place, others in enumerate(map(self._links.get, passage.terms))
+            if others is not None
+            for number, weight in others
+        ]
+        left, right, weights = zip(*found, strict=True) if found else ((), (), ())
+        return Links(np.asarray(left, np.int64), np.asarray(right, np.int64), np.asarray(weights, np.float32))
 
 
-NO_LINKS = Links([], [], [])
+NO_LINKS = Links(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))
 """Placebo: M is the identity but for the pieces of a word."""
 
 
@@ -91,7 +96,7 @@ def _translations(term: str, table: Table | None, direction: Direction, threshol
     return found
 
 
-def word_of_pieces(spans: Sequence[tuple[int, int]], pieces: Sequence[tuple[int, int]]) -> list[int]:
+def word_of_pieces(spans: Sequence[tuple[int, int]], pieces: Sequence[tuple[int, int]]) -> Ints:
     """The word that each subword belongs to, by their offsets into the same text; -1 for one between words.
 
     A subword that reaches over several words belongs to the first that it overlaps. Both are in text order.
@@ -102,4 +107,4 @@ def word_of_pieces(spans: Sequence[tuple[int, int]], pieces: Sequence[tuple[int,
             word += 1
         inside = word < len(spans) and spans[word][0] < end and start < end
         found.append(word if inside else -1)
-    return found
+    return np.asarray(found, np.int64)

@@ -1,20 +1,22 @@
 """M applied to states: the translation attention matrix of a batch, from its word links alone.
 
 M h of a subword is the sum over the subwords of its own word, plus T times that over each linked word, divided by the
-row's sum. So states are summed by word, the sums are passed along the links, and each subword takes its word's: the
-cost grows with the subwords and the links, never with the square of the length.
-Shapes: B batch, L length, W width, E links.
+row's sum. So states are summed by word, the sums are passed along the links, and each subword takes its word's. A
+subword that is a whole word without links keeps its state, as do special tokens and padding: only the others are
+touched, and the cost grows with them and the links, never with the square of the length.
+Shapes: B batch, L length, W width, P places touched, S words touched, E links.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from dragoman.ranking.attention import Links
+from dragoman.ranking.attention import Ints, Links
 
 
 @dataclass(frozen=True)
@@ -25,21 +27,22 @@ class Row:
     """
 
     first: int
-    query: Sequence[int]
+    query: Ints
     second: int
-    passage: Sequence[int]
+    passage: Ints
     links: Links
 
 
 @dataclass(frozen=True)
 class Mixing:
-    """The matrices M of a batch.
+    """The matrices M of a batch, but for the rows that are the identity's.
 
-    `word` (B, L) numbers each place's word by the first place of it in the batch, special tokens and padding being
-    words of their own. `left`, `right` (2E,) are linked words, each link given both ways, and `weights` (2E,) their T.
-    `sums` (B L,) are the sums of M's rows, by word.
+    `places` (P,) are the others, counted through the batch, and `word` (P,) is the word that each belongs to. `left`
+    and `right` (2E,) are linked words, each link given both ways, `weights` (2E,) their T, and `sums` (S,) the sums of
+    M's rows, by word.
     """
 
+    places: Tensor
     word: Tensor
     left: Tensor
     right: Tensor
@@ -49,42 +52,55 @@ class Mixing:
     @classmethod
     def of(cls, rows: Sequence[Row], length: int, device: torch.device) -> Mixing:
         """The matrices of rows that are padded to `length`."""
-        word: list[list[int]] = []
-        left: list[int] = []
-        right: list[int] = []
-        weights: list[float] = []
-        count = 0
-        for row in rows:
-            places = list(range(count, count + length))  # a place is its own word, unless it shares one
-            queries = _share(places, row.first, row.query)
-            passages = _share(places, row.second, row.passage)
-            count += length
-            word.append(places)
-            for query, passage, weight in zip(row.links.left, row.links.right, row.links.weights, strict=True):
-                if query in queries and passage in passages:  # a word may have lost its subwords to a cut
-                    left += [queries[query], passages[passage]]
-                    right += [passages[passage], queries[query]]
-                    weights += [weight, weight]
-        words = torch.tensor(word, device=device)
-        sizes = torch.bincount(words.flatten(), minlength=count).float()
-        one, other = (torch.tensor(side, dtype=torch.long, device=device) for side in (left, right))
-        given = torch.tensor(weights, device=device)
-        sums = sizes.index_add(0, one, given * sizes[other])
-        return cls(words, one, other, given, sums.clamp(min=1.0))  # a number that no word has stays without subwords
+        word = np.arange(len(rows) * length)  # a word is numbered by its first place in the batch
+        one, other, weights = [], [], []
+        for number, row in enumerate(rows):
+            queries = _share(word, number * length + row.first, row.query)
+            passages = _share(word, number * length + row.second, row.passage)
+            if len(row.links.left):
+                left, right = _numbers(queries, row.links.left), _numbers(passages, row.links.right)
+                there = (left >= 0) & (right >= 0)  # a word may have lost its subwords to a cut
+                one += [left[there], right[there]]
+                other += [right[there], left[there]]
+                weights += [row.links.weights[there]] * 2
+        nothing = [np.zeros(0, np.int64)]
+        lefts, rights = np.concatenate(one or nothing), np.concatenate(other or nothing)
+        given = np.concatenate(weights or [np.zeros(0, np.float32)])
+        sizes = np.bincount(word, minlength=len(word))
+        sums = sizes + np.bincount(lefts, given * sizes[rights], minlength=len(word))
+        touched = sizes > 1
+        touched[lefts] = True
+        places = np.flatnonzero(touched[word])
+        dense = np.cumsum(touched) - 1  # words touched, numbered without gaps
+        found = places, dense[word[places]], dense[lefts], dense[rights], given, sums[touched].astype(np.float32)
+        return cls(*map(torch.from_numpy, found)).to(device)
+
+    def to(self, device: torch.device) -> Mixing:
+        """The same matrices on a device."""
+        return Mixing(*(getattr(self, one.name).to(device) for one in fields(self)))
 
     def __call__(self, h: Tensor) -> Tensor:
         """M h, (B, L, W)."""
-        flat, word = h.flatten(0, 1), self.word.flatten()
-        pooled = torch.zeros_like(flat).index_add(0, word, flat)
+        flat = h.flatten(0, 1)
+        pooled = flat.new_zeros(len(self.sums), flat.shape[1]).index_add(0, self.word, flat[self.places])
         passed = pooled[self.right] * self.weights[:, None].to(h.dtype)
         mixed = pooled.index_add(0, self.left, passed) / self.sums[:, None].to(h.dtype)
-        return mixed[word].view_as(h)
+        return flat.index_copy(0, self.places, mixed[self.word]).view_as(h)
 
 
-def _share(places: list[int], start: int, words: Sequence[int]) -> dict[int, int]:
-    """Number all places of a word as its first; returns each word's number."""
-    known: dict[int, int] = {}
-    for offset, word in enumerate(words):
-        if word >= 0:
-            places[start + offset] = known.setdefault(word, places[start + offset])
-    return known
+def _share(word: Ints, start: int, pieces: Ints) -> Ints:
+    """Number all places of a word as its first; returns the number of each word, -1 for one without a place."""
+    inside = pieces >= 0
+    own, places = pieces[inside], start + np.flatnonzero(inside)
+    numbers = np.full(int(own.max()) + 1 if len(own) else 0, -1)
+    numbers[own[::-1]] = places[::-1]  # the first place of a word is written last
+    word[places] = numbers[own]
+    return numbers
+
+
+def _numbers(known: Ints, words: Ints) -> Ints:
+    """The numbers of words, -1 for one beyond those known."""
+    found = np.full(len(words), -1)
+    inside = words < len(known)
+    found[inside] = known[words[inside]]
+    return found

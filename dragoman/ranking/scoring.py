@@ -14,7 +14,7 @@ from torch import Tensor
 
 from dragoman.backbone.encoder import Encoder, Pair
 from dragoman.backbone.tokenizer import cut
-from dragoman.ranking.attention import TranslationReference, Words, word_of_pieces
+from dragoman.ranking.attention import Ints, TranslationReference, Words, word_of_pieces
 from dragoman.ranking.mart import Mart
 from dragoman.ranking.mixing import Mixing, Row
 
@@ -39,7 +39,7 @@ class Read:
     """A text as the model reads it: its subwords, the word each lies in (-1: none), and its words."""
 
     ids: list[int]
-    pieces: list[int]
+    pieces: Ints
     words: Words
 
 
@@ -73,9 +73,10 @@ def passages(
         raise QueryTooLong(f"the query has {len(query.ids)} subwords, which leaves no room for a passage beside it")
     for number, document in enumerate(documents):
         links = reference.links(document.words)
-        parts = (cut(whole[:DOCUMENT_SUBWORDS], room) for whole in (document.ids, document.pieces))
-        for ids, pieces in zip(*parts, strict=True):
-            pair = encoder.pair(query.ids, ids)
+        start = 0
+        for ids in cut(document.ids[:DOCUMENT_SUBWORDS], room):
+            pair, pieces = encoder.pair(query.ids, ids), document.pieces[start : start + len(ids)]
+            start += len(ids)
             yield Passage(number, pair, Row(pair.first, query.pieces, pair.second, pieces, links))
 
 

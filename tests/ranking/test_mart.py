@@ -150,8 +150,9 @@ def test_the_folded_product_of_evaluation_is_that_of_training(encoder: Encoder) 
     with torch.no_grad():
         for parameter in head.parameters():
             parameter.normal_(std=0.3, generator=torch.Generator().manual_seed(4))
-    mixing = batch(encoder, PAIRS)["mixing"]
-    h = torch.randn(*mixing.word.shape, encoder.width, generator=torch.Generator().manual_seed(5))
+    given = batch(encoder, PAIRS)
+    mixing, length = given["mixing"], given["ids"].shape[1]
+    h = torch.randn(len(PAIRS), length, encoder.width, generator=torch.Generator().manual_seed(5))
     torch.testing.assert_close(head.eval()(h, mixing), head.train()(h, mixing), rtol=1e-4, atol=1e-4)
 
 
@@ -179,7 +180,7 @@ def test_a_model_of_other_layers_is_refused(hub: dict[str, Path]) -> None:
     encoder = load_encoder(str(hub["mt5-encoder"]))
     model = Mart(encoder, MartConfig(mat_layers=[0]))
     ids = torch.tensor([[0, 5, 2]])
-    mixing = Mixing.of([Row(1, [0], 2, [], NO_LINKS)], 3, CPU)
+    mixing = Mixing.of([Row(1, np.zeros(1, np.int64), 2, np.zeros(0, np.int64), NO_LINKS)], 3, CPU)
     with pytest.raises(CheckpointError, match="are not BERT's"):
         model.states(ids, torch.ones_like(ids).bool(), mixing)
 

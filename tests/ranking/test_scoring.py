@@ -12,7 +12,7 @@ from dragoman.backbone.tokenizer import Subwords
 from dragoman.lexicon.table import Table
 from dragoman.lexicon.text import words
 from dragoman.ranking import scoring
-from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
+from dragoman.ranking.attention import TranslationReference, Words
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.scoring import QueryTooLong, Read, Scorer, batches, passages, read
 from tests.backbone.samples import tiny
@@ -71,10 +71,10 @@ def test_passages_are_equal_parts_that_hold_every_subword_and_its_links(scorer: 
         own = [one for one in made if one.document == number]
         parts = [one.pair.ids[one.pair.second : one.pair.second + len(one.row.passage)] for one in own]
         assert [token for part in parts for token in part] == document.ids
-        assert [word for one in own for word in one.row.passage] == document.pieces
+        assert [word for one in own for word in one.row.passage] == document.pieces.tolist()
         assert max(map(len, parts)) - min(map(len, parts)) <= len(parts)
         assert all(len(one.pair.ids) - one.pair.second <= scorer.encoder.max_length for one in own)
-        assert all((one.row.links != NO_LINKS) == ("Biene" in DOCUMENTS[number]) for one in own)
+        assert all(bool(len(one.row.links.left)) == ("Biene" in DOCUMENTS[number]) for one in own)
 
 
 def test_a_document_beyond_the_limit_says_so(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> None:
