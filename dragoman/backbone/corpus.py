@@ -203,6 +203,11 @@ class Pairs:
     def parallel(self) -> bool:
         return len(self.languages) > 1
 
+    @property
+    def tokens(self) -> int:
+        """Subwords of both sides."""
+        return sum(map(len, self.x)) + sum(map(len, self.y))
+
 
 @dataclass(frozen=True)
 class Position:

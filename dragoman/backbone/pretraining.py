@@ -15,7 +15,7 @@ from dragoman.backbone.corpus import Corpus, prepare
 from dragoman.backbone.objectives import OBJECTIVES, cropped, losses, parse_objectives
 from dragoman.backbone.text_files import CorpusError, TextFile
 from dragoman.backbone.tokenizer import Subwords, train_subwords
-from dragoman.backbone.training import Report, Trainer
+from dragoman.backbone.training import Report, Trainer, pairs_of
 from dragoman.backbone.training_config import ConfigError, TrainingConfig
 from dragoman.backbone.veco import Veco, VecoConfig, middle_layer
 from dragoman.backbone.workers import Workers
@@ -111,7 +111,7 @@ def pretrain(config: PretrainingConfig, output: Path, *, resume: bool = False, r
         pairs = cropped(pairs, config.crop, generator)
         return losses(model, pairs, objectives, generator, device, sentence_layer=layer)
 
-    trainer = Trainer(model, loss, OBJECTIVES, corpus, config, output, workers)
+    trainer = Trainer(model, loss, OBJECTIVES, pairs_of(corpus, config), config, output, workers)
     if resume:
         trainer.restore()
     trainer.run(report)

@@ -1,4 +1,4 @@
-"""One training loop for all that is learned from batches of pairs: it can be killed at any moment and goes on exactly.
+"""One training loop for all that is learned from batches: it can be killed at any moment and goes on exactly.
 
 Batches, masks and dropout follow from the seed and the step alone, and a checkpoint holds the weights, the optimizer's
 moments and the position, so that a resumed training reports the losses of one that was never interrupted. It runs on a
@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -29,7 +29,36 @@ from dragoman.backbone.workers import Workers, keep_freed_memory
 
 KEPT_CHECKPOINTS = 2
 
-Loss = Callable[[Pairs, torch.Generator, torch.device], Mapping[str, Tensor]]
+
+class Batch(Protocol):
+    """What a loss is computed of."""
+
+    @property
+    def tokens(self) -> int:
+        """How much text it is."""
+
+
+B = TypeVar("B", bound=Batch)
+
+
+@dataclass(frozen=True)
+class Source(Generic[B]):
+    """Batches without end that can be drawn again from any position; `checksum` stands for all that decides them."""
+
+    checksum: str
+    draw: Callable[[Position], Iterator[tuple[Position, B]]]
+
+
+def pairs_of(corpus: Corpus, config: TrainingConfig) -> Source[Pairs]:
+    """The batches of prepared text, as configured."""
+    shares = corpus.shares(config.smoothing, config.dictionary_share)
+    return Source(
+        corpus.checksum,
+        lambda start: batches(corpus, seed=config.seed, tokens=config.tokens, shares=shares, start=start),
+    )
+
+
+Loss = Callable[[B, torch.Generator, torch.device], Mapping[str, Tensor]]
 """The losses of a batch by name; their sum is minimised. The generator decides all that is drawn at random."""
 
 
@@ -58,22 +87,22 @@ class Progress:
     seconds: float = 0.0
 
 
-class Trainer:
+class Trainer(Generic[B]):
     """Draws batches, adds up gradients, steps, reports, and saves its state now and then."""
 
     def __init__(
         self,
         model: nn.Module,
-        loss: Loss,
+        loss: Loss[B],
         names: Sequence[str],
-        corpus: Corpus,
+        source: Source[B],
         config: TrainingConfig,
         output: Path,
         workers: Workers,
     ) -> None:
         """`names` are all that `loss` may name a loss."""
         self.model, self.names = model.to(workers.device).train(), names
-        self.loss, self.corpus, self.config, self.output, self.workers = loss, corpus, config, output, workers
+        self.loss, self.source, self.config, self.output, self.workers = loss, source, config, output, workers
         self.optimizer = _optimizer(self.model, config)
         self.progress = Progress()
 
@@ -81,10 +110,7 @@ class Trainer:
         """Train up to the configured number of steps from where `progress` stands."""
         if self.workers.device.type == "cpu":
             keep_freed_memory()
-        shares = self.corpus.shares(self.config.smoothing, self.config.dictionary_share)
-        drawn = batches(
-            self.corpus, seed=self.config.seed, tokens=self.config.tokens, shares=shares, start=self.progress.position
-        )
+        drawn = self.source.draw(self.progress.position)
         sums, begun = Sums(self.names, self.workers), time.monotonic()
         before_tokens, before_seconds = self.progress.tokens, self.progress.seconds
         while self.progress.step < self.config.steps:
@@ -111,17 +137,17 @@ class Trainer:
         fall = 0.05 + 0.95 * (1 + math.cos(math.pi * step / config.steps)) / 2
         return config.learning_rate * min(1.0, step / max(1, config.warm_up)) * fall
 
-    def _step(self, drawn: Iterator[tuple[Position, Pairs]], rate: float, sums: Sums) -> int:
+    def _step(self, drawn: Iterator[tuple[Position, B]], rate: float, sums: Sums) -> int:
         tokens, config, workers = 0, self.config, self.workers
         torch.manual_seed(_seed(config.seed, self.progress.step, workers.rank))  # dropout knows no generator
         for part in range(config.accumulate * workers.count):
-            self.progress.position, pairs = next(drawn)
-            tokens += sum(map(len, pairs.x)) + sum(map(len, pairs.y))
+            self.progress.position, batch = next(drawn)
+            tokens += batch.tokens
             if part % workers.count != workers.rank:
                 continue
             generator = torch.Generator().manual_seed(_seed(config.seed, self.progress.step, part))
             with self._precision():
-                found = self.loss(pairs, generator, workers.device)
+                found = self.loss(batch, generator, workers.device)
             if found:  # objectives of parallel text alone have nothing to say of a raw batch
                 (torch.stack(list(found.values())).sum() / config.accumulate).backward()  # type: ignore[no-untyped-call]
             sums.add(found)
@@ -165,7 +191,7 @@ class Trainer:
 
     def _inputs(self) -> dict[str, Any]:
         """What else decides which batch comes next, beside the configuration."""
-        return {"corpus": self.corpus.checksum, "workers": self.workers.count}
+        return {"corpus": self.source.checksum, "workers": self.workers.count}
 
     def restore(self) -> None:
         """Go back to the newest checkpoint, and drop what the learning curves say of later steps.

@@ -16,7 +16,7 @@ from dragoman.backbone.padding import padded
 from dragoman.backbone.pretraining import claim
 from dragoman.backbone.seq2seq import Seq2Seq, translation_loss
 from dragoman.backbone.tokenizer import BOS, EOS, Subwords
-from dragoman.backbone.training import Report, Trainer
+from dragoman.backbone.training import Report, Trainer, pairs_of
 from dragoman.backbone.training_config import ConfigError, TrainingConfig
 from dragoman.backbone.translator import save_seq2seq
 from dragoman.backbone.veco import Veco
@@ -72,7 +72,7 @@ def train_translator(
         source.prediction_bias.data = torch.from_numpy(corpus.log_frequencies(len(subwords)))
     model = Seq2Seq(source, config.decoder_layers, config.which_layers, config.dropout)
     loss = TranslationLoss(model, subwords, config.label_smoothing)
-    trainer = Trainer(model, loss, loss.names, corpus, config, output, workers)
+    trainer = Trainer(model, loss, loss.names, pairs_of(corpus, config), config, output, workers)
     if resume:
         trainer.restore()
     trainer.run(report)

@@ -41,6 +41,11 @@ def test_the_command_trains_and_goes_on(
     assert [step["step"] for step in steps] == [1, 2, 3, 4]
     assert set(steps[0]) == {"step", "losses", "learning_rate", "tokens", "tokens_per_second", "seconds"}
     assert (output / "curves.png").read_bytes().startswith(b"\x89PNG")
+    (output / "curves.png").unlink()
+    assert run(monkeypatch, "train", "plot", "--output", str(output)) == 0
+    assert (output / "curves.png").read_bytes().startswith(b"\x89PNG")
+    assert run(monkeypatch, "train", "plot", "--output", str(tmp_path)) == 2
+    assert "curves.json" in capsys.readouterr().err
     encoder = load_encoder(str(output / "model"))
     assert (encoder.layers, encoder.sentence_layer) == (2, 2)
     capsys.readouterr()

@@ -20,7 +20,7 @@ from dragoman.backbone.corpus import prepare
 from dragoman.backbone.pretraining import PretrainingConfig, pretrain
 from dragoman.backbone.text_files import text_files
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.backbone.training import Sums, Trainer
+from dragoman.backbone.training import Sums, Trainer, pairs_of
 from dragoman.backbone.training_config import TrainingConfig
 from dragoman.backbone.workers import Workers
 from tests.backbone.samples import config_table, curves
@@ -141,7 +141,7 @@ def trainer(text: Path, subwords: Subwords, output: Path, **changes: Any) -> Tra
     def loss(pairs: Any, generator: torch.Generator, device: torch.device) -> dict[str, Tensor]:
         return {"a": model.layer["cross"](model.matrix @ model.bias).sum()}
 
-    return Trainer(model, loss, ["a"], corpus, config, output, Workers(0, 1, torch.device("cpu")))
+    return Trainer(model, loss, ["a"], pairs_of(corpus, config), config, output, Workers(0, 1, torch.device("cpu")))
 
 
 def test_cross_attention_can_train_alone_first(text: Path, subwords: Subwords, tmp_path: Path) -> None:

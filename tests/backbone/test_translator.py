@@ -71,7 +71,9 @@ def tiny_m2m(folder: Path) -> Path:
     backend.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 2)])
     form = json.loads(backend.to_str())["model"]
     merges = [tuple(merge) for merge in form["merges"]]
-    tokenizer = NllbTokenizer(vocab=form["vocab"], merges=merges, extra_special_tokens=["deu_Latn", "eng_Latn"])
+    tokenizer = NllbTokenizer(
+        vocab=form["vocab"], merges=merges, extra_special_tokens=["deu_Latn", "eng_Latn", "mar_Deva", "zsm_Latn"]
+    )
     tokenizer.save_pretrained(folder)
     torch.manual_seed(0)
     config = M2M100Config(
@@ -85,7 +87,7 @@ def tiny_m2m(folder: Path) -> Path:
 
 def test_a_model_with_language_tokens_translates(tmp_path: Path) -> None:
     translator = load_translator(str(tiny_m2m(tmp_path / "nllb")))
-    assert {"de", "en"} <= translator.languages
+    assert {"de", "en", "mr", "ms"} <= translator.languages
     found = translator.translate(["the bee finds honey", "salt"], "en", "de", beam=2)
     assert len(found) == 2
     with pytest.raises(UnsupportedPair, match="'xx'"):
