@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from tokenizers import Tokenizer, decoders, pre_tokenizers
@@ -22,6 +23,14 @@ from dragoman.backbone.veco import Added, Veco, VecoConfig, middle_layer
 
 RELATIVE_LENGTH = 512  # read at once by models whose positions know no end, such as T5's
 ENCODER_ALONE = ("t5", "mt5", "umt5")  # whose encoder loads without the decoder, which a checkpoint may lack
+
+
+class Frame(NamedTuple):
+    """Special tokens beside a text, their token types, and that of the text after them."""
+
+    ids: list[int]
+    segments: list[int]
+    next_segment: int
 
 
 class HuggingFaceEncoder(Encoder):
@@ -70,20 +79,28 @@ class HuggingFaceEncoder(Encoder):
 
     def pair(self, first: Sequence[int], second: Sequence[int]) -> Pair:
         """Both texts between the special tokens that the tokenizer frames pairs with."""
+        ids: list[int] = []
+        segments: list[int] = []
+        starts = []
+        for frame, text in zip(self._pair_frame, (first, second, ()), strict=True):
+            starts.append(len(ids) + len(frame.ids))
+            ids += [*frame.ids, *text]
+            segments += [*frame.segments, *[frame.next_segment] * len(text)]
+        told = getattr(self.model.config, "type_vocab_size", 0) > 1
+        return Pair(ids, starts[0], starts[1], segments=segments if told else None)
+
+    @cached_property
+    def _pair_frame(self) -> list[Frame]:
+        """What stands before the first text, between the two, and after the second."""
         plain = [self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", "b")]
         framed = self.tokenizer("a", "b", return_token_type_ids=True)
-        row, kinds = framed["input_ids"], framed["token_type_ids"]
-        places = [_place(row, plain[0], 0)]
-        places.append(_place(row, plain[1], places[0] + len(plain[0])))
-        parts = [(places[0], plain[0], first), (places[1], plain[1], second)]
-        ids, segments, starts, done = [], [], [], 0
-        for place, sample, text in parts:
-            ids += [*row[done:place], *text]
-            segments += [*kinds[done:place], *[kinds[place]] * len(text)]
-            starts.append(len(ids) - len(text))
-            done = place + len(sample)
-        told = getattr(self.model.config, "type_vocab_size", 0) > 1
-        return Pair([*ids, *row[done:]], starts[0], starts[1], segments=[*segments, *kinds[done:]] if told else None)
+        row, segments = framed["input_ids"], framed["token_type_ids"]
+        frames, done = [], 0
+        for part in plain:
+            place = _place(row, part, done)
+            frames.append(Frame(row[done:place], segments[done:place], segments[place]))
+            done = place + len(part)
+        return [*frames, Frame(row[done:], segments[done:], 0)]
 
     def subwords(self, texts: Sequence[str]) -> list[Encoded]:
         done = []

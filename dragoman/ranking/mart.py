@@ -11,7 +11,7 @@ states. Shapes: B batch, L length, W width.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import torch
@@ -42,9 +42,6 @@ class MartConfig:
         if not all(0 <= number < layers for number in found) or len(set(found)) != len(found):
             raise ValueError(f"mat_layers {self.mat_layers} must be different ones of {layers} layers")
         return sorted(found)
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 class TranslationHead(nn.Module):

@@ -71,7 +71,7 @@ class Settings(BaseSettings):
     )
     translator: str | None = Field(
         default=None,
-        description="Translator: a folder or the Hugging Face name of a seq2seq model; none is shipped yet.",
+        description="Translator: a folder or the Hugging Face name of a seq2seq model; default: the one shipped.",
     )
     device: str = Field(default="cpu", description="Where the models compute, such as cpu or cuda.")
     torch_threads: int | None = Field(

@@ -1,0 +1,60 @@
+"""What comes with the package: it loads, it is small, it says what it is, and it does what its card says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dragoman.backbone.encoder import load_encoder
+from dragoman.backbone.sentences import SentenceEncoder
+from dragoman.backbone.translator import load_translator
+from dragoman.backbone.weights import shipped, shipped_names
+
+MOST_BYTES = 80 * 10**6
+GREETINGS = {
+    "en": ["The dog sleeps under the table.", "I like to read books.", "Where is the station?", "It rained all night."],
+    "de": [
+        "Der Hund schläft unter dem Tisch.",
+        "Ich lese gern Bücher.",
+        "Wo ist der Bahnhof?",
+        "Es regnete die Nacht.",
+    ],
+    "es": [
+        "El perro duerme bajo la mesa.",
+        "Me gusta leer libros.",
+        "¿Dónde está la estación?",
+        "Llovió toda la noche.",
+    ],
+    "fr": ["Le chien dort sous la table.", "J'aime lire des livres.", "Où est la gare ?", "Il a plu toute la nuit."],
+}
+
+
+def test_each_model_has_a_card_and_all_together_are_small() -> None:
+    assert set(shipped_names()) == {"small", "translator"}
+    for name in shipped_names():
+        assert (shipped(name) / "README.md").read_text(encoding="utf-8").startswith(f"# Model card: `{name}`")
+    files = [path for name in shipped_names() for path in shipped(name).iterdir()]
+    assert sum(path.stat().st_size for path in files) < MOST_BYTES
+    assert {path.suffix for path in files} == {".safetensors", ".json", ".md"}
+
+
+@pytest.mark.parametrize("language", ["de", "es", "fr"])
+def test_the_encoder_finds_a_translation_among_others(language: str) -> None:
+    encoder = SentenceEncoder(load_encoder("small"))
+    scores = encoder.encode(GREETINGS["en"]) @ encoder.encode(GREETINGS[language]).T
+    assert np.array_equal(scores.argmax(1), np.arange(4))
+
+
+@pytest.mark.parametrize(
+    ("text", "source", "target", "words"),
+    [
+        ("Ich weiß nicht, wo er wohnt.", "de", "en", {"know", "where"}),
+        ("Me gusta leer libros.", "es", "en", {"read", "books"}),
+        ("Я не знаю, где он живёт.", "ru", "en", {"know", "lives"}),
+        ("I don't know.", "en", "es", {"sé"}),
+    ],
+)
+def test_the_translator_knows_short_everyday_sentences(text: str, source: str, target: str, words: set[str]) -> None:
+    (found,) = load_translator().translate([text], source, target)
+    assert found.whole
+    assert words <= set(found.text.lower().strip(".").split())
