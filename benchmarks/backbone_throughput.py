@@ -12,6 +12,7 @@ over seconds. Medians over the rounds.
 from __future__ import annotations
 
 import argparse
+import copy
 import statistics
 import time
 from collections.abc import Callable
@@ -64,7 +65,7 @@ def ours(config: VecoConfig, ids: Tensor, mask: Tensor) -> Callable[[], object]:
 
 
 def berts(config: BertConfig, attention: str, ids: Tensor, mask: Tensor) -> Callable[[], object]:
-    model = BertModel(config, add_pooling_layer=False).to(ids.device).train()
+    model = BertModel(copy.deepcopy(config), add_pooling_layer=False).to(ids.device).train()
     model.set_attn_implementation(attention)
     return lambda: _backward(
         model, ids.device.type, lambda: model(input_ids=ids, attention_mask=mask.long()).last_hidden_state
@@ -99,7 +100,7 @@ def our_step(config: VecoConfig, rows: Tensor) -> Callable[[], object]:
 
 
 def berts_step(config: BertConfig, attention: str, rows: Tensor) -> Callable[[], object]:
-    model = BertForMaskedLM(config).to(rows.device).train()
+    model = BertForMaskedLM(copy.deepcopy(config)).to(rows.device).train()
     model.set_attn_implementation(attention)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
 
