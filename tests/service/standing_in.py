@@ -9,14 +9,16 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dragoman.backbone.translator import Translation
 from dragoman.service import models
 from dragoman.service.cli import main
 from dragoman.service.models import EncoderInfo, TranslatorInfo
 from dragoman.service.settings import Settings
 from tests.service.modelling import UpperTranslator, WordEncoder
+
+if TYPE_CHECKING:
+    from dragoman.backbone.translator import Translation
 
 STANDING_IN = [sys.executable, "-m", "tests.service.standing_in"]
 _SECONDS = float(os.environ.get("STANDING_IN_SECONDS", "0"))
