@@ -246,7 +246,7 @@ def middle_layer(layers: int) -> int:
 def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
     """Scaled dot-product attention: softmax(QK'/sqrt(W/H)) V, (B, H, L, W/H), where `mask` is true or None.
 
-    PyTorch's fused kernel, except for training on a CPU: there its backward pass in bfloat16 takes six times as
+    PyTorch's fused kernel, except for training on a CPU: there its backward pass in bfloat16 takes five times as
     long as the products written out (64 sequences of 32 tokens, 4 heads of 64).
     """
     if query.device.type != "cpu" or not torch.is_grad_enabled():
