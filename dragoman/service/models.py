@@ -135,11 +135,16 @@ class Models:
         """End the worker."""
         self.worker.close()
 
+    def loaded(self, model: str) -> Any:
+        """What describes a model that is loaded; None for one that is not, which costs a place in the queue."""
+        found = self._loaded.get(model)
+        return None if found is None else found[1]
+
     def _info(self, model: str, gone: Gone | None) -> Any:
-        loaded = self._loaded.get(model)
-        if loaded is None:
-            return gathered(self.worker.submit(Load(model), [model]), self._settings.worker_seconds, gone)[0]
-        return loaded[1]
+        known = self.loaded(model)
+        if known is not None:
+            return known
+        return gathered(self.worker.submit(Load(model), [model]), self._settings.worker_seconds, gone)[0]
 
     def _compute(self, task: Any, texts: list[str]) -> Sequence[Any]:
         if isinstance(task, Load):

@@ -1,6 +1,7 @@
 """The ``dragoman`` command with the small stand-ins for its models: ``python -m tests.service.standing_in serve ...``.
 
-``STANDING_IN_SECONDS`` is how long each batch takes; each is written to standard error.
+``STANDING_IN_SECONDS`` is how long each batch takes; each is written to standard error. A batch with the text ``hold``
+takes until there is a file at ``STANDING_IN_GATE``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dragoman.service import models
@@ -35,6 +37,8 @@ class LoudTranslator(UpperTranslator):
     def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]:
         print(f"translating {len(texts)}: {' | '.join(texts)}", file=sys.stderr, flush=True)  # noqa: T201
         time.sleep(_SECONDS)
+        while "hold" in texts and not Path(os.environ["STANDING_IN_GATE"]).exists():
+            time.sleep(0.01)
         return super().translate(texts, source, target, beam=beam)
 
 

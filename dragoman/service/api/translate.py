@@ -30,7 +30,9 @@ async def translate(
     texts = body.all
     runtime.translations.check(texts)
     until = time.monotonic() + settings.worker_seconds
-    (info,) = await results(runtime.models.worker.submit(Load("translator"), [""]), request, until)
+    info = runtime.models.loaded("translator")
+    if info is None:
+        (info,) = await results(runtime.models.worker.submit(Load("translator"), [""]), request, until)
     check_pair(info, body.source, body.target)
     underway = await asyncio.to_thread(runtime.translations.begin, texts, body.source, body.target)
     await results([one for text in underway for one in text.futures if one is not None], request, until)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -110,20 +110,36 @@ def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         yield running
 
 
-def test_many_clients_share_batches_and_too_many_are_told_to_wait(slow: Server) -> None:
-    assert translate(slow, text="load").status_code == 200
-    with ThreadPoolExecutor(40) as clients:
-        answers = list(clients.map(lambda n: translate(slow, text=f"text{n}"), range(40)))
-    statuses = [answer.status_code for answer in answers]
-    assert set(statuses) == {200, 429}
-    refused = next(answer for answer in answers if answer.status_code == 429)
-    check_error(refused, 429, "texts are waiting to be computed")
-    assert refused.headers["retry-after"] == "1"
-    served = [(n, answer) for n, answer in enumerate(answers) if answer.status_code == 200]
-    assert all(answer.json()["texts"] == [f"TEXT{n}"] for n, answer in served)
-    batches = [line for line in slow.log if line.startswith("translating")]
-    assert any(line.startswith("translating 4:") for line in batches)
-    assert "dragoman_batch_texts_bucket" in slow.client.get("/metrics").text
+def test_many_clients_share_batches_and_too_many_are_told_to_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = tmp_path / "gate"
+    monkeypatch.setenv("STANDING_IN_GATE", str(gate))
+    with (
+        server(tmp_path / "data", STANDING_IN, worker_queue=8, worker_batch=4) as running,
+        ThreadPoolExecutor(41) as clients,
+    ):
+        held = clients.submit(translate, running, text="hold")
+        wait_for(lambda: "translating 1: hold\n" in running.log)
+        asked = [clients.submit(translate, running, text=f"text{n}") for n in range(40)]
+        wait_for(lambda: sum(one.done() for one in asked) == 32)
+        for one in asked:
+            if one.done():
+                check_error(one.result(), 429, "8 texts are waiting to be computed")
+                assert one.result().headers["retry-after"] == "1"
+        waiting = [n for n, one in enumerate(asked) if not one.done()]
+        gate.touch()
+        assert held.result().json()["texts"] == ["HOLD"]
+        assert [asked[n].result().json()["texts"] for n in waiting] == [[f"TEXT{n}"] for n in waiting]
+        wait_for(lambda: sum(line.startswith("translating 4:") for line in running.log) == 2)
+        assert "dragoman_batch_texts_bucket" in running.client.get("/metrics").text
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < until, condition
+        time.sleep(0.01)
 
 
 def test_what_a_client_asked_that_went_away_is_not_computed(slow: Server) -> None:
