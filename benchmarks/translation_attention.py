@@ -24,8 +24,7 @@ from dragoman.lexicon.table import Table
 from dragoman.ranking.attention import NO_LINKS, THRESHOLD, Ints, TranslationReference, Words
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.mixing import Mixing, Row
-from dragoman.ranking.scoring import Passage, Scorer
-from dragoman.ranking.scoring import batches as by_tokens
+from dragoman.ranking.scoring import Passage, Scorer, pooled
 
 TERMS, TRANSLATIONS, PIECES = 20_000, 10, 1.25
 
@@ -148,8 +147,7 @@ def passages(encoder: Encoder, rows: list[Row]) -> list[Passage]:
 def forward(scorer: Scorer, rows: list[Passage]) -> Callable[[], None]:
     def work() -> None:
         with torch.inference_mode(), torch.autocast(next(scorer.model.parameters()).device.type, torch.bfloat16):
-            for batch in by_tokens([len(row.pair.ids) for row in rows], 8_192):
-                scorer.pooled([rows[one] for one in batch])
+            pooled(scorer.model, rows, 8_192)
 
     return work
 

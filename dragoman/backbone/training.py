@@ -77,6 +77,18 @@ class Step:
 Report = Callable[[Step], None]
 
 
+@dataclass(frozen=True)
+class EarlyStopping:
+    """Measure at each checkpoint, keep the best weights, and stop after `patience` measurements without a better one.
+
+    `measure` gives values by name, from the same weights the same; the one named `by` is maximised.
+    """
+
+    measure: Callable[[], Mapping[str, float]]
+    by: str
+    patience: int
+
+
 @dataclass
 class Progress:
     """Where a training stands; together with weights and moments it is all that a resume needs."""
@@ -85,6 +97,10 @@ class Progress:
     position: Position = field(default_factory=Position)
     tokens: int = 0
     seconds: float = 0.0
+    best: float | None = None
+    best_step: int = 0
+    worse: int = 0
+    """Measurements since the best."""
 
 
 class Trainer(Generic[B]):
@@ -99,21 +115,23 @@ class Trainer(Generic[B]):
         config: TrainingConfig,
         output: Path,
         workers: Workers,
+        stopping: EarlyStopping | None = None,
     ) -> None:
         """`names` are all that `loss` may name a loss."""
         self.model, self.names = model.to(workers.device).train(), names
         self.loss, self.source, self.config, self.output, self.workers = loss, source, config, output, workers
+        self.stopping = stopping
         self.optimizer = _optimizer(self.model, config)
         self.progress = Progress()
 
     def run(self, report: Report | None = None) -> None:
-        """Train up to the configured number of steps from where `progress` stands."""
+        """Train up to the configured number of steps, or to where it stops early, from where `progress` stands."""
         if self.workers.device.type == "cpu":
             keep_freed_memory()
         drawn = self.source.draw(self.progress.position)
         sums, begun = Sums(self.names, self.workers), time.monotonic()
         before_tokens, before_seconds = self.progress.tokens, self.progress.seconds
-        while self.progress.step < self.config.steps:
+        while self.progress.step < self.config.steps and not self._stopped():
             rate = self._learning_rate()
             self.progress.tokens += self._step(drawn, rate, sums)
             self.progress.step += 1
@@ -125,11 +143,45 @@ class Trainer(Generic[B]):
                 done = Step(self.progress.step, sums.take(), rate, self.progress.tokens, speed, self.progress.seconds)
                 self._note(done, report)
             if last or self.progress.step % self.config.checkpoint_every == 0:
+                if self.stopping is not None:
+                    self._measure(self.stopping)
                 self.save()
         if self.workers.first:
             lines = (self.output / "curves.jsonl").read_text(encoding="utf-8").splitlines()
             curves = json.dumps([json.loads(line) for line in lines], indent=1)
             (self.output / "curves.json").write_text(curves + "\n", encoding="utf-8")
+
+    def _stopped(self) -> bool:
+        return self.stopping is not None and self.progress.worse >= self.stopping.patience
+
+    def _measure(self, stopping: EarlyStopping) -> None:
+        """Every process measures, so that all stop at the same step; the first one writes."""
+        self.model.eval()
+        with self._precision():
+            found = dict(stopping.measure())
+        self.model.train()
+        progress, value = self.progress, found[stopping.by]
+        better = progress.best is None or value > progress.best
+        progress.worse = 0 if better else progress.worse + 1
+        if better:
+            progress.best, progress.best_step = value, progress.step
+        if self.workers.first:
+            with (self.output / "measures.jsonl").open("a", encoding="utf-8") as measures:
+                measures.write(json.dumps({"step": progress.step, **found}) + "\n")
+            if better:
+                with written_whole(self.output / "best") as unfinished:
+                    save_file(self._weights(), unfinished / "model.safetensors")
+
+    def take_best(self) -> None:
+        """Give the model the weights that measured best.
+
+        Raises:
+            CheckpointError: there are none, or they are damaged.
+        """
+        fill(self.model, read_file(self.output / "best" / "model.safetensors", str(self.workers.device)), self.output)
+
+    def _weights(self) -> dict[str, Tensor]:
+        return {name: value.detach().cpu().contiguous() for name, value in self.model.state_dict().items()}
 
     def _learning_rate(self) -> float:
         """Linear warm-up, then a cosine down to a twentieth at the last step."""
@@ -175,14 +227,13 @@ class Trainer(Generic[B]):
         """Write a checkpoint, whole or not at all; the two newest are kept."""
         if not self.workers.first:
             return
-        weights = {name: value.detach().cpu().contiguous() for name, value in self.model.state_dict().items()}
         moments = {
             f"{kind}/{name}": value.detach().cpu().contiguous()
             for name, parameter in self.model.named_parameters()
             for kind, value in self.optimizer.state.get(parameter, {}).items()
         }
         with written_whole(self.output / "checkpoints" / f"{self.progress.step:08d}") as unfinished:
-            save_file(weights, unfinished / "model.safetensors")
+            save_file(self._weights(), unfinished / "model.safetensors")
             save_file(moments, unfinished / "moments.safetensors")
             progress = asdict(self.progress) | self._inputs()
             (unfinished / "progress.json").write_text(json.dumps(progress), encoding="utf-8")
@@ -203,14 +254,18 @@ class Trainer(Generic[B]):
         found = _checkpoints(self.output)
         if found:
             self._load(found[-1])
-        curves = self.output / "curves.jsonl"
-        if self.workers.first and curves.exists():
-            lines = curves.read_text(encoding="utf-8").splitlines(keepends=True)
-            whole = [line for line in lines if line.endswith("\n")]  # a kill may have cut the last one
-            kept = [line for line in whole if json.loads(line)["step"] <= self.progress.step]
-            unfinished = curves.with_suffix(".unfinished")
-            unfinished.write_text("".join(kept), encoding="utf-8")
-            unfinished.rename(curves)
+        if self.workers.first:
+            for name in ("curves.jsonl", "measures.jsonl"):
+                self._forget_later(self.output / name)
+
+    def _forget_later(self, lines: Path) -> None:
+        if not lines.exists():
+            return
+        whole = [line for line in lines.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+        kept = [line for line in whole if json.loads(line)["step"] <= self.progress.step]  # a kill may cut the last
+        unfinished = lines.with_suffix(".unfinished")
+        unfinished.write_text("".join(kept), encoding="utf-8")
+        unfinished.rename(lines)
 
     def _load(self, folder: Path) -> None:
         device = self.workers.device

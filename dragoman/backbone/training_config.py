@@ -49,6 +49,9 @@ class TrainingConfig:
     device: str | None = None
     """cpu or cuda; without it, cuda where there is one."""
 
+    TEXT = True
+    """Whether it learns from text files."""
+
     FREE = ("steps", "checkpoint_every", "report_every", "device", "prepared")
     """What a resumed training may change."""
 
@@ -93,7 +96,7 @@ class TrainingConfig:
             raise ConfigError("checkpoint_every must be a multiple of report_every, or a resume would change a report")
         if self.device not in (None, "cpu", "cuda"):
             raise ConfigError(f"device must be cpu or cuda, not {self.device!r}")
-        if not self.parallel and not self.raw:
+        if self.TEXT and not self.parallel and not self.raw:
             raise ConfigError("parallel or raw must name a folder of text")
 
     def files(self) -> list[TextFile]:

@@ -29,6 +29,8 @@ class MartConfig:
 
     mat_layers: list[int] = field(default_factory=lambda: [-3, -2])
     start: Start = "zero_gamma"
+    sides: bool = True
+    """Learn to tell query and passage apart, where the encoder was not taught to; 0 at first."""
     dropout: float = 0.1
     norm_epsilon: float = 1e-12
 
@@ -42,6 +44,22 @@ class MartConfig:
         if not all(0 <= number < layers for number in found) or len(set(found)) != len(found):
             raise ValueError(f"mat_layers {self.mat_layers} must be different ones of {layers} layers")
         return sorted(found)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Queries and passages as a model reads them: all (B, L) but for the matrices M.
+
+    `mask` is true at tokens and `sides` 1 from where a row's passage begins; `positions` and `segments` are the
+    encoder's own (see `Encoder.pair`).
+    """
+
+    ids: Tensor
+    mask: Tensor
+    mixing: Mixing
+    sides: Tensor
+    positions: Tensor | None = None
+    segments: Tensor | None = None
 
 
 class TranslationHead(nn.Module):
@@ -86,41 +104,32 @@ class Mart(nn.Module):
         self.heads = nn.ModuleDict(
             {str(number): TranslationHead(encoder.width, config) for number in config.numbers(encoder.layers)}
         )
+        self.sides = nn.Embedding(2, encoder.width) if config.sides else None
         self.pool = nn.Linear(encoder.width, encoder.width)
         self.dropout = nn.Dropout(config.dropout)
         self.score = nn.Linear(encoder.width, 1)
         generator = generator or torch.Generator().manual_seed(0)
         for head in self.heads.values():
             head.initialise(config.start, generator)  # type: ignore[operator]
+        if self.sides is not None:
+            nn.init.zeros_(self.sides.weight)
         for linear in (self.pool, self.score):
             nn.init.normal_(linear.weight, std=0.02, generator=generator)
             nn.init.zeros_(linear.bias)
 
-    def states(
-        self,
-        ids: Tensor,
-        mask: Tensor,
-        mixing: Mixing,
-        *,
-        positions: Tensor | None = None,
-        segments: Tensor | None = None,
-    ) -> list[Tensor]:
-        """The encoder's states, N + 1 of (B, L, W), its MAT layers mixing by `mixing`."""
-        added = {int(number): _mixed_by(head, mixing) for number, head in self.heads.items()}
-        return self.encoder(ids, mask, positions=positions, segments=segments, added=added)  # type: ignore[no-any-return]
+    def states(self, rows: Rows) -> list[Tensor]:
+        """The encoder's states, N + 1 of (B, L, W), its MAT layers mixing by the rows' M."""
+        added = {int(number): _mixed_by(head, rows.mixing) for number, head in self.heads.items()}
+        if self.sides is not None:
+            side = self.sides(rows.sides)
+            added[0] = _both(added.get(0), side)
+        return self.encoder(  # type: ignore[no-any-return]
+            rows.ids, rows.mask, positions=rows.positions, segments=rows.segments, added=added
+        )
 
-    def pooled(
-        self,
-        ids: Tensor,
-        mask: Tensor,
-        mixing: Mixing,
-        *,
-        positions: Tensor | None = None,
-        segments: Tensor | None = None,
-    ) -> Tensor:
+    def pooled(self, rows: Rows) -> Tensor:
         """The tanh-pooled first states (B, W) of passages, in float32."""
-        last = self.states(ids, mask, mixing, positions=positions, segments=segments)[-1]
-        return torch.tanh(self.pool(last[:, 0])).float()
+        return torch.tanh(self.pool(self.states(rows)[-1][:, 0])).float()
 
     def forward(self, pooled: Tensor, documents: Sequence[int]) -> Tensor:
         """Scores (documents,) from the passages' `pooled` (B, W), passage r being of document `documents[r]`.
@@ -136,3 +145,7 @@ class Mart(nn.Module):
 
 def _mixed_by(head: nn.Module, mixing: Mixing) -> Any:
     return lambda h: head(h, mixing)
+
+
+def _both(first: Any, second: Tensor) -> Any:
+    return lambda h: second.to(h.dtype) if first is None else first(h) + second.to(h.dtype)

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from dragoman.backbone.encoder import Encoder, Pair
 from dragoman.backbone.tokenizer import cut
-from dragoman.ranking.attention import Ints, TranslationReference, Words, word_of_pieces
-from dragoman.ranking.mart import Mart
+from dragoman.ranking.attention import Ints, Links, word_of_pieces
+from dragoman.ranking.mart import Mart, Rows
 from dragoman.ranking.mixing import Mixing, Row
 
 DOCUMENT_SUBWORDS = 800
@@ -36,11 +36,10 @@ class Score:
 
 @dataclass(frozen=True)
 class Read:
-    """A text as the model reads it: its subwords, the word each lies in (-1: none), and its words."""
+    """A text as the model reads it: its subwords, and the word that each lies in (-1: none)."""
 
     ids: list[int]
     pieces: Ints
-    words: Words
 
 
 @dataclass(frozen=True)
@@ -52,18 +51,16 @@ class Passage:
     row: Row
 
 
-def read(encoder: Encoder, texts: Sequence[str], words: Sequence[Words]) -> list[Read]:
-    """Texts with their words, whose spans lie in them, in the model's subwords."""
+def read(encoder: Encoder, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]) -> list[Read]:
+    """Texts in the model's subwords; `spans` are (start, end) of their words."""
     return [
-        Read(found.ids, word_of_pieces(own.spans, found.offsets), own)
-        for found, own in zip(encoder.subwords(texts), words, strict=True)
+        Read(found.ids, word_of_pieces(own, found.offsets))
+        for found, own in zip(encoder.subwords(texts), spans, strict=True)
     ]
 
 
-def passages(
-    encoder: Encoder, query: Read, documents: Sequence[Read], reference: TranslationReference
-) -> Iterator[Passage]:
-    """The rows that stand for documents, at least one each.
+def passages(encoder: Encoder, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> Iterator[Passage]:
+    """The rows that stand for documents, at least one each, with each document's links to the query.
 
     Raises:
         QueryTooLong: there is no room for a passage beside the query.
@@ -71,57 +68,89 @@ def passages(
     room = encoder.room_beside(len(query.ids))
     if room < 1:
         raise QueryTooLong(f"the query has {len(query.ids)} subwords, which leaves no room for a passage beside it")
-    for number, document in enumerate(documents):
-        links = reference.links(document.words)
+    for number, (document, linked) in enumerate(zip(documents, links, strict=True)):
         start = 0
         for ids in cut(document.ids[:DOCUMENT_SUBWORDS], room):
             pair, pieces = encoder.pair(query.ids, ids), document.pieces[start : start + len(ids)]
             start += len(ids)
-            yield Passage(number, pair, Row(pair.first, query.pieces, pair.second, pieces, links))
+            yield Passage(number, pair, Row(pair.first, query.pieces, pair.second, pieces, linked))
 
 
 class Scorer:
-    """Scores documents with a model in evaluation mode, in the thread that calls."""
+    """Scores documents with a model in evaluation mode, in the thread that calls; reading texts is any thread's."""
 
     def __init__(self, model: Mart, tokens_at_once: int = TOKENS_AT_ONCE) -> None:
         self.model, self.encoder = model.eval(), model.encoder
         self._tokens = tokens_at_once
 
-    def score(self, query: Read, documents: Sequence[Read], reference: TranslationReference) -> list[Score]:
+    def rows(self, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> list[list[Passage]]:
+        """Each document's passages, and with its links to the query.
+
+        Raises:
+            QueryTooLong: there is no room for a passage beside the query.
+        """
+        found: list[list[Passage]] = [[] for _ in documents]
+        for passage in passages(self.encoder, query, documents, links):
+            found[passage.document].append(passage)
+        return found
+
+    def values(self, documents: Sequence[Sequence[Passage]]) -> list[float]:
+        """The scores of documents given as their passages, of any queries."""
+        if not documents:
+            return []
+        rows = [passage for document in documents for passage in document]
+        owner = [number for number, document in enumerate(documents) for _ in document]
+        with torch.inference_mode():
+            values: list[float] = self.model(pooled(self.model, rows, self._tokens), owner).tolist()
+        return values
+
+    def score(self, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> list[Score]:
         """A score for each document; it is the same, but for rounding, whatever else is scored beside it.
 
         Raises:
             QueryTooLong: there is no room for a passage beside the query.
         """
-        rows = list(passages(self.encoder, query, documents, reference))
-        if not rows:
-            return []
-        with torch.inference_mode():
-            pooled = torch.empty(len(rows), self.encoder.width)
-            for batch in batches([len(row.pair.ids) for row in rows], self._tokens):
-                pooled[batch] = self.pooled([rows[one] for one in batch]).cpu()
-            device = next(self.model.parameters()).device
-            values = self.model(pooled.to(device), [row.document for row in rows]).tolist()
-        return [
-            Score(value, len(document.ids) > DOCUMENT_SUBWORDS)
-            for value, document in zip(values, documents, strict=True)
-        ]
+        values = self.values(self.rows(query, documents, links))
+        return [Score(value, truncated(document)) for value, document in zip(values, documents, strict=True)]
 
-    def pooled(self, rows: Sequence[Passage]) -> Tensor:
-        """The pooled states (rows, width) of passages that are read together."""
-        device = next(self.model.parameters()).device
-        length = max(len(row.pair.ids) for row in rows)
-        ids = _padded([row.pair.ids for row in rows], length, self.encoder.pad, device)
-        mask = _padded([[1] * len(row.pair.ids) for row in rows], length, 0, device).bool()
-        positions = [row.pair.positions for row in rows if row.pair.positions is not None]
-        segments = [row.pair.segments for row in rows if row.pair.segments is not None]
-        return self.model.pooled(
-            ids,
-            mask,
-            Mixing.of([row.row for row in rows], length, device),
-            positions=_padded(positions, length, 0, device) if positions else None,
-            segments=_padded(segments, length, 0, device) if segments else None,
-        )
+    def forget_cached_memory(self) -> None:
+        """Give back what a GPU's allocator keeps, after a batch that did not fit."""
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+
+def truncated(document: Read) -> bool:
+    """Whether a document is longer than what is read of it."""
+    return len(document.ids) > DOCUMENT_SUBWORDS
+
+
+def rows_of(encoder: Encoder, passages: Sequence[Passage], device: torch.device) -> Rows:
+    """Passages that are read together, padded."""
+    pairs = [one.pair for one in passages]
+    length = max(len(pair.ids) for pair in pairs)
+    positions = [pair.positions for pair in pairs if pair.positions is not None]
+    segments = [pair.segments for pair in pairs if pair.segments is not None]
+    return Rows(
+        _padded([pair.ids for pair in pairs], length, encoder.pad, device),
+        _padded([[1] * len(pair.ids) for pair in pairs], length, 0, device).bool(),
+        Mixing.of([one.row for one in passages], length, device),
+        _padded([[0] * pair.second for pair in pairs], length, 1, device),
+        _padded(positions, length, 0, device) if positions else None,
+        _padded(segments, length, 0, device) if segments else None,
+    )
+
+
+def pooled(model: Mart, passages: Sequence[Passage], tokens: int) -> Tensor:
+    """The pooled states (passages, width) of passages, read in batches of like length of so many tokens."""
+    device = next(model.parameters()).device
+    order: list[int] = []
+    parts = []
+    for batch in batches([len(one.pair.ids) for one in passages], tokens):
+        order += batch
+        parts.append(model.pooled(rows_of(model.encoder, [passages[one] for one in batch], device)))
+    back = torch.empty(len(order), dtype=torch.long)
+    back[torch.tensor(order)] = torch.arange(len(order))
+    return torch.cat(parts)[back.to(device)]
 
 
 def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:

@@ -1,4 +1,4 @@
-"""The ``dragoman`` command: serve, demo, search, index, table, train, evaluate.
+"""The ``dragoman`` command: serve, worker, demo, search, index, table, train, evaluate.
 
 Every option is also an environment variable. A user's mistake is one line on standard error and exit code 2.
 """
@@ -34,6 +34,11 @@ Host = Annotated[
     str, typer.Option(envvar="DRAGOMAN_HOST", help="Address to listen on; only this machine's without keys.")
 ]
 Port = Annotated[int, typer.Option(envvar="DRAGOMAN_PORT", help="Port to listen on; 0 chooses a free one.")]
+WorkerUrl = Annotated[
+    str | None,
+    typer.Option(envvar="DRAGOMAN_WORKER_URL", help="Address of a `dragoman worker`; default: a thread reranks."),
+]
+Device = Annotated[str, typer.Option(envvar="DRAGOMAN_DEVICE", help="Where the model computes: cpu, cuda, cuda:1.")]
 LogLevel = Annotated[
     str, typer.Option(envvar="DRAGOMAN_LOG_LEVEL", help="debug, info, warning or error, to standard error.")
 ]
@@ -45,6 +50,7 @@ def serve(
     port: Port = 8080,
     data_dir: DataDir = DATA_DIR,
     database_url: DatabaseUrl = DATABASE_URL,
+    worker_url: WorkerUrl = None,
     log_level: LogLevel = "info",
 ) -> None:
     """Serve the HTTP API and the web page until told to stop.
@@ -54,11 +60,26 @@ def serve(
     from dragoman.service.server import configure_log
     from dragoman.service.server import serve as run
 
-    settings = load_settings(host=host, port=port, data_dir=data_dir, database_url=database_url)
-    if log_level.lower() not in ("debug", "info", "warning", "error"):
-        raise typer.BadParameter("choose debug, info, warning or error", param_hint="--log-level")
-    configure_log(log_level)
+    chosen = {} if worker_url is None else {"worker_url": worker_url}
+    settings = load_settings(host=host, port=port, data_dir=data_dir, database_url=database_url, **chosen)
+    configure_log(_level(log_level))
     run(settings, ready=lambda address: _console.print(f"Dragoman listens on {address}", highlight=False))
+
+
+@app.command()
+def worker(host: Host = "127.0.0.1", port: Port = 8081, device: Device = "cpu", log_level: LogLevel = "info") -> None:
+    """Serve the reranker to `dragoman serve --worker-url`, in a process of its own, such as one for a GPU."""
+    from dragoman.service.server import configure_log, serve_worker
+
+    settings = load_settings(host=host, port=port, device=device)
+    configure_log(_level(log_level))
+    serve_worker(settings, ready=lambda address: _console.print(f"Dragoman worker listens on {address}"))
+
+
+def _level(name: str) -> str:
+    if name.lower() not in ("debug", "info", "warning", "error"):
+        raise typer.BadParameter("choose debug, info, warning or error", param_hint="--log-level")
+    return name
 
 
 @app.command()
@@ -101,7 +122,7 @@ def _mistake(fault: Exception) -> str | None:
         return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in fault.errors())
     if isinstance(fault, ServiceError | TableFormatError | BenchmarkError | TrainingError):
         return str(fault)
-    if _from_the_backbone(fault):
+    if _from_the_models(fault):
         return str(fault)
     if isinstance(fault, OSError) and fault.filename is not None:
         return f"{fault.filename}: {fault.strerror}"
@@ -109,10 +130,13 @@ def _mistake(fault: Exception) -> str | None:
     return None if known is None else str(known)
 
 
-def _from_the_backbone(fault: Exception) -> bool:
-    """Whether it is one of the backbone's errors, without loading torch to find out."""
-    mistakes = ("CheckpointError", "ConfigError", "CorpusError", "UnsupportedPair")
-    return type(fault).__module__.startswith("dragoman.backbone.") and type(fault).__name__ in mistakes
+def _from_the_models(fault: Exception) -> bool:
+    """Whether it is one of the models' errors, without loading torch to find out."""
+    mistakes = ("CheckpointError", "ConfigError", "CorpusError", "ListsError", "UnsupportedPair")
+    return (
+        type(fault).__module__.startswith(("dragoman.backbone.", "dragoman.ranking."))
+        and type(fault).__name__ in mistakes
+    )
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 from uuid import uuid4
 
 import typer
@@ -17,6 +17,7 @@ from dragoman.service.cli_options import DATA_DIR, DATABASE_URL, DatabaseUrl, Da
 
 if TYPE_CHECKING:
     from dragoman.service.evaluation import TableFile
+    from dragoman.service.tables_registry import Kind
 
 index = typer.Typer(help="Look after the indexes.", no_args_is_help=True)
 
@@ -171,4 +172,7 @@ def _table_file(given: str, source: str, target: str) -> TableFile:
         weight = float(chosen.pop("weight", "1"))
     except ValueError as fault:
         raise typer.BadParameter(f"{given}: weight is not a number", param_hint="--table") from fault
-    return TableFile(Path(path), **({"source": source, "target": target} | chosen), weight=weight)
+    kind = chosen.get("kind", "statistical")
+    if kind not in ("statistical", "glossary"):
+        raise typer.BadParameter(f"{given}: kind is statistical or glossary", param_hint="--table")
+    return TableFile(Path(path), chosen.get("source", source), chosen.get("target", target), cast("Kind", kind), weight)

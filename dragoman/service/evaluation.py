@@ -31,6 +31,7 @@ from scipy.stats import ttest_rel
 from dragoman.service.benchmark import Benchmark, BenchmarkError, Keep, load_benchmark
 from dragoman.service.search import MODEL_METHODS
 from dragoman.service.tables import Tables
+from dragoman.service.tables_registry import Kind
 from dragoman.service.tables_store import entry_rows
 
 SYSTEMS = {
@@ -55,7 +56,7 @@ class TableFile:
     path: Path
     source: str
     target: str
-    kind: str = "statistical"
+    kind: Kind = "statistical"
     weight: float = 1.0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,13 +14,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.ranking.about import DEFAULT, MartAbout, shipped_names
 from dragoman.service.errors import InternalError, InvalidRequest, ServiceError, Unavailable
 from dragoman.service.metrics import Metrics
 from dragoman.service.settings import Settings
-from dragoman.service.worker import Gone, Worker, gathered
+from dragoman.service.worker import Gone, Limits, Worker, gathered
 
 if TYPE_CHECKING:
     from dragoman.backbone.translator import Translation
+    from dragoman.ranking.scoring import Passage, Scorer
 
 logger = logging.getLogger("dragoman")
 
@@ -58,8 +61,13 @@ class Translate:
 
 
 @dataclass(frozen=True, slots=True)
+class Score:
+    """The task of scoring documents, each given as its passages beside the query; a result is a score."""
+
+
+@dataclass(frozen=True, slots=True)
 class Load:
-    """The task of having a model loaded: ``encoder`` or ``translator``; the result describes it."""
+    """The task of having a model loaded: ``encoder``, ``translator`` or ``reranker``; the result describes it."""
 
     model: str
 
@@ -80,6 +88,14 @@ class TranslatorInfo:
     languages: frozenset[str]
 
 
+@dataclass(frozen=True, slots=True)
+class RerankerInfo:
+    """A reranker and what reads texts for it, which any thread may use."""
+
+    about: MartAbout
+    scorer: Scorer
+
+
 class Models:
     """Sentence encoding and translation through the worker. Safe from any thread.
 
@@ -96,8 +112,7 @@ class Models:
         self.worker = Worker(
             self._compute,
             queue=settings.worker_queue,
-            batch=settings.worker_batch,
-            batch_chars=settings.worker_batch_chars,
+            limits=self._limits,
             observe=lambda items, seconds: metrics.batch(items, seconds),
         )
 
@@ -117,6 +132,15 @@ class Models:
             Unavailable: it cannot be loaded.
         """
         info: TranslatorInfo = self._info("translator", gone)
+        return info
+
+    def reranker(self, gone: Gone | None = None) -> RerankerInfo:
+        """The reranker that is configured, loaded now where it was not.
+
+        Raises:
+            Unavailable: it cannot be loaded.
+        """
+        info: RerankerInfo = self._info("reranker", gone)
         return info
 
     def encode(self, text: str, gone: Gone | None = None) -> NDArray[np.float32]:
@@ -146,15 +170,33 @@ class Models:
             return known
         return gathered(self.worker.submit(Load(model), [model]), self._settings.worker_seconds, gone)[0]
 
-    def _compute(self, task: Any, texts: list[str]) -> Sequence[Any]:
+    def _limits(self, task: Any) -> Limits:
+        settings = self._settings
+        if isinstance(task, Score):
+            return Limits(settings.worker_batch_tokens, settings.worker_batch_tokens)
+        return Limits(settings.worker_batch, settings.worker_batch_chars)
+
+    def _compute(self, task: Any, texts: list[Any]) -> Sequence[Any]:
         if isinstance(task, Load):
             return [self._load(task.model)[1]] * len(texts)
+        if isinstance(task, Score):
+            return self._score(texts)
         if isinstance(task, Translate):
             return self._translate(task, texts)
         encoder: SentenceEncoder = self._load("encoder")[0]
         vectors = np.asarray(encoder.encode(texts, batch_size=len(texts)), dtype=np.float32)
         fault = InternalError("the encoder's vector of a text is not finite")
         return [vector if np.isfinite(vector).all() else fault for vector in vectors]
+
+    def _score(self, documents: list[list[Passage]]) -> list[float | Exception]:
+        scorer: Scorer = self._load("reranker")[0]
+        fault = InternalError("the model's score of a document is not a number")
+        try:
+            values = scorer.values(documents)
+        except RuntimeError:
+            scorer.forget_cached_memory()  # what failed for want of memory is tried again by halves
+            raise
+        return [value if math.isfinite(value) else fault for value in values]
 
     def _translate(self, task: Translate, texts: list[str]) -> list[Translation]:
         translator: Translator = self._load("translator")[0]
@@ -185,7 +227,7 @@ class Models:
             self._failed[model] = (time.monotonic(), reason)
             raise Unavailable(reason) from fault
         self._loaded[model] = loaded
-        logger.info("the %s %s is loaded", model, loaded[0].name)
+        logger.info("the %s is loaded", model)
         self._metrics.stage(f"load_{model}", time.perf_counter() - started)
         return loaded
 
@@ -229,7 +271,27 @@ def _place(chosen: str | None, default: str, setting: str) -> str:
     return chosen or default
 
 
-_LOADERS: dict[str, Callable[[Settings], tuple[Any, Any]]] = {"encoder": _load_encoder, "translator": _load_translator}
+def has_reranker(settings: Settings) -> bool:
+    """Whether there is a reranker to use: one that is configured, a worker's, or the one shipped."""
+    return settings.reranker is not None or settings.worker_url is not None or DEFAULT in shipped_names()
+
+
+def _load_reranker(settings: Settings) -> tuple[Scorer, RerankerInfo]:
+    from dragoman.ranking.checkpoints import load_mart
+    from dragoman.ranking.scoring import Scorer
+
+    if not has_reranker(settings):
+        raise Unavailable("no reranker comes with this installation: DRAGOMAN_RERANKER can name a folder")
+    model, about = load_mart(settings.reranker or DEFAULT, settings.device)
+    scorer = Scorer(model)
+    return scorer, RerankerInfo(about, scorer)
+
+
+_LOADERS: dict[str, Callable[[Settings], tuple[Any, Any]]] = {
+    "encoder": _load_encoder,
+    "translator": _load_translator,
+    "reranker": _load_reranker,
+}
 
 
 def _identity(name: str, place: str) -> str:

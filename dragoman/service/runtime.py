@@ -13,7 +13,11 @@ from dragoman.service.dense_stage import DenseStage
 from dragoman.service.errors import InvalidRequest, Unavailable
 from dragoman.service.indexes_registry import Indexes
 from dragoman.service.metrics import Metrics
-from dragoman.service.models import Models
+from dragoman.service.models import Models, has_reranker
+from dragoman.service.remote_scoring import RemoteScoring
+from dragoman.service.rerank_stage import RerankStage
+from dragoman.service.reranking import Reranking
+from dragoman.service.scoring import LocalScoring
 from dragoman.service.search import Search
 from dragoman.service.settings import Settings
 from dragoman.service.store import Store
@@ -47,6 +51,9 @@ class Runtime:
             self.translations = Translations(self.models, settings)
             self.collections = Collections(self.store, self.indexes, settings, self.metrics, self.dense)
             self.tables = Tables(self.store, settings, analysis)
+            self.scoring = RemoteScoring(settings.worker_url) if settings.worker_url else LocalScoring(self.models)
+            opened.callback(self.scoring.close)
+            self.reranking = Reranking(self.scoring, analysis)
             self.search = Search(
                 self.collections,
                 self.indexes,
@@ -56,6 +63,7 @@ class Runtime:
                 self.metrics,
                 DenseStage(self.dense, self.models, settings.embed_seconds),
                 self.translations,
+                RerankStage(self.reranking, self.collections, settings, has_reranker(settings)),
             )
             self._opened = opened.pop_all()
 

@@ -18,6 +18,7 @@ from dragoman.service.evidence import Window
 from dragoman.service.first_stage import FirstStage
 from dragoman.service.indexes_registry import Indexes
 from dragoman.service.metrics import Metrics
+from dragoman.service.rerank_stage import RerankStage
 from dragoman.service.schemas.search import (
     Contribution,
     Degraded,
@@ -62,6 +63,7 @@ class Search:
         metrics: Metrics,
         dense: DenseStage,
         translations: Translations,
+        rerank: RerankStage,
     ) -> None:
         self._collections = collections
         self._registry = registry
@@ -70,6 +72,7 @@ class Search:
         self._metrics = metrics
         self._ranking = SearchRanking(FirstStage(indexes, analysis), dense, settings.hybrid_dense_weight)
         self._translations = translations
+        self._rerank = rerank
         self._places = BoundedSemaphore(_WAITING)
 
     def search(self, request: SearchRequest, request_id: str, gone: Gone | None = None) -> SearchResponse:
@@ -91,7 +94,7 @@ class Search:
         timings = Timings(
             translate=_milliseconds(answer.translate_seconds),
             first_stage=_milliseconds(answer.rank_seconds),
-            rerank=0.0,
+            rerank=_milliseconds(answer.rerank_seconds),
             total=0.0,
         )
         if answer.dense_seconds is not None:
@@ -106,7 +109,7 @@ class Search:
             hits=hits,
             translation=described(request.query, answer.translations),
             degraded=answer.degraded,
-            truncated=_cut_words(request.query, self._analysis(query.language)),
+            truncated=[*_cut_words(request.query, self._analysis(query.language)), *answer.truncated],
             timings_ms=timings,
         )
         timings.total = _milliseconds(time.perf_counter() - started)
@@ -157,12 +160,17 @@ class Search:
         if request.tables is not None:
             snapshot = self._registry.select(snapshot, request.tables, query.language, languages)
         prepared = time.perf_counter()
-        answer = self._ranking.rank(request, query.language, snapshot, collections, gone)
+        rerank = self._rerank.options(request)
+        wanted = request if rerank is None else request.model_copy(update={"top_k": max(request.top_k, rerank.depth)})
+        answer = self._ranking.rank(wanted, query.language, snapshot, collections, gone)
         answer.translate_seconds += prepared - started
         answer.degraded[:0] = degraded
-        if request.rerank:
-            reason = "reranking is not available in this version: hits are in first-stage order"
-            answer.degraded.append(Degraded(stage="rerank", reason=reason))
+        if rerank is not None:
+            outcome = self._rerank.rerank(request, rerank, query.language, answer.places, snapshot, gone)
+            answer.places, answer.rerank_seconds = outcome.places[: request.top_k], outcome.seconds
+            answer.degraded += outcome.degraded
+            answer.truncated += outcome.truncated
+            self._metrics.stage("rerank", outcome.seconds)
         self._metrics.stage("translate", answer.translate_seconds)
         self._metrics.stage("first_stage", answer.rank_seconds)
         if answer.dense_seconds is not None:
@@ -206,7 +214,7 @@ class Search:
             document = documents.get(place.key)
             if document is None:
                 continue
-            found = Found(len(hits) + 1, place.score, place.first_stage, place.fusion)
+            found = Found(len(hits) + 1, place.score, place.first_stage, place.fusion, place.rerank)
             passage = place.passage
             if passage is not None and document.generation != passage.generation:
                 if place.part is None:

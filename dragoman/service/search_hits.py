@@ -27,6 +27,7 @@ class Found:
     score: float
     first_stage: float
     fusion: Fusion | None = None
+    rerank: float | None = None
 
 
 class HitBuilder:
@@ -110,7 +111,7 @@ def plain_hit(
         collection=collection,
         language=document.language,
         score=found.score,
-        scores=Scores(first_stage=found.first_stage, rerank=None),
+        scores=Scores(first_stage=found.first_stage, rerank=found.rerank),
         title=document.title,
         snippet=document.text[window.start : window.end],
         snippet_start=window.start,

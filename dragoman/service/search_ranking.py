@@ -38,6 +38,8 @@ class Ranked:
     passage: DenseHit | None = None
     """Its best passage where dense search found it, or None."""
     fusion: Fusion | None = None
+    rerank: float | None = None
+    """The reranker's score, a probability, where it gave one."""
 
     @property
     def matched(self) -> bool:
@@ -52,9 +54,11 @@ class Answer:
     places: list[Ranked] = field(default_factory=list)
     translations: list[Translated] = field(default_factory=list)
     degraded: list[Degraded] = field(default_factory=list)
+    truncated: list[str] = field(default_factory=list)
     translate_seconds: float = 0.0
     rank_seconds: float = 0.0
     dense_seconds: float | None = None
+    rerank_seconds: float = 0.0
     parts: dict[tuple[int, str], Part] = field(default_factory=dict)
 
     def part(self, collection: int, language: str) -> Part | None:
@@ -135,7 +139,13 @@ def _of_bm25(result: FirstStageResult) -> Answer:
     places = [
         Ranked(place.part.collection, place.key, place.score, place.first_stage, place.part) for place in result.places
     ]
-    return Answer(places, result.translations, result.degraded, result.translate_seconds, result.rank_seconds)
+    return Answer(
+        places,
+        result.translations,
+        result.degraded,
+        translate_seconds=result.translate_seconds,
+        rank_seconds=result.rank_seconds,
+    )
 
 
 def _of_dense(result: DenseResult) -> Answer:
@@ -143,7 +153,7 @@ def _of_dense(result: DenseResult) -> Answer:
         Ranked(place.collection, place.hit.key, place.hit.score, place.hit.score, passage=place.hit)
         for place in result.places
     ]
-    return Answer(places, [], result.degraded, 0.0, result.seconds, result.seconds)
+    return Answer(places, degraded=result.degraded, rank_seconds=result.seconds, dense_seconds=result.seconds)
 
 
 def _fused(bm25: FirstStageResult, dense: DenseResult, weight: float, k: int) -> Answer:

@@ -32,7 +32,8 @@ class _Server(uvicorn.Server):
             self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._app.state.uploads.stop()
+        if uploads := getattr(self._app.state, "uploads", None):
+            uploads.stop()
         await super().shutdown(sockets)
 
 
@@ -48,9 +49,26 @@ def serve(settings: Settings, runtime: Runtime | None = None, ready: Callable[[s
         ServiceError: the address, the data directory or the database cannot be used.
     """
     check_host(settings)
+    _run(settings, lambda: create_app(settings, runtime or Runtime(settings)), ready)
+
+
+def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None) -> None:
+    """Serve the reranker to API processes until told to stop.
+
+    Raises:
+        InvalidRequest: the host can be reached from other machines.
+        ServiceError: the address cannot be used, or the model cannot be loaded.
+    """
+    from dragoman.service.worker_app import create_worker_app
+
+    check_host(settings)
+    _run(settings, lambda: create_worker_app(settings), ready)
+
+
+def _run(settings: Settings, make: Callable[[], FastAPI], ready: Callable[[str], None] | None) -> None:
     listener = _listen(settings.host, settings.port)
     with listener:
-        app = create_app(settings, runtime or Runtime(settings))
+        app = make()
         config = uvicorn.Config(
             app,
             log_config=None,

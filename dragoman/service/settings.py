@@ -73,16 +73,35 @@ class Settings(BaseSettings):
         default=None,
         description="Translator: a folder or the Hugging Face name of a seq2seq model; default: the one shipped.",
     )
+    reranker: str | None = Field(
+        default=None, description="Reranker: the folder of a trained MART; default: the one shipped."
+    )
+    rerank: Literal["measured", "never"] = Field(
+        default="measured",
+        description="Whether searches that don't say are reranked: measured, where the reranker's card says that it"
+        " gains; never.",
+    )
+    rerank_seconds: float = Field(
+        default=10.0, gt=0, description="How long a search waits for its reranking before it answers without."
+    )
+    rerank_documents: int = Field(default=2_048, gt=0, description="Most documents in one rerank request.")
+    document_chars: int = Field(default=200_000, gt=0, description="Longest document in a rerank request, characters.")
+    worker_url: str | None = Field(
+        default=None, description="Address of a `dragoman worker` that reranks; default: a thread of this process."
+    )
     device: str = Field(default="cpu", description="Where the models compute, such as cpu or cuda.")
     torch_threads: int | None = Field(
         default=None, gt=0, description="Threads of PyTorch; default: as many as it chooses."
     )
     worker_queue: int = Field(
-        default=1_024, gt=0, description="Texts that may wait for the models; more are refused with 429."
+        default=4_096, gt=0, description="Texts that may wait for the models; more are refused with 429."
     )
     worker_batch: int = Field(default=32, gt=0, description="Most texts in one forward pass.")
     worker_batch_chars: int = Field(
         default=16_384, gt=0, description="Most characters in one forward pass of several texts."
+    )
+    worker_batch_tokens: int = Field(
+        default=16_384, gt=0, description="Most subwords of queries and passages scored in one batch."
     )
     worker_seconds: float = Field(
         default=60.0, gt=0, description="How long a request waits for the models, which may have to be loaded."

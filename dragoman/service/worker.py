@@ -21,7 +21,7 @@ from dragoman.service.errors import InternalError, ServiceError, TooManyRequests
 
 logger = logging.getLogger("dragoman")
 
-Compute = Callable[[Any, list[str]], Sequence[Any]]
+Compute = Callable[[Any, list[Any]], Sequence[Any]]
 """Takes a task and its items, returns one result an item; a result that is an exception fails that item alone."""
 
 Gone = Callable[[], bool]
@@ -32,9 +32,18 @@ _POLL_SECONDS = 0.2
 _PATIENCE_SECONDS = 20.0
 
 
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most items in one batch, and the most that several items together may cost."""
+
+    items: int
+    cost: int
+
+
 @dataclass(slots=True, eq=False)
 class _Item:
-    text: str
+    content: Any
+    cost: int
     result: Future[Any] = field(default_factory=Future)
 
 
@@ -48,8 +57,7 @@ class Worker:
     Args:
         compute: what computes a batch; called on the worker's thread alone.
         queue: how many items may wait.
-        batch: the most items in one batch.
-        batch_chars: the most characters in one batch of several items.
+        limits: those of a task's batches.
         observe: told the seconds that each batch took.
     """
 
@@ -57,14 +65,12 @@ class Worker:
         self,
         compute: Compute,
         queue: int,
-        batch: int,
-        batch_chars: int,
+        limits: Callable[[Any], Limits],
         observe: Callable[[int, float], None] = lambda items, seconds: None,
     ) -> None:
         self._compute = compute
         self._limit = queue
-        self._batch = batch
-        self._batch_chars = batch_chars
+        self._limits = limits
         self._observe = observe
         self._changed = Condition()
         self._asked: _Queue = OrderedDict()
@@ -74,9 +80,12 @@ class Worker:
         self._closing = False
         self._thread: Thread | None = None
 
-    def submit(self, task: Hashable, texts: Sequence[str], background: bool = False) -> list[Future[Any]]:
+    def submit(
+        self, task: Hashable, contents: Sequence[Any], background: bool = False, costs: Sequence[int] | None = None
+    ) -> list[Future[Any]]:
         """Queue one request's items; a future that is cancelled before its turn is never computed.
 
+        What an item costs of a batch's budget is its length, unless ``costs`` are given.
         ``background`` items give way to all others, but for one batch in eight, and take no place in the queue.
         A request that is longer than the queue is taken when nothing else waits.
 
@@ -84,7 +93,8 @@ class Worker:
             TooManyRequests: the queue is full.
             Unavailable: the worker is closed.
         """
-        items = [_Item(text) for text in texts]
+        priced = zip(contents, costs if costs is not None else map(len, contents), strict=True)
+        items = [_Item(content, cost) for content, cost in priced]
         if not items:
             return []
         with self._changed:
@@ -155,17 +165,17 @@ class Worker:
         """One item of each request in turn, up to a whole batch; those whose clients have gone are dropped."""
         task, requests = queue.popitem(last=False)
         items: list[_Item] = []
-        chars = 0
-        while requests and len(items) < self._batch:
+        limits, spent = self._limits(task), 0
+        while requests and len(items) < limits.items:
             request = requests.popleft()
             item = request[0]
-            if items and chars + len(item.text) > self._batch_chars:
+            if items and spent + item.cost > limits.cost:
                 requests.appendleft(request)
                 break
             request.popleft()
             if item.result.set_running_or_notify_cancel():
                 items.append(item)
-                chars += len(item.text)
+                spent += item.cost
             if request:
                 requests.append(request)
         if requests:
@@ -188,7 +198,7 @@ class Worker:
     def _run(self, task: Hashable, items: list[_Item]) -> None:
         """Compute a batch; where that fails its halves are, so that one bad item fails alone."""
         try:
-            results = list(self._compute(task, [item.text for item in items]))
+            results = list(self._compute(task, [item.content for item in items]))
             if len(results) != len(items):
                 raise InternalError(f"{len(results)} results for {len(items)} texts")
         except Exception as fault:

@@ -18,7 +18,7 @@ from dragoman.backbone.tokenizer import Subwords
 from dragoman.lexicon.table import Table
 from dragoman.lexicon.text import words
 from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words, word_of_pieces
-from dragoman.ranking.mart import Mart, MartConfig, TranslationHead
+from dragoman.ranking.mart import Mart, MartConfig, Rows, TranslationHead
 from dragoman.ranking.mixing import Mixing, Row
 from tests.backbone.hub_samples import write_checkpoints
 from tests.backbone.samples import tiny
@@ -51,7 +51,7 @@ def split(text: str, language: str) -> Words:
     return Words([token.term for token in found], [(token.start, token.end) for token in found])
 
 
-def batch(encoder: Encoder, pairs: list[tuple[str, str]], *, placebo: bool = False, padding: int = 0) -> dict[str, Any]:
+def batch(encoder: Encoder, pairs: list[tuple[str, str]], *, placebo: bool = False, padding: int = 0) -> Rows:
     """What the model is called with for one passage a document."""
     made, rows = [], []
     for query, passage in pairs:
@@ -73,42 +73,46 @@ def batch(encoder: Encoder, pairs: list[tuple[str, str]], *, placebo: bool = Fal
     def padded(values: list[list[int]], fill: int = 0) -> Tensor:
         return torch.tensor([[*row, *[fill] * (length - len(row))] for row in values])
 
-    given: dict[str, Any] = {
-        "ids": padded([pair.ids for pair in made], encoder.pad),
-        "mask": padded([[1] * len(pair.ids) for pair in made]).bool(),
-        "mixing": Mixing.of(rows, length, CPU),
+    own: dict[str, Any] = {
+        name: padded([getattr(pair, name) for pair in made])
+        for name in ("positions", "segments")
+        if getattr(made[0], name) is not None
     }
-    for name in ("positions", "segments"):
-        if getattr(made[0], name) is not None:
-            given[name] = padded([getattr(pair, name) for pair in made])
-    return given
+    return Rows(
+        padded([pair.ids for pair in made], encoder.pad),
+        padded([[1] * len(pair.ids) for pair in made]).bool(),
+        Mixing.of(rows, length, CPU),
+        padded([[0] * pair.second for pair in made], 1),
+        **own,
+    )
 
 
-def bare(encoder: Encoder, given: dict[str, Any]) -> list[Tensor]:
-    return encoder(**{name: value for name, value in given.items() if name != "mixing"})
+def bare(encoder: Encoder, given: Rows) -> list[Tensor]:
+    states: list[Tensor] = encoder(given.ids, given.mask, positions=given.positions, segments=given.segments)
+    return states
 
 
 def test_a_start_of_zero_gamma_is_exactly_the_encoder(encoder: Encoder) -> None:
     model = Mart(encoder, MartConfig(mat_layers=[0, -1])).eval()
     given = batch(encoder, PAIRS)
-    assert len(given["mixing"].left) > 4
-    for ours, theirs in zip(model.states(**given), bare(encoder, given), strict=True):
+    assert len(given.mixing.left) > 4
+    for ours, theirs in zip(model.states(given), bare(encoder, given), strict=True):
         assert torch.equal(ours, theirs)
 
 
 def test_an_official_start_differs_from_the_encoder_and_from_the_placebo(encoder: Encoder) -> None:
     model = Mart(encoder, MartConfig(mat_layers=[0, 1], start="official")).eval()
     given, placebo = batch(encoder, PAIRS), batch(encoder, PAIRS, placebo=True)
-    ours, theirs = model.states(**given), bare(encoder, given)
+    ours, theirs = model.states(given), bare(encoder, given)
     assert torch.equal(ours[0], theirs[0])
     assert not torch.allclose(ours[-1], theirs[-1], atol=1e-3)
-    assert not torch.allclose(ours[-1], model.states(**placebo)[-1], atol=1e-5)
+    assert not torch.allclose(ours[-1], model.states(placebo)[-1], atol=1e-5)
 
 
 def test_only_the_layers_named_mix(encoder: Encoder) -> None:
     model = Mart(encoder, MartConfig(mat_layers=[-1], start="official")).eval()
     given = batch(encoder, PAIRS)
-    ours, theirs = model.states(**given), bare(encoder, given)
+    ours, theirs = model.states(given), bare(encoder, given)
     for number in range(encoder.layers):
         assert torch.equal(ours[number], theirs[number])
     assert not torch.allclose(ours[-1], theirs[-1], atol=1e-3)
@@ -130,12 +134,12 @@ def test_a_layer_is_its_equation(subwords: Subwords) -> None:
         for parameter in head.parameters():
             parameter.normal_(std=0.3, generator=torch.Generator().manual_seed(3))
     given = batch(encoder, PAIRS[:1])
-    before, after = model.states(**given)
+    before, after = model.states(given)
     layer = veco.layers[0]
     h = before[0]
     attended, _ = layer.attention(before, None)
     a = F.layer_norm(h + attended[0], (32,), layer.attention_norm.weight, layer.attention_norm.bias, 1e-5)
-    matrix = given["mixing"](torch.eye(len(h))[None])[0]
+    matrix = given.mixing(torch.eye(len(h))[None])[0]
     th = head.out(matrix @ head.value(h))
     b = F.layer_norm(h + th, (32,), head.norm.weight, head.norm.bias, 1e-12)
     mixed = a + b
@@ -151,7 +155,7 @@ def test_the_folded_product_of_evaluation_is_that_of_training(encoder: Encoder) 
         for parameter in head.parameters():
             parameter.normal_(std=0.3, generator=torch.Generator().manual_seed(4))
     given = batch(encoder, PAIRS)
-    mixing, length = given["mixing"], given["ids"].shape[1]
+    mixing, length = given.mixing, given.ids.shape[1]
     h = torch.randn(len(PAIRS), length, encoder.width, generator=torch.Generator().manual_seed(5))
     torch.testing.assert_close(head.eval()(h, mixing), head.train()(h, mixing), rtol=1e-4, atol=1e-4)
 
@@ -160,17 +164,17 @@ def test_a_score_does_not_depend_on_its_neighbours_or_on_padding(encoder: Encode
     model = Mart(encoder, MartConfig(mat_layers=[0, -1], start="official")).eval()
     with torch.no_grad():
         model.score.weight.normal_(std=1.0, generator=torch.Generator().manual_seed(6))
-        together = model(model.pooled(**batch(encoder, PAIRS, padding=2)), [0, 1, 1])
-        first = model(model.pooled(**batch(encoder, PAIRS[:1])), [0])
-        rest = model(model.pooled(**batch(encoder, PAIRS[1:])), [0, 0])
-        shuffled = model(model.pooled(**batch(encoder, [PAIRS[2], PAIRS[0], PAIRS[1]])), [1, 0, 1])
+        together = model(model.pooled(batch(encoder, PAIRS, padding=2)), [0, 1, 1])
+        first = model(model.pooled(batch(encoder, PAIRS[:1])), [0])
+        rest = model(model.pooled(batch(encoder, PAIRS[1:])), [0, 0])
+        shuffled = model(model.pooled(batch(encoder, [PAIRS[2], PAIRS[0], PAIRS[1]])), [1, 0, 1])
     torch.testing.assert_close(together, torch.cat((first, rest)), rtol=1e-4, atol=1e-5)
     torch.testing.assert_close(shuffled, together, rtol=1e-4, atol=1e-5)
 
 
 def test_gradients_reach_every_weight_of_the_heads(encoder: Encoder) -> None:
     model = Mart(encoder, MartConfig(mat_layers=[0, -1], start="official", dropout=0.0)).train()
-    model(model.pooled(**batch(encoder, PAIRS)), [0, 1, 2]).sum().backward()
+    model(model.pooled(batch(encoder, PAIRS)), [0, 1, 2]).sum().backward()
     for name, parameter in [*model.heads.named_parameters(), *model.pool.named_parameters()]:
         assert parameter.grad is not None, name
         assert parameter.grad.abs().sum() > 0 or name.endswith("value.bias"), name
@@ -182,7 +186,7 @@ def test_a_model_of_other_layers_is_refused(hub: dict[str, Path]) -> None:
     ids = torch.tensor([[0, 5, 2]])
     mixing = Mixing.of([Row(1, np.zeros(1, np.int64), 2, np.zeros(0, np.int64), NO_LINKS)], 3, CPU)
     with pytest.raises(CheckpointError, match="are not BERT's"):
-        model.states(ids, torch.ones_like(ids).bool(), mixing)
+        model.states(Rows(ids, torch.ones_like(ids).bool(), mixing, torch.zeros_like(ids)))
 
 
 def test_pairs_for_the_backbone_are_framed_as_in_tlm(subwords: Subwords) -> None:

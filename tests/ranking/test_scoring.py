@@ -12,7 +12,7 @@ from dragoman.backbone.tokenizer import Subwords
 from dragoman.lexicon.table import Table
 from dragoman.lexicon.text import words
 from dragoman.ranking import scoring
-from dragoman.ranking.attention import TranslationReference, Words
+from dragoman.ranking.attention import Links, TranslationReference, Words
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.scoring import QueryTooLong, Read, Scorer, batches, passages, read
 from tests.backbone.samples import tiny
@@ -30,42 +30,49 @@ def scorer(subwords: Subwords) -> Scorer:
     return Scorer(model, tokens_at_once=70)
 
 
+def split(text: str, language: str) -> Words:
+    found = words(text, language)
+    return Words([one.term for one in found], [(one.start, one.end) for one in found])
+
+
 def texts(encoder: Encoder, language: str, *given: str) -> list[Read]:
-    found = [words(text, language) for text in given]
-    split = [Words([one.term for one in text], [(one.start, one.end) for one in text]) for text in found]
-    return read(encoder, given, split)
+    return read(encoder, given, [split(text, language).spans for text in given])
 
 
-def asked(scorer: Scorer, query: str = "the bee and honey") -> tuple[Read, TranslationReference]:
-    (found,) = texts(scorer.encoder, "en", query)
-    return found, TranslationReference(found.words, TABLE)
+def asked(scorer: Scorer, query: str = "the bee and honey") -> Read:
+    return texts(scorer.encoder, "en", query)[0]
+
+
+def linked(*documents: str, query: str = "the bee and honey", table: Table | None = TABLE) -> list[Links]:
+    reference = TranslationReference(split(query, "en"), table)
+    return [reference.links(split(document, "de")) for document in documents]
 
 
 def test_a_score_is_the_same_alone_together_and_shuffled(scorer: Scorer) -> None:
-    query, reference = asked(scorer)
+    query, links = asked(scorer), linked(*DOCUMENTS)
     documents = texts(scorer.encoder, "de", *DOCUMENTS)
-    together = [one.value for one in scorer.score(query, documents, reference)]
-    alone = [scorer.score(query, [document], reference)[0].value for document in documents]
+    together = [one.value for one in scorer.score(query, documents, links)]
+    alone = [scorer.score(query, [one], [own])[0].value for one, own in zip(documents, links, strict=True)]
     assert together == pytest.approx(alone, abs=1e-4)
-    turned = [one.value for one in scorer.score(query, documents[::-1], reference)]
+    turned = [one.value for one in scorer.score(query, documents[::-1], links[::-1])]
     assert turned[::-1] == pytest.approx(together, abs=1e-4)
     assert len({round(value, 4) for value in together}) == len(DOCUMENTS)
-    assert scorer.score(query, [], reference) == []
+    assert scorer.score(query, [], []) == []
 
 
 def test_the_table_counts(scorer: Scorer) -> None:
-    query, reference = asked(scorer)
+    query, links = asked(scorer), linked(*DOCUMENTS)
     documents = texts(scorer.encoder, "de", *DOCUMENTS)
-    linked = scorer.score(query, documents, reference)
-    unlinked = scorer.score(query, documents, TranslationReference(query.words, None))
-    differ = [abs(one.value - other.value) > 1e-4 for one, other in zip(linked, unlinked, strict=True)]
+    found = scorer.score(query, documents, links)
+    without = scorer.score(query, documents, linked(*DOCUMENTS, table=None))
+    differ = [abs(one.value - other.value) > 1e-4 for one, other in zip(found, without, strict=True)]
     assert differ == ["Biene" in text for text in DOCUMENTS]
 
 
 def test_passages_are_equal_parts_that_hold_every_subword_and_its_links(scorer: Scorer) -> None:
-    query, reference = asked(scorer)
+    query, links = asked(scorer), linked(*DOCUMENTS)
     documents = texts(scorer.encoder, "de", *DOCUMENTS)
-    made = list(passages(scorer.encoder, query, documents, reference))
+    made = list(passages(scorer.encoder, query, documents, links))
     assert {one.document for one in made} == set(range(len(DOCUMENTS)))
     for number, document in enumerate(documents):
         own = [one for one in made if one.document == number]
@@ -78,19 +85,19 @@ def test_passages_are_equal_parts_that_hold_every_subword_and_its_links(scorer: 
 
 
 def test_a_document_beyond_the_limit_says_so(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> None:
-    query, reference = asked(scorer)
+    query, links = asked(scorer), linked(DOCUMENTS[0], "Salz")
     long, short = texts(scorer.encoder, "de", DOCUMENTS[0], "Salz")
     monkeypatch.setattr(scoring, "DOCUMENT_SUBWORDS", 20)
-    found = scorer.score(query, [long, short], reference)
+    found = scorer.score(query, [long, short], links)
     assert [one.truncated for one in found] == [True, False]
-    same = Read(long.ids[:20], long.pieces[:20], long.words)
-    assert scorer.score(query, [same], reference)[0].value == pytest.approx(found[0].value, abs=1e-5)
+    same = Read(long.ids[:20], long.pieces[:20])
+    assert scorer.score(query, [same], links[:1])[0].value == pytest.approx(found[0].value, abs=1e-5)
 
 
 def test_a_query_without_room_beside_it_is_refused(scorer: Scorer) -> None:
-    query, reference = asked(scorer, "the bee finds honey " * 12)
+    query = asked(scorer, "the bee finds honey " * 12)
     with pytest.raises(QueryTooLong, match="no room for a passage"):
-        scorer.score(query, texts(scorer.encoder, "de", "Salz"), reference)
+        scorer.score(query, texts(scorer.encoder, "de", "Salz"), linked("Salz"))
 
 
 @given(st.lists(st.integers(1, 50), max_size=30), st.integers(1, 200))

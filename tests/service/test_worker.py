@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.service.errors import TooManyRequests, Unavailable
-from dragoman.service.worker import Worker, gathered
+from dragoman.service.worker import Limits, Worker, gathered
 
 
 class Machine:
@@ -33,9 +33,9 @@ class Machine:
 
 
 @contextmanager
-def working(queue: int = 100, batch: int = 4, batch_chars: int = 1000) -> Iterator[tuple[Machine, Worker]]:
+def working(queue: int = 100, batch: int = 4, batch_cost: int = 1000) -> Iterator[tuple[Machine, Worker]]:
     machine = Machine()
-    worker = Worker(machine, queue, batch, batch_chars)
+    worker = Worker(machine, queue, lambda task: Limits(batch, batch_cost))
     try:
         yield machine, worker
     finally:
@@ -72,7 +72,7 @@ def test_a_long_request_does_not_keep_a_short_one_waiting() -> None:
 
 
 def test_a_batch_has_its_limits() -> None:
-    with working(batch_chars=10) as (machine, worker):
+    with working(batch_cost=10) as (machine, worker):
         held(machine, worker)
         futures = worker.submit("t", ["x" * 50, "abc", "abcd", "abcde"])
         machine.gate.set()
@@ -178,7 +178,7 @@ def test_a_wrong_number_of_results_is_a_fault_and_not_a_hang() -> None:
     st.integers(1, 5),
 )
 def test_every_item_gets_its_own_result_whatever_the_batches(requests, batch: int) -> None:
-    with working(queue=1000, batch=batch, batch_chars=5) as (machine, worker):
+    with working(queue=1000, batch=batch, batch_cost=5) as (machine, worker):
         machine.gate.set()
         results: list[Callable[[], None]] = []
         for task, texts in requests:

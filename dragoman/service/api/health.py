@@ -12,7 +12,7 @@ from dragoman.service.errors import Unavailable
 
 router = APIRouter(route_class=StrictRoute, tags=["running"])
 
-_METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Health(BaseModel):
@@ -27,7 +27,7 @@ async def healthz() -> Health:
 
 @router.get("/readyz")
 def readyz(runtime: RuntimeDep) -> Health:
-    """Every index is open and the database can be written; 503 with what is missing otherwise."""
+    """Every index is open, the database can be written and the reranker scores; 503 with what is missing otherwise."""
     if not runtime.store.writable():
         raise Unavailable("the database cannot be written")
     waiting = {state.value: count for state, count in runtime.indexes.states().items() if state != "ready"}
@@ -35,6 +35,7 @@ def readyz(runtime: RuntimeDep) -> Health:
         raise Unavailable(
             "not all indexes are ready: " + ", ".join(f"{count} {state}" for state, count in waiting.items())
         )
+    runtime.scoring.ready()
     return Health(status="ready")
 
 
@@ -42,4 +43,4 @@ def readyz(runtime: RuntimeDep) -> Health:
 def metrics(runtime: RuntimeDep) -> Response:
     """Counters and timings for Prometheus."""
     runtime.metrics.indexes({state.value: count for state, count in runtime.indexes.states().items()})
-    return Response(runtime.metrics.expose(), media_type=_METRICS_TYPE)
+    return Response(runtime.metrics.expose(), media_type=METRICS_TYPE)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from dragoman.service.api import collections, health, page, search, tables, translate
+from dragoman.service.api import collections, health, page, rerank, search, tables, translate
 
 ROUTERS: tuple[APIRouter, ...] = (
     collections.router,
     tables.router,
     search.router,
+    rerank.router,
     translate.router,
     health.router,
     page.router,

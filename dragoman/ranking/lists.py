@@ -1,0 +1,191 @@
+"""Lists of candidates to learn from and to measure on: queries, the first stage's documents for them, what is relevant.
+
+Texts are kept as the model reads them, subwords and index terms side by side, with the part of the translation table
+that concerns them; so whoever holds such a folder needs no Java, no index and no text to train or measure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from dragoman.backbone.checkpoints import read_json, written_whole
+from dragoman.lexicon.table import Table
+from dragoman.ranking.attention import NO_LINKS, Direction, Links, TranslationReference, Words
+from dragoman.ranking.scoring import Read
+
+FORMAT = "dragoman-lists-1"
+_ARRAYS, _ABOUT, _TABLE = "lists.safetensors", "lists.json", "table.safetensors"
+
+
+class ListsError(ValueError):
+    """A folder of lists that cannot be used; the message names it."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A document of a list: its number among the texts, the first stage's score, whether it answers the query."""
+
+    text: int
+    score: float
+    relevant: bool
+
+
+@dataclass(frozen=True)
+class CandidateList:
+    """A query, by its number among the texts and its name, and its candidates, best of the first stage first."""
+
+    name: str
+    query: int
+    candidates: list[Candidate]
+    relevant: int
+    """How many documents answer it, retrieved or not."""
+
+
+class Lists:
+    """Lists of one language pair, mapped from a folder or just made."""
+
+    def __init__(self, about: dict[str, object], arrays: dict[str, NDArray[np.generic]], table: Table | None) -> None:
+        self.source, self.target = str(about["source"]), str(about["target"])
+        self.tokenizer, self.checksum = str(about["tokenizer"]), str(about["checksum"])
+        self._terms: list[str] = about["terms"]  # type: ignore[assignment]
+        self._names: list[str] = about["names"]  # type: ignore[assignment]
+        self._arrays, self._table = arrays, table
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __getitem__(self, number: int) -> CandidateList:
+        begin, end = (int(self._arrays["list_ends"][place]) for place in (number, number + 1))
+        columns = (self._arrays[name][begin:end].tolist() for name in ("candidates", "scores", "relevance"))
+        return CandidateList(
+            self._names[number],
+            int(self._arrays["queries"][number]),
+            [Candidate(text, score, bool(relevant)) for text, score, relevant in zip(*columns, strict=True)],
+            int(self._arrays["relevant"][number]),
+        )
+
+    def text(self, number: int) -> Read:
+        """A text as the model reads it."""
+        begin, end = (int(self._arrays["id_ends"][place]) for place in (number, number + 1))
+        return Read(self._arrays["ids"][begin:end].tolist(), self._arrays["pieces"][begin:end].astype(np.int64))
+
+    def links(self, query: int, texts: Sequence[int], direction: Direction, placebo: bool = False) -> list[Links]:
+        """The links between a query's words and those of each text; none at all if `placebo`."""
+        if placebo:
+            return [NO_LINKS] * len(texts)
+        reference = TranslationReference(self._words(query), self._table, direction=direction)
+        return [reference.links(self._words(text)) for text in texts]
+
+    def _words(self, number: int) -> Words:
+        begin, end = (int(self._arrays["term_ends"][place]) for place in (number, number + 1))
+        return Words([self._terms[term] for term in self._arrays["terms"][begin:end].tolist()], [])
+
+
+class ListsWriter:
+    """Collects texts and lists, and writes them as a folder."""
+
+    def __init__(self, source: str, target: str, tokenizer: str) -> None:
+        self._about = {"format": FORMAT, "source": source, "target": target, "tokenizer": tokenizer}
+        self._terms: dict[str, int] = {}
+        self._columns: dict[str, list[int]] = {name: [] for name in ("ids", "pieces", "terms")}
+        self._ends: dict[str, list[int]] = {name: [0] for name in ("id_ends", "term_ends", "list_ends")}
+        self._names: list[str] = []
+        self._lists: list[CandidateList] = []
+
+    def text(self, text: Read, terms: Sequence[str]) -> int:
+        """Add a text and its words' terms; its number."""
+        self._columns["ids"] += text.ids
+        self._columns["pieces"] += text.pieces.tolist()
+        self._columns["terms"] += [self._terms.setdefault(term, len(self._terms)) for term in terms]
+        self._ends["id_ends"].append(len(self._columns["ids"]))
+        self._ends["term_ends"].append(len(self._columns["terms"]))
+        return len(self._ends["id_ends"]) - 2
+
+    def list(self, one: CandidateList) -> None:
+        """Add a list over texts that were added."""
+        self._lists.append(one)
+        self._ends["list_ends"].append(self._ends["list_ends"][-1] + len(one.candidates))
+
+    def write(self, folder: Path, table: Table | None) -> None:
+        """Write the folder, whole or not at all, with what `table` (from the queries' language) says of the texts."""
+        candidates = [candidate for one in self._lists for candidate in one.candidates]
+        arrays: dict[str, NDArray[Any]] = {
+            **{name: np.asarray(values, np.int32) for name, values in self._columns.items()},
+            **{name: np.asarray(values, np.int64) for name, values in self._ends.items()},
+            "queries": np.asarray([one.query for one in self._lists], np.int64),
+            "relevant": np.asarray([one.relevant for one in self._lists], np.int64),
+            "candidates": np.asarray([one.text for one in candidates], np.int64),
+            "scores": np.asarray([one.score for one in candidates], np.float32),
+            "relevance": np.asarray([one.relevant for one in candidates], np.int8),
+        }
+        digest = hashlib.sha256(json.dumps(self._about).encode())
+        for name in sorted(arrays):
+            digest.update(np.ascontiguousarray(arrays[name]).data)
+        about = self._about | {
+            "checksum": digest.hexdigest(),
+            "terms": list(self._terms),
+            "names": [one.name for one in self._lists],
+        }
+        with written_whole(folder) as unfinished:
+            save_file(arrays, unfinished / _ARRAYS)
+            (unfinished / _ABOUT).write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
+            if table is not None:
+                _restricted(table, self._terms).save(unfinished / _TABLE)
+
+
+def read_lists(folder: Path) -> Lists:
+    """
+    Raises:
+        ListsError: no such folder, or damaged.
+    """
+    if not (folder / _ABOUT).is_file():
+        raise ListsError(f"{folder}: holds no lists of candidates")
+    about = read_json(folder / _ABOUT)
+    if about.get("format") != FORMAT:
+        raise ListsError(f"{folder}: not lists of candidates of format {FORMAT}")
+    try:
+        arrays = load_file(folder / _ARRAYS)
+    except (SafetensorError, OSError) as error:
+        raise ListsError(f"{folder / _ARRAYS}: {error}") from error
+    return Lists(about, arrays, Table.open(folder / _TABLE) if (folder / _TABLE).exists() else None)
+
+
+def lists_in(folder: Path) -> list[Path]:
+    """The folders of lists under `folder`, by name."""
+    return sorted(path.parent for path in folder.rglob(_ABOUT))
+
+
+def checksum_of(lists: Iterable[Lists]) -> str:
+    """One checksum for several."""
+    return hashlib.sha256("".join(one.checksum for one in lists).encode()).hexdigest()
+
+
+def _restricted(table: Table, terms: Sequence[str] | dict[str, int]) -> Table:
+    """The entries of a table both of whose terms are among `terms`."""
+    side = table.by_source
+    known = [
+        np.fromiter((term in terms for term in names), bool, len(names)) for names in (table.sources, table.targets)
+    ]
+    owners = side.owners()
+    kept = np.flatnonzero(known[0][owners] & known[1][side.ids])
+    return Table.from_arrays(
+        table.source,
+        table.target,
+        list(table.sources),
+        list(table.targets),
+        owners[kept],
+        side.ids[kept],
+        side.forward[kept],
+        side.backward[kept],
+        side.origins[kept],
+    )

@@ -1,0 +1,78 @@
+"""How well a model reranks lists: mean average precision, alone and interpolated with the first stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dragoman.ranking.attention import Direction
+from dragoman.ranking.lists import Lists
+from dragoman.ranking.scoring import Scorer
+
+WEIGHTS = (0.0, 1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 96.0, 128.0, 192.0, 256.0)
+"""Weights of the first stage's score beside the model's that are tried."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The candidates of one query: scores of the first stage and of the model, and which are relevant."""
+
+    name: str
+    first_stage: list[float]
+    model: list[float]
+    relevant: list[bool]
+    count: int
+    """How many documents are relevant, retrieved or not."""
+
+    def average_precision(self, weight: float | None) -> float:
+        """Of the order by model plus `weight` times first stage, ties in first-stage order; None: first stage alone."""
+        first = np.asarray(self.first_stage)
+        scores = first if weight is None else np.asarray(self.model) + weight * first
+        order = np.argsort(-scores, kind="stable")
+        hits = np.asarray(self.relevant, bool)[order]
+        ranks = np.flatnonzero(hits) + 1
+        return float((np.arange(1, len(ranks) + 1) / ranks).sum() / max(1, self.count))
+
+
+def score_lists(
+    scorer: Scorer,
+    lists: Lists,
+    *,
+    depth: int,
+    queries: int | None = None,
+    direction: Direction = "mean",
+    placebo: bool = False,
+    step: Callable[[], None] = lambda: None,
+) -> list[Scored]:
+    """The best `depth` candidates of each query scored; of `queries` lists at even distances, or of all."""
+    found = []
+    many = len(lists) if queries is None else min(queries, len(lists))
+    for number in np.linspace(0, len(lists) - 1, many).astype(int).tolist() if many else []:
+        one = lists[number]
+        candidates = one.candidates[:depth]
+        texts = [candidate.text for candidate in candidates]
+        links = lists.links(one.query, texts, direction, placebo)
+        scores = scorer.score(lists.text(one.query), [lists.text(text) for text in texts], links)
+        found.append(
+            Scored(
+                one.name,
+                [candidate.score for candidate in candidates],
+                [score.value for score in scores],
+                [candidate.relevant for candidate in candidates],
+                one.relevant,
+            )
+        )
+        step()
+    return found
+
+
+def mean_average_precision(scored: Sequence[Scored], weight: float | None) -> float:
+    """MAP of the lists reranked, see `Scored.average_precision`."""
+    return float(np.mean([one.average_precision(weight) for one in scored])) if scored else 0.0
+
+
+def best_weight(scored: Mapping[str, Sequence[Scored]]) -> float:
+    """The weight of `WEIGHTS` with the best mean over the sets of their MAP."""
+    return max(WEIGHTS, key=lambda weight: np.mean([mean_average_precision(one, weight) for one in scored.values()]))

@@ -1,0 +1,182 @@
+"""Training of MART from lists of candidates, listwise, stopping early by retrieval on lists held out for tuning."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from dragoman.backbone.encoder import load_encoder
+from dragoman.backbone.pretraining import claim
+from dragoman.backbone.training import EarlyStopping, Report, Trainer
+from dragoman.backbone.training_config import ConfigError, TrainingConfig
+from dragoman.backbone.workers import Workers
+from dragoman.ranking.about import MartAbout
+from dragoman.ranking.attention import Direction
+from dragoman.ranking.checkpoints import save_mart
+from dragoman.ranking.examples import Examples, examples_of, sizes, smoothed
+from dragoman.ranking.lists import Lists, lists_in, read_lists
+from dragoman.ranking.mart import Mart, MartConfig
+from dragoman.ranking.measuring import best_weight, mean_average_precision, score_lists
+from dragoman.ranking.scoring import Scorer, passages, pooled
+
+LOSSES = ("ranking", "relevance")
+
+
+@dataclass(frozen=True)
+class MartTraining(TrainingConfig):
+    """What `dragoman train mart --config` reads beside `TrainingConfig`'s rates."""
+
+    TEXT = False
+
+    encoder: str = "small"
+    lists: str = ""
+    """Folder of lists to learn from, one folder a set."""
+    tuning: str = ""
+    """Folder of lists to stop by."""
+    set_weights: dict[str, Any] = field(default_factory=dict)
+    """By the beginning of sets' names, how much more often than by their size they are drawn."""
+    queries: int = 24
+    documents: int = 8
+    direction: Direction = "mean"
+    placebo: bool = False
+    """Learn without the table, as the paper's placebo."""
+    relevance: float = 0.1
+    """Weight of the loss that makes a score's sigmoid a probability of relevance."""
+    first_stage: float = 0.0
+    """Weight of the first stage's score beside the model's while learning, so that it learns what that lacks."""
+    model: dict[str, Any] = field(default_factory=dict)
+    """Fields of `MartConfig`."""
+    frozen: list[str] = field(default_factory=lambda: ["encoder.model.tokens."])
+    """Beginnings of the names of weights that stay as they are, such as the embeddings, which know all languages."""
+    tuning_queries: int = 40
+    tuning_depth: int = 30
+    patience: int = 8
+
+    def check(self) -> None:
+        super().check()
+        for name in ("queries", "tuning_queries", "tuning_depth", "patience"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1")
+        if self.documents < 2:
+            raise ConfigError("documents must be at least 2, one of them relevant")
+        if not self.lists or not self.tuning:
+            raise ConfigError("lists and tuning must name folders of lists of candidates")
+        unknown = sorted(set(self.model) - set(MartConfig.__dataclass_fields__))
+        if unknown:
+            raise ConfigError(f"model: unknown field {', '.join(unknown)}")
+
+
+def train_mart(config: MartTraining, output: Path, *, resume: bool = False, report: Report | None = None) -> Path:
+    """Train, and save the best model to `output / "model"` with its measures; returns that folder.
+
+    Raises:
+        ConfigError: `output` holds a training already and `resume` is false, or it is another configuration's.
+        ListsError: lists that cannot be used.
+        CheckpointError: the encoder cannot be loaded.
+    """
+    workers = Workers.join(config.device)
+    if workers.first:
+        claim(config, output, resume)
+    workers.wait()
+    torch.manual_seed(config.seed)
+    sets, tuning = _sets(Path(config.lists), config.languages), _sets(Path(config.tuning), config.languages)
+    model = Mart(load_encoder(config.encoder), MartConfig(**config.model), torch.Generator().manual_seed(config.seed))
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(not name.startswith(tuple(config.frozen)))
+    source = examples_of(
+        sets,
+        smoothed(sizes(sets), config.smoothing, list(config.set_weights.items())),
+        queries=config.queries,
+        documents=config.documents,
+        direction=config.direction,
+        placebo=config.placebo,
+        seed=config.seed,
+    )
+    trainer = Trainer(
+        model,
+        lambda batch, generator, device: ranking_losses(model, batch, config),
+        LOSSES,
+        source,
+        config,
+        output,
+        workers,
+        EarlyStopping(lambda: measured(model, tuning, config)[0], "interpolated", config.patience),
+    )
+    if resume:
+        trainer.restore()
+    trainer.run(report)
+    if workers.first:
+        trainer.take_best()
+        model.eval()
+        found, weight = measured(model, tuning, config)
+        training = {**asdict(config), "steps": trainer.progress.best_step, "measures": found, "sets": sizes(sets)}
+        about = MartAbout(output.name, config.direction, config.placebo, weight, [], training)
+        save_mart(output / "model", model, about)
+        (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
+    workers.leave()
+    return output / "model"
+
+
+def _sets(folder: Path, languages: list[str]) -> dict[str, Lists]:
+    found = {str(path.relative_to(folder)): read_lists(path) for path in lists_in(folder)}
+    kept = {name: one for name, one in found.items() if not languages or {one.source, one.target} <= set(languages)}
+    if not kept:
+        raise ConfigError(f"{folder}: no lists there are in these languages")
+    return kept
+
+
+def ranking_losses(model: Mart, batch: Examples, config: MartTraining) -> Mapping[str, Tensor]:
+    """`ranking`: -log softmax of the relevant document's score among its list's, pairwise (the paper) with two.
+
+    `relevance`: binary cross-entropy of each score, relevant and others weighing the same.
+    """
+    rows, owner, bounds = [], [], [0]
+    for one in batch.examples:
+        made = list(passages(model.encoder, one.query, one.documents, one.links))
+        owner += [bounds[-1] + row.document for row in made]
+        rows += made
+        bounds.append(bounds[-1] + len(one.documents))
+    scores = model(pooled(model, rows, config.tokens), owner)
+    first = torch.tensor([score for one in batch.examples for score in one.scores], device=scores.device)
+    ranked = scores + config.first_stage * first
+    lists = [ranked[begin:end] for begin, end in pairwise(bounds)]
+    padded = torch.nn.utils.rnn.pad_sequence(lists, batch_first=True, padding_value=-torch.inf)
+    found = {"ranking": -F.log_softmax(padded, 1)[:, 0].mean()}
+    if config.relevance:
+        right = torch.zeros(len(scores), device=scores.device)
+        right[bounds[:-1]] = 1
+        weights = torch.where(right > 0, 0.5 / right.sum(), 0.5 / (1 - right).sum())
+        apart = F.binary_cross_entropy_with_logits(scores, right, weights, reduction="sum")
+        found["relevance"] = config.relevance * apart
+    return found
+
+
+def measured(model: Mart, tuning: Mapping[str, Lists], config: MartTraining) -> tuple[dict[str, float], float]:
+    """Mean MAP over the tuning sets, of the model alone and interpolated by the best weight, and that weight."""
+    scorer = Scorer(model)
+    scored = {
+        name: score_lists(
+            scorer,
+            lists,
+            depth=config.tuning_depth,
+            queries=config.tuning_queries,
+            direction=config.direction,
+            placebo=config.placebo,
+        )
+        for name, lists in tuning.items()
+    }
+    weight = best_weight(scored)
+
+    def mean(by: float | None) -> float:
+        return float(np.mean([mean_average_precision(one, by) for one in scored.values()]))
+
+    return {"interpolated": mean(weight), "alone": mean(0.0), "first_stage": mean(None), "weight": weight}, weight

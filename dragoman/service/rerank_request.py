@@ -1,0 +1,82 @@
+"""A rerank request from its texts to an order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from dragoman.ranking.about import MartAbout
+from dragoman.service.detection import FALLBACK, detect
+from dragoman.service.errors import InvalidRequest, NotFound
+from dragoman.service.reranking import Document, sigmoid
+from dragoman.service.runtime import Runtime
+from dragoman.service.scoring import Pending, Scores
+from dragoman.service.settings import Settings
+
+
+class RerankAsked(Protocol):
+    """What all forms of a rerank request say beside the documents."""
+
+    query: str
+    query_language: str | None
+    document_language: str | None
+    tables: list[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """(index, score) of the documents, best first and equal ones in the order given; and what was not as asked."""
+
+    model: str
+    best: list[tuple[int, float]]
+    failed: dict[int, str]
+    truncated: list[int]
+    tokens: int
+
+
+def begin(runtime: Runtime, settings: Settings, asked: RerankAsked, texts: Sequence[str]) -> tuple[MartAbout, Pending]:
+    """Have the documents scored, with one snapshot of the tables.
+
+    Raises:
+        InvalidRequest: a limit is passed; the message names the field.
+        NotFound: there is no such table.
+        ServiceError: see :meth:`Scoring.begin`.
+    """
+    _check(settings, asked, texts)
+    snapshot = runtime.tables.registry.snapshot
+    for place, name in enumerate(asked.tables or ()):
+        if name not in snapshot.names:
+            raise NotFound(f"tables[{place}]: there is no active table named {name!r}")
+    known = {FALLBACK, *snapshot.languages}
+    language = asked.query_language or detect(asked.query, known, snapshot.knows).language
+    documents = [
+        Document(text, asked.document_language or detect(text, known, snapshot.knows).language) for text in texts
+    ]
+    if asked.tables is not None:
+        targets = {document.language for document in documents} - {language}
+        snapshot = runtime.tables.registry.select(snapshot, asked.tables, language, targets)
+    return runtime.reranking.begin(asked.query, language, documents, snapshot, settings.worker_seconds)
+
+
+def _check(settings: Settings, asked: RerankAsked, texts: Sequence[str]) -> None:
+    if len(asked.query) > settings.query_chars:
+        raise InvalidRequest(f"query: longer than {settings.query_chars} characters")
+    if len(texts) > settings.rerank_documents:
+        raise InvalidRequest(f"documents: {len(texts)} of them; at most {settings.rerank_documents} are allowed")
+    for place, text in enumerate(texts):
+        if len(text) > settings.document_chars:
+            raise InvalidRequest(f"documents[{place}]: longer than {settings.document_chars} characters")
+
+
+def ranking(about: MartAbout, scores: Scores, *, raw: bool) -> Ranking:
+    """The order of scored documents; scores are probabilities unless ``raw``."""
+    scored = [(index, value) for index, value in enumerate(scores.values) if value is not None]
+    best = sorted(scored, key=lambda one: (-one[1], one[0]))
+    return Ranking(
+        about.name,
+        [(index, value if raw else sigmoid(value)) for index, value in best],
+        scores.failed,
+        scores.truncated,
+        scores.tokens,
+    )

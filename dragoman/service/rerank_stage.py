@@ -1,0 +1,157 @@
+"""The rerank stage of a search: the best hits of the first stage in a new order, or as they were and why."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from threading import BoundedSemaphore
+
+from dragoman.service.collections import Collections
+from dragoman.service.errors import InvalidRequest, ServiceError, TooManyRequests
+from dragoman.service.replay import indexed_text
+from dragoman.service.reranking import Document, Reranking, sigmoid
+from dragoman.service.schemas.search import Degraded, RerankOptions, SearchRequest
+from dragoman.service.scoring import Scores
+from dragoman.service.search_ranking import Ranked
+from dragoman.service.settings import Settings
+from dragoman.service.tables_registry import Snapshot
+from dragoman.service.worker import Gone
+
+logger = logging.getLogger("dragoman")
+
+STAGE = "rerank"
+
+_ATTAINABLE = ("psq", "smt", "none")
+"""Methods whose scores are shares of what is attainable, which the weight of the first stage was fitted to."""
+_WAITING = 24
+"""Searches that may wait for the reranker, so that others still get a thread."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The ranking after the stage, what it lacks, which documents were read in part, and how long it took."""
+
+    places: list[Ranked]
+    degraded: list[Degraded]
+    truncated: list[str]
+    seconds: float = 0.0
+
+
+class RerankStage:
+    """Reranks the hits of searches. Safe from any thread."""
+
+    def __init__(self, reranking: Reranking, collections: Collections, settings: Settings, available: bool) -> None:
+        """``available``: there is a reranker to use where a search does not say."""
+        self._reranking = reranking
+        self._collections = collections
+        self._settings = settings
+        self._available = available
+        self._places = BoundedSemaphore(_WAITING)
+
+    def options(self, request: SearchRequest) -> RerankOptions | None:
+        """How a search is to be reranked; None where it is not."""
+        if request.rerank is False:
+            return None
+        if request.rerank is not None:
+            return request.rerank
+        usable = self._available and self._settings.rerank == "measured" and request.method in _ATTAINABLE
+        return RerankOptions() if usable else None
+
+    def rerank(
+        self,
+        request: SearchRequest,
+        options: RerankOptions,
+        language: str,
+        places: Sequence[Ranked],
+        snapshot: Snapshot,
+        gone: Gone | None,
+    ) -> Outcome:
+        """The best ``options.depth`` places in the order of the reranker and the first stage together.
+
+        The others follow as they were. Where it cannot be done the order stays, and ``degraded`` has the reason.
+
+        Raises:
+            InvalidRequest: there is no reranker of the name asked for.
+        """
+        started = time.perf_counter()
+        outcome = Outcome(list(places), [], [])
+        if not self._places.acquire(blocking=False):
+            outcome.degraded.append(_degraded(TooManyRequests(f"{_WAITING} searches are waiting for the reranker")))
+            return outcome
+        try:
+            self._rerank(outcome, request, options, language, snapshot, gone)
+        except InvalidRequest:
+            raise
+        except ServiceError as fault:
+            outcome.degraded.append(_degraded(fault))
+        except Exception as fault:
+            logger.error("reranking failed", exc_info=fault)
+            outcome.degraded.append(_degraded(ServiceError("the reranker failed")))
+        finally:
+            self._places.release()
+        outcome.seconds = time.perf_counter() - started
+        return outcome
+
+    def _rerank(
+        self,
+        outcome: Outcome,
+        request: SearchRequest,
+        options: RerankOptions,
+        language: str,
+        snapshot: Snapshot,
+        gone: Gone | None,
+    ) -> None:
+        about = self._reranking.about(gone)
+        if options.model is not None and options.model != about.name:
+            raise InvalidRequest(f"rerank.model: there is no reranker named {options.model!r}; there is {about.name!r}")
+        head, tail = outcome.places[: options.depth], outcome.places[options.depth :]
+        documents = self._collections.by_keys([place.key for place in head])
+        chosen = [place for place in head if place.key in documents]
+        if request.rerank is None:  # only where the model was found to gain
+            chosen = [one for one in chosen if f"{language}-{documents[one.key].language}" not in about.not_for]
+        texts = [
+            Document(indexed_text(found.title, found.text), found.language)
+            for found in (documents[place.key] for place in chosen)
+        ]
+        if not texts:
+            return
+        seconds = self._settings.rerank_seconds
+        until = time.monotonic() + seconds
+        _, pending = self._reranking.begin(request.query, language, texts, snapshot, seconds, gone)
+        found = pending.result(until, gone)
+        weight = about.first_stage_weight if request.method in _ATTAINABLE else 0.0
+        scored, unscored = _reordered(chosen, found, weight)
+        left = {place.key for place in scored}
+        outcome.places = _following(scored, [place for place in [*head, *tail] if place.key not in left])
+        ids = self._collections.ids_by_keys([chosen[number].key for number in found.truncated])
+        outcome.truncated = [f"rerank: of document {id!r} only the beginning was read" for id in ids.values()]
+        if unscored:
+            reason = f"{unscored} of {len(chosen)} hits could not be scored and follow the others"
+            outcome.degraded.append(Degraded(stage=STAGE, reason=f"{reason}: {next(iter(found.failed.values()))}"))
+
+
+def _reordered(places: Sequence[Ranked], found: Scores, weight: float) -> tuple[list[Ranked], int]:
+    """The places that were scored, by sigmoid(model + weight * first stage), equal ones as they were."""
+    scored = [
+        replace(place, rerank=sigmoid(value), score=value + weight * place.score)
+        for place, value in zip(places, found.values, strict=True)
+        if value is not None
+    ]
+    scored.sort(key=lambda place: -place.score)
+    return [replace(place, score=sigmoid(place.score)) for place in scored], len(places) - len(scored)
+
+
+def _following(scored: list[Ranked], others: Sequence[Ranked]) -> list[Ranked]:
+    """The others after those scored, with scores below theirs that fall as their own do."""
+    if not scored or not others:
+        return [*scored, *others]
+    highest = max(place.score for place in others)
+    scale = scored[-1].score / highest if highest > 0 else 0.0
+    following = sorted(others, key=lambda place: -place.score)
+    return [*scored, *(replace(place, score=min(place.score * scale, scored[-1].score)) for place in following)]
+
+
+def _degraded(fault: ServiceError) -> Degraded:
+    return Degraded(stage=STAGE, reason=f"hits are in first-stage order: {fault}")

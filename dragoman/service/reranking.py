@@ -1,0 +1,81 @@
+"""Documents scored by the reranker for a query, across languages, with what the active tables say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from dragoman.lexicon.text import Analysis, Token
+from dragoman.ranking.about import MartAbout
+from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
+from dragoman.service.scoring import Asked, Pending, Scoring, Text
+from dragoman.service.tables_registry import Snapshot
+from dragoman.service.worker import Gone
+
+__all__ = ["Document", "Reranking", "sigmoid"]
+
+
+class Document(NamedTuple):
+    """A document to score: its text and language."""
+
+    text: str
+    language: str
+
+
+class Reranking:
+    """Scores documents of any languages for a query. Safe from any thread."""
+
+    def __init__(self, scoring: Scoring, analysis: Callable[[str], Analysis]) -> None:
+        self._scoring = scoring
+        self._analysis = analysis
+
+    def about(self, gone: Gone | None = None) -> MartAbout:
+        """The model that scores.
+
+        Raises:
+            Unavailable: there is none, or it cannot be reached.
+        """
+        return self._scoring.about(gone)
+
+    def begin(
+        self,
+        query: str,
+        language: str,
+        documents: Sequence[Document],
+        snapshot: Snapshot,
+        seconds: float,
+        gone: Gone | None = None,
+    ) -> tuple[MartAbout, Pending]:
+        """Have documents scored with the tables of one snapshot; the model, and the scores under way.
+
+        Raises:
+            ServiceError: see :meth:`Scoring.begin`.
+        """
+        about = self._scoring.about(gone)
+        return about, self._scoring.begin(self._asked(query, language, documents, snapshot, about), seconds)
+
+    def _asked(
+        self, query: str, language: str, documents: Sequence[Document], snapshot: Snapshot, about: MartAbout
+    ) -> Asked:
+        words = _words(self._analysis(language).tokens(query))
+        references: dict[str, TranslationReference] = {}
+        texts, links = [], []
+        for document in documents:
+            found = _words(self._analysis(document.language).tokens(document.text))
+            texts.append(Text(document.text, found.spans))
+            if document.language not in references:
+                view = snapshot.views.get((language, document.language))
+                table = view.analysed if view is not None else None
+                references[document.language] = TranslationReference(words, table, direction=about.direction)
+            links.append(NO_LINKS if about.placebo else references[document.language].links(found))
+        return Asked(Text(query, words.spans), texts, links)
+
+
+def sigmoid(value: float) -> float:
+    """1 / (1 + exp(-value)), for any value."""
+    return 1 / (1 + math.exp(-value)) if value >= 0 else math.exp(value) / (1 + math.exp(value))
+
+
+def _words(tokens: Sequence[Token]) -> Words:
+    return Words([token.term for token in tokens], [(token.start, token.end) for token in tokens])

@@ -1,0 +1,161 @@
+"""What the rerank endpoints take and answer: Cohere's v1 (and Jina's), Cohere's v2, and TEI's."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, StrictBool, StrictInt, field_validator
+
+from dragoman.service.schemas.search import LanguageCode, Names, Text
+
+_Query = Annotated[Text, Field(min_length=1, description="The query's text.", examples=["volcano eruption and ash"])]
+_TopN = Annotated[
+    Annotated[StrictInt, Field(ge=0)] | None, Field(description="How many of the best to return; null or 0: all.")
+]
+
+
+class _Rerank(BaseModel):
+    """What all forms share. Fields that are not known here are ignored, as clients of others send them."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    query: _Query
+    query_language: LanguageCode | None = Field(default=None, description="ISO 639-1 code; detected when left out.")
+    document_language: LanguageCode | None = Field(
+        default=None, description="ISO 639-1 code of all documents; detected for each when left out."
+    )
+    tables: Names | None = Field(default=None, description="Active translation tables to use; all when left out.")
+    raw_scores: StrictBool = Field(default=False, description="The model's own scores in place of probabilities.")
+
+    @field_validator("query")
+    @classmethod
+    def _not_blank(cls, query: str) -> str:
+        if not query.strip():
+            raise ValueError("must not be blank")
+        return query
+
+
+class DocumentFields(BaseModel):
+    """A document given as fields."""
+
+    model_config = ConfigDict(extra="allow")
+
+    text: Text | None = None
+
+
+class RerankV1(_Rerank):
+    """Cohere v1 and Jina."""
+
+    model: Text | None = Field(default=None, description="Taken from any client; `model` in the answer is what scored.")
+    documents: list[Text | DocumentFields] = Field(min_length=1)
+    top_n: _TopN = None
+    return_documents: StrictBool | None = False
+    rank_fields: list[Text] | None = Field(
+        default=None, description="Fields of documents that are objects, joined by line ends; default: text."
+    )
+
+    def texts(self) -> list[str]:
+        """The documents' texts.
+
+        Raises:
+            ValueError: a document lacks a field.
+        """
+        return [self._text(number, one) for number, one in enumerate(self.documents)]
+
+    def _text(self, number: int, document: str | DocumentFields) -> str:
+        if isinstance(document, str):
+            return document
+        known: dict[str, Any] = document.model_dump()
+        parts = []
+        for name in self.rank_fields or ["text"]:
+            value = known.get(name)
+            if not isinstance(value, str):
+                raise ValueError(f"documents[{number}].{name}: must be a text")
+            parts.append(value)
+        return "\n".join(parts)
+
+
+class RerankV2(_Rerank):
+    """Cohere v2."""
+
+    model: Text | None = None
+    documents: list[Text] = Field(min_length=1)
+    top_n: _TopN = None
+
+
+class RerankTei(_Rerank):
+    """TEI."""
+
+    texts: list[Text] = Field(min_length=1)
+    return_text: StrictBool = False
+    top_n: _TopN = None
+
+
+class DocumentReturned(BaseModel):
+    """A document as it was scored."""
+
+    text: str
+
+
+class Result(BaseModel):
+    """A document's place in the answer; `index` is its place in the request."""
+
+    index: int
+    relevance_score: float
+    document: DocumentReturned | None = None
+
+
+class Failed(BaseModel):
+    """A document that could not be scored."""
+
+    index: int
+    reason: str
+
+
+class ApiVersion(BaseModel):
+    version: str
+
+
+class BilledUnits(BaseModel):
+    search_units: int = 1
+
+
+class Meta(BaseModel):
+    """What Cohere's clients read."""
+
+    api_version: ApiVersion
+    billed_units: BilledUnits = BilledUnits()
+    warnings: list[str] | None = Field(default=None, description="What was not as asked for.")
+
+
+class Usage(BaseModel):
+    """What Jina's clients read."""
+
+    total_tokens: NonNegativeInt = Field(description="Subwords read, the query once for each passage.")
+
+
+class _Answer(BaseModel):
+    id: str = Field(description="The request's id.")
+    results: list[Result] = Field(description="Best first; equal ones in the order of the request.")
+    meta: Meta
+    failed: list[Failed] | None = Field(default=None, description="Documents without a score; left out if none.")
+    truncated: list[int] | None = Field(
+        default=None, description="Documents of which only the first 800 subwords were read; left out if none."
+    )
+
+
+class RerankAnswerV1(_Answer):
+    model: str
+    usage: Usage
+
+
+class RerankAnswerV2(_Answer):
+    pass
+
+
+class Rank(BaseModel):
+    """TEI's result."""
+
+    index: int
+    score: float
+    text: str | None = None

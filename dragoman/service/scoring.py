@@ -1,0 +1,188 @@
+"""Scores of documents by the reranker: in this process's worker thread, or in a worker process over HTTP.
+
+Who asks brings texts, the places of their words, and which words translate each other, so that a worker needs
+neither tables nor Java.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dragoman.service.errors import InvalidRequest, ServiceError, TooManyRequests, Unavailable
+from dragoman.service.models import Models, RerankerInfo, Score
+from dragoman.service.worker import Gone
+
+if TYPE_CHECKING:
+    from dragoman.ranking.about import MartAbout
+    from dragoman.ranking.attention import Links
+
+Spans = Sequence[tuple[int, int]]
+
+_POLL_SECONDS = 0.2
+_READY_SECONDS = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text and where its words begin and end."""
+
+    text: str
+    spans: Spans
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query and the documents to score for it, each with its words' links to the query's."""
+
+    query: Text
+    documents: Sequence[Text]
+    links: Sequence[Links]
+
+
+@dataclass(slots=True)
+class Scores:
+    """What came of it: a score per document, or None and why; and which were read only up to a limit."""
+
+    values: list[float | None]
+    failed: dict[int, str] = field(default_factory=dict)
+    truncated: list[int] = field(default_factory=list)
+    tokens: int = 0
+    """Subwords that were read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Scores under way: what to wait for, and what then makes the scores of it.
+
+    ``finish`` raises what all documents failed with: :class:`Unavailable`, or :class:`TooManyRequests` of a worker.
+    """
+
+    futures: Sequence[Future[Any]]
+    finish: Callable[[], Scores]
+
+    def cancel(self) -> None:
+        """Give up what has not begun."""
+        for future in self.futures:
+            future.cancel()
+
+    def result(self, until: float, gone: Gone | None = None) -> Scores:
+        """The scores, waited for on this thread.
+
+        Raises:
+            Unavailable: time is up, or nobody waits any more.
+            ServiceError: see ``finish``.
+        """
+        try:
+            waiting = set(self.futures)
+            while waiting:
+                left = min(_POLL_SECONDS, until - time.monotonic())
+                _, waiting = wait(waiting, max(0.0, left))
+                if waiting and time.monotonic() >= until:
+                    raise Unavailable("the documents were not scored in time")
+                if waiting and gone is not None and gone():
+                    raise Unavailable("the client has gone")
+            return self.finish()
+        finally:
+            self.cancel()
+
+
+class Scoring(Protocol):
+    """What scores documents."""
+
+    def about(self, gone: Gone | None = None) -> MartAbout:
+        """The model that scores, loaded now where it was not.
+
+        Raises:
+            Unavailable: there is none, or it cannot be reached.
+        """
+
+    def begin(self, asked: Asked, seconds: float) -> Pending:
+        """Have documents scored within so many seconds.
+
+        Raises:
+            InvalidRequest: the query leaves no room for a passage beside it.
+            TooManyRequests: too much is waiting.
+            Unavailable: the model cannot be loaded.
+        """
+
+    def ready(self) -> None:
+        """Score a pair, where that needs no model to be loaded first.
+
+        Raises:
+            Unavailable: it cannot be scored.
+        """
+
+    def close(self) -> None:
+        """Let go of connections."""
+
+
+class LocalScoring:
+    """Scores on this process's worker thread."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+
+    def about(self, gone: Gone | None = None) -> MartAbout:
+        return self._models.reranker(gone).about
+
+    def begin(self, asked: Asked, seconds: float) -> Pending:
+        rows, truncated = _read(self._models.reranker(), asked)
+        costs = [sum(len(row.pair.ids) for row in document) for document in rows]
+        futures = self._models.worker.submit(Score(), rows, costs=costs)
+        return Pending(futures, lambda: _collected(futures, truncated, sum(costs)))
+
+    def ready(self) -> None:
+        if self._models.loaded("reranker") is not None:
+            score_one(self, _READY_SECONDS)
+
+    def close(self) -> None:
+        """Nothing of its own."""
+
+
+def score_one(scoring: Scoring, seconds: float) -> None:
+    """Score one small pair, to see that it can be done.
+
+    Raises:
+        Unavailable: it cannot.
+    """
+    from dragoman.ranking.attention import NO_LINKS
+
+    word = Text("ready", [(0, 5)])
+    try:
+        found = scoring.begin(Asked(word, [word], [NO_LINKS]), seconds).result(time.monotonic() + seconds)
+    except TooManyRequests:
+        return  # it works, and has much to do
+    if found.failed:
+        raise Unavailable(f"the reranker cannot score: {found.failed[0]}")
+
+
+def _read(info: RerankerInfo, asked: Asked) -> tuple[list[list[Any]], list[int]]:
+    """The documents' passages as the model reads them, and the numbers of those that are cut."""
+    from dragoman.ranking.scoring import QueryTooLong, read, truncated
+
+    texts = [asked.query, *asked.documents]
+    query, *documents = read(info.scorer.encoder, [one.text for one in texts], [one.spans for one in texts])
+    try:
+        rows = info.scorer.rows(query, documents, asked.links)
+    except QueryTooLong as fault:
+        raise InvalidRequest(f"query: {fault}") from fault
+    return rows, [number for number, document in enumerate(documents) if truncated(document)]
+
+
+def _collected(futures: Sequence[Future[Any]], truncated: list[int], tokens: int) -> Scores:
+    found = Scores([None] * len(futures), truncated=truncated, tokens=tokens)
+    for number, future in enumerate(futures):
+        fault = future.exception()
+        if isinstance(fault, ServiceError) and fault.status != 500:
+            raise fault
+        if fault is None:
+            found.values[number] = future.result()
+        else:
+            found.failed[number] = (
+                str(fault) if isinstance(fault, ServiceError) else "the model failed on this document"
+            )
+    return found

@@ -1,0 +1,113 @@
+"""``dragoman worker``: a process that holds the reranker and scores what API processes send it over HTTP.
+
+It needs no database, tables, index or Java, so that it runs where nothing but the models' libraries and FastAPI are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+import anyio.to_thread
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import PlainTextResponse, Response
+
+from dragoman.service.api import errors
+from dragoman.service.api.health import METRICS_TYPE, Health
+from dragoman.service.api.middleware import RequestContext
+from dragoman.service.api.requests import StrictRoute
+from dragoman.service.api.waiting import settled
+from dragoman.service.errors import ServiceError
+from dragoman.service.metrics import Metrics
+from dragoman.service.models import Models
+from dragoman.service.schemas.scoring import ModelBody, ScoreBody, ScoresBody
+from dragoman.service.scoring import LocalScoring, score_one
+from dragoman.service.settings import Settings
+
+router = APIRouter(route_class=StrictRoute, tags=["worker"])
+
+_READY_SECONDS = 4.0
+
+
+class WorkerRuntime:
+    """What a worker process holds."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.metrics = Metrics()
+        self.models = Models(settings.model_copy(update={"worker_url": None}), self.metrics)
+        self.scoring = LocalScoring(self.models)
+
+
+@router.get("/v1/model")
+def model(request: Request) -> ModelBody:
+    """The model that scores here."""
+    return ModelBody.of(_runtime(request).scoring.about())
+
+
+@router.post("/v1/score")
+async def score(body: ScoreBody, request: Request) -> ScoresBody:
+    """Score documents for a query; what nobody waits for any more is dropped."""
+    until = time.monotonic() + body.seconds
+    pending = await asyncio.to_thread(_runtime(request).scoring.begin, body.asked(), body.seconds)
+    try:
+        await settled(pending.futures, request, until, all_of=True)
+        return ScoresBody.of(pending.finish())
+    finally:
+        pending.cancel()
+
+
+@router.get("/healthz")
+async def healthz() -> Health:
+    """The process is alive."""
+    return Health(status="ok")
+
+
+@router.get("/readyz")
+def readyz(request: Request) -> Health:
+    """A pair is scored; 503 where it cannot be."""
+    score_one(_runtime(request).scoring, _READY_SECONDS)
+    return Health(status="ready")
+
+
+@router.get("/metrics", response_class=PlainTextResponse)
+def metrics(request: Request) -> Response:
+    """Counters and timings for Prometheus."""
+    return Response(_runtime(request).metrics.expose(), media_type=METRICS_TYPE)
+
+
+def create_worker_app(settings: Settings) -> FastAPI:
+    """The worker's application; it loads its model while it starts.
+
+    Raises:
+        ServiceError: the model cannot be loaded.
+    """
+    runtime = WorkerRuntime(settings)
+    try:
+        runtime.scoring.about()
+    except ServiceError:
+        runtime.models.close()
+        raise
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await anyio.to_thread.run_sync(runtime.models.close)
+
+    app = FastAPI(
+        title="Dragoman worker", version=version("dragoman"), lifespan=lifespan, docs_url=None, redoc_url=None
+    )
+    app.state.runtime, app.state.settings = runtime, settings
+    app.include_router(router)
+    errors.install(app)
+    app.add_middleware(RequestContext)
+    return app
+
+
+def _runtime(request: Request) -> WorkerRuntime:
+    runtime: WorkerRuntime = request.app.state.runtime
+    return runtime
