@@ -208,7 +208,7 @@ class Trainer(Generic[B]):
         torch.nn.utils.clip_grad_norm_(parameters, config.clip)
         only_cross = self.progress.step < config.cross_attention_only_steps
         for group in self.optimizer.param_groups:
-            group["lr"] = 0.0 if only_cross and not group["cross"] else rate
+            group["lr"] = 0.0 if only_cross and not group["cross"] else rate * group["rate"]
         self.optimizer.step()
         self.optimizer.zero_grad()
         return tokens
@@ -316,15 +316,16 @@ def _seed(*numbers: int) -> int:
 
 
 def _optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
-    """AdamW with decoupled decay on matrices alone, cross-attention in groups of its own."""
-    groups: dict[tuple[bool, bool], list[Tensor]] = {}
+    """AdamW with decoupled decay on matrices alone; cross-attention, and what has a rate of its own, in other groups."""
+    groups: dict[tuple[bool, bool, float], list[Tensor]] = {}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
-            groups.setdefault((parameter.ndim > 1, ".cross" in name), []).append(parameter)
+            rate = next((float(rate) for start, rate in config.rates.items() if name.startswith(start)), 1.0)
+            groups.setdefault((parameter.ndim > 1, ".cross" in name, rate), []).append(parameter)
     return torch.optim.AdamW(
         [
-            {"params": parameters, "weight_decay": config.weight_decay * decays, "cross": cross}
-            for (decays, cross), parameters in groups.items()
+            {"params": parameters, "weight_decay": config.weight_decay * decays, "cross": cross, "rate": rate}
+            for (decays, cross, rate), parameters in groups.items()
         ],
         lr=config.learning_rate,
         betas=(config.betas[0], config.betas[1]),

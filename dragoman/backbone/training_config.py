@@ -36,6 +36,8 @@ class TrainingConfig:
     """Padded tokens of one side of a batch at most."""
     accumulate: int = 1
     learning_rate: float = 1e-3
+    rates: dict[str, Any] = field(default_factory=dict)
+    """By the beginning of weights' names, what their learning rate is multiplied by."""
     warm_up: int = 200
     weight_decay: float = 0.01
     betas: list[float] = field(default_factory=lambda: [0.9, 0.98])
@@ -84,6 +86,9 @@ class TrainingConfig:
         for name in ("learning_rate", "clip"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigError(f"{name} must be above 0")
+        for name, rate in self.rates.items():
+            if not isinstance(rate, int | float) or not 0 <= rate < math.inf:
+                raise ConfigError(f"rates: {name}: {rate!r} is not a number of at least 0")
         for name in ("warm_up", "weight_decay", "seed", "cross_attention_only_steps"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise ConfigError(f"{name} must be at least 0")

@@ -73,9 +73,16 @@ class TranslationHead(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """W ~ N(0, 0.02), biases 0. `zero_gamma`: the norm's gain is 0, and b with it, so the encoder is as it was."""
+        """`official`: W ~ N(0, 0.02), the norm's gain 1. `zero_gamma`: the gain 0, so that the encoder is as it was.
+
+        There W_v and W_o are the identity at first: what is linked shows at once as soon as the gain grows, while
+        random small ones would have to grow first. Biases are 0.
+        """
         for linear in (self.value, self.out):
-            nn.init.normal_(linear.weight, std=0.02, generator=generator)
+            if start == "zero_gamma":
+                nn.init.eye_(linear.weight)
+            else:
+                nn.init.normal_(linear.weight, std=0.02, generator=generator)
             nn.init.zeros_(linear.bias)
         nn.init.constant_(self.norm.weight, 0.0 if start == "zero_gamma" else 1.0)
         nn.init.zeros_(self.norm.bias)

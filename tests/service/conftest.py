@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from dragoman.service.settings import Settings
 from dragoman.service.store import Store
 from tests.service import postgresql
 from tests.service.modelling import UpperTranslator, WordEncoder, standing_in
+
+os.environ["DRAGOMAN_RERANK"] = "never"  # searches that don't say are tests of the first stage
 
 DATABASES = ["sqlite", "postgresql"] if postgresql.available() else ["sqlite"]
 

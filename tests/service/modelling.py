@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
 import regex
 from numpy.typing import NDArray
 
+from dragoman.ranking.about import MartAbout
 from dragoman.service import models
-from dragoman.service.models import EncoderInfo, TranslatorInfo
+from dragoman.service.models import EncoderInfo, RerankerInfo, TranslatorInfo
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from dragoman.service.settings import Settings
@@ -87,9 +90,73 @@ class UpperTranslator:
         return [Translation(text.upper(), "endless" not in text) for text in texts]
 
 
+@dataclass(frozen=True)
+class Piece:
+    """A text or a passage of the stand-in: the numbers of its words, and its links' sum."""
+
+    ids: list[int]
+    linked: float = 0.0
+
+    @property
+    def pair(self) -> Piece:
+        return self
+
+
+SPECIAL = {"poison": -1, "nan": -2}
+
+
+class LinkScorer:
+    """A document's score is the sum of T over its links to the query, and a little for each of its words.
+
+    A document that says ``poison`` makes its whole batch fail, ``nan`` scores what is no number, and more than
+    ``most`` words at once are out of memory.
+    """
+
+    def __init__(self, name: str = "links") -> None:
+        self.about = MartAbout(name, first_stage_weight=1.0)
+        self.encoder = self
+        self.batches: list[list[int]] = []
+        self.most = 10**9
+        self.barrier = Event()
+        self.barrier.set()
+        self.released = 0
+
+    def subwords(self, texts: Sequence[str]) -> list[Any]:
+        from dragoman.backbone.tokenizer import Encoded
+
+        found = [list(regex.finditer(r"\w+", text)) for text in texts]
+        return [
+            Encoded([SPECIAL.get(one[0].lower(), len(one[0])) for one in words], [one.span() for one in words], [])
+            for words in found
+        ]
+
+    def rows(self, query: Any, documents: Sequence[Any], links: Sequence[Any]) -> list[list[Piece]]:
+        from dragoman.ranking.scoring import QueryTooLong
+
+        if len(query.ids) > 100:
+            raise QueryTooLong("the query has too many subwords, which leaves no room for a passage beside it")
+        pairs = zip(documents, links, strict=True)
+        return [[Piece(document.ids, float(own.weights.sum()))] for document, own in pairs]
+
+    def values(self, documents: Sequence[Sequence[Piece]]) -> list[float]:
+        self.batches.append([len(row.ids) for (row,) in documents])
+        self.barrier.wait(60)
+        if sum(self.batches[-1]) > self.most:
+            raise RuntimeError("CUDA out of memory")
+        if any(-1 in row.ids for (row,) in documents):
+            raise RuntimeError("poisoned")
+        return [math.nan if -2 in row.ids else row.linked + len(row.ids) / 1000 for (row,) in documents]
+
+    def forget_cached_memory(self) -> None:
+        self.released += 1
+
+
 @contextmanager
 def standing_in(
-    monkeypatch: pytest.MonkeyPatch, encoder: WordEncoder, translator: UpperTranslator | None = None
+    monkeypatch: pytest.MonkeyPatch,
+    encoder: WordEncoder,
+    translator: UpperTranslator | None = None,
+    scorer: LinkScorer | None = None,
 ) -> Iterator[None]:
     """Have the service load these models."""
 
@@ -101,8 +168,14 @@ def standing_in(
             raise FileNotFoundError("no translator here")
         return translator, TranslatorInfo(translator.name, translator.languages)
 
+    def load_reranker(settings: Settings) -> tuple[Any, RerankerInfo]:
+        if scorer is None:
+            raise FileNotFoundError("no reranker here")
+        return scorer, RerankerInfo(scorer.about, cast(Any, scorer))
+
+    loaders = {"encoder": load_encoder, "translator": load_translator, "reranker": load_reranker}
     with monkeypatch.context() as patch:
-        patch.setattr(models, "_LOADERS", {"encoder": load_encoder, "translator": load_translator})
+        patch.setattr(models, "_LOADERS", loaders)
         yield
 
 

@@ -19,8 +19,9 @@ _ADDRESS = re.compile(r"listens on (http://\S+)")
 
 
 def environment(**settings: object) -> dict[str, str]:
-    """This process's environment with these settings, and no other of the service's."""
+    """This process's environment with these settings, and of the service's own no other but for `rerank`."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("DRAGOMAN_")}
+    kept["DRAGOMAN_RERANK"] = "never"  # searches that don't say are tests of the first stage
     return kept | {f"DRAGOMAN_{name.upper()}": str(value) for name, value in settings.items()}
 
 

@@ -1,7 +1,7 @@
 """The ``dragoman`` command with the small stand-ins for its models: ``python -m tests.service.standing_in serve ...``.
 
 ``STANDING_IN_SECONDS`` is how long each batch takes; each is written to standard error. A batch with the text ``hold``
-takes until there is a file at ``STANDING_IN_GATE``.
+takes until there is a file at ``STANDING_IN_GATE``; so does one with a document ``hold hold hold hold``.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dragoman.service import models
 from dragoman.service.cli import main
-from dragoman.service.models import EncoderInfo, TranslatorInfo
+from dragoman.service.models import EncoderInfo, RerankerInfo, TranslatorInfo
 from dragoman.service.settings import Settings
-from tests.service.modelling import UpperTranslator, WordEncoder
+from tests.service.modelling import LinkScorer, Piece, UpperTranslator, WordEncoder
 
 if TYPE_CHECKING:
     from dragoman.backbone.translator import Translation
@@ -42,6 +42,15 @@ class LoudTranslator(UpperTranslator):
         return super().translate(texts, source, target, beam=beam)
 
 
+class LoudScorer(LinkScorer):
+    def values(self, documents: Sequence[Sequence[Piece]]) -> list[float]:
+        print(f"scoring {len(documents)}", file=sys.stderr, flush=True)  # noqa: T201
+        time.sleep(_SECONDS)
+        while any(row.ids == 4 * [4] for (row,) in documents) and not Path(os.environ["STANDING_IN_GATE"]).exists():
+            time.sleep(0.01)
+        return super().values(documents)
+
+
 def _encoder(settings: Settings) -> tuple[Any, EncoderInfo]:
     return LoudEncoder(), EncoderInfo(settings.encoder or "words", LoudEncoder().width)
 
@@ -51,6 +60,11 @@ def _translator(settings: Settings) -> tuple[Any, TranslatorInfo]:
     return translator, TranslatorInfo(translator.name, translator.languages)
 
 
+def _reranker(settings: Settings) -> tuple[Any, RerankerInfo]:
+    scorer = LoudScorer(os.environ.get("STANDING_IN_NAME", "links"))
+    return scorer, RerankerInfo(scorer.about, cast(Any, scorer))
+
+
 if __name__ == "__main__":
-    models._LOADERS = {"encoder": _encoder, "translator": _translator}
+    models._LOADERS = {"encoder": _encoder, "translator": _translator, "reranker": _reranker}
     main()

@@ -166,7 +166,7 @@ def test_closing_fails_what_waits_and_takes_nothing_more() -> None:
 
 
 def test_a_wrong_number_of_results_is_a_fault_and_not_a_hang() -> None:
-    worker = Worker(lambda task, texts: ["one"], 10, 4, 100)
+    worker = Worker(lambda task, texts: ["one"], 10, lambda task: Limits(4, 100))
     with pytest.raises(Exception, match="1 results for 2 texts"):
         gathered(worker.submit("t", ["a", "b"]), 10)
     worker.close()
