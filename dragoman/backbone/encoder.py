@@ -78,6 +78,11 @@ class Encoder(nn.Module, ABC):
         """Two texts' subwords in one row, as this model was taught to read pairs."""
 
     @property
+    @abstractmethod
+    def tokenizer_checksum(self) -> str:
+        """Stands for how texts become subwords: what one encoder has read another of the same checksum can use."""
+
+    @property
     def room(self) -> int:
         """Most subwords of text in a row."""
         return self.max_length - len(self.framed([]))
@@ -121,6 +126,10 @@ class VecoEncoder(Encoder):
 
     def subwords(self, texts: Sequence[str]) -> list[Encoded]:
         return self.vocabulary.encode(texts)
+
+    @property
+    def tokenizer_checksum(self) -> str:
+        return self.vocabulary.checksum
 
     def framed(self, ids: Sequence[int]) -> list[int]:
         return [BOS, *ids, EOS]

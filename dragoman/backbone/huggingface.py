@@ -5,6 +5,7 @@ Only safetensors are read; a checkpoint's own code is never run (`trust_remote_c
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -112,6 +113,10 @@ class HuggingFaceEncoder(Encoder):
                 Encoded(found["input_ids"], [inner(text, span) for span in found["offset_mapping"]], found.word_ids(0))
             )
         return done
+
+    @property
+    def tokenizer_checksum(self) -> str:
+        return hashlib.sha256(self.tokenizer.backend_tokenizer.to_str().encode()).hexdigest()
 
     def framed(self, ids: Sequence[int]) -> list[int]:
         return [*self._before, *ids, *self._after]

@@ -316,7 +316,7 @@ def _seed(*numbers: int) -> int:
 
 
 def _optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
-    """AdamW with decoupled decay on matrices alone; cross-attention, and what has a rate of its own, in other groups."""
+    """AdamW with decoupled decay on matrices alone; cross-attention and what has its own rate in other groups."""
     groups: dict[tuple[bool, bool, float], list[Tensor]] = {}
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:

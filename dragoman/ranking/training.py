@@ -21,7 +21,7 @@ from dragoman.backbone.training_config import ConfigError, TrainingConfig
 from dragoman.backbone.workers import Workers
 from dragoman.ranking.about import MartAbout
 from dragoman.ranking.attention import Direction
-from dragoman.ranking.checkpoints import save_mart
+from dragoman.ranking.checkpoints import load_mart, save_mart
 from dragoman.ranking.examples import Examples, examples_of, sizes, smoothed
 from dragoman.ranking.lists import Lists, lists_in, read_lists
 from dragoman.ranking.mart import Mart, MartConfig
@@ -38,6 +38,8 @@ class MartTraining(TrainingConfig):
     TEXT = False
 
     encoder: str = "small"
+    start_from: str | None = None
+    """A trained MART to go on from, in place of `encoder` and `model`."""
     lists: str = ""
     """Folder of lists to learn from, one folder a set."""
     tuning: str = ""
@@ -89,7 +91,10 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
     workers.wait()
     torch.manual_seed(config.seed)
     sets, tuning = _sets(Path(config.lists), config.languages), _sets(Path(config.tuning), config.languages)
-    model = Mart(load_encoder(config.encoder), MartConfig(**config.model), torch.Generator().manual_seed(config.seed))
+    model = _start(config)
+    for name, lists in [*sets.items(), *tuning.items()]:
+        if lists.tokenizer != model.encoder.tokenizer_checksum:
+            raise ConfigError(f"{name}: these lists were read for an encoder with another vocabulary")
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(not name.startswith(tuple(config.frozen)))
     source = examples_of(
@@ -124,6 +129,13 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
         (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
     workers.leave()
     return output / "model"
+
+
+def _start(config: MartTraining) -> Mart:
+    if config.start_from is not None:
+        return load_mart(config.start_from)[0]
+    generator = torch.Generator().manual_seed(config.seed)
+    return Mart(load_encoder(config.encoder), MartConfig(**config.model), generator)
 
 
 def _sets(folder: Path, languages: list[str]) -> dict[str, Lists]:

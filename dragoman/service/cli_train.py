@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 if TYPE_CHECKING:
     from dragoman.backbone.training import Step
+    from dragoman.ranking.training import MartTraining
 
 train = typer.Typer(help="Train the neural models from text files; docs/training.md explains.", no_args_is_help=True)
 
@@ -44,6 +45,34 @@ def backbone(
 
     settings = PretrainingConfig.parse(read_config(config, data))
     _run(lambda report: pretrain(settings, output, resume=resume, report=report), settings.steps, output, threads)
+
+
+@train.command("mart")
+def mart(
+    config: ConfigFile, output: Output, data: Data = None, resume: Resume = False, threads: Threads = None
+) -> None:
+    """Teach the reranker (MART) from judged queries and parallel text."""
+    from dragoman.backbone.training_config import read_config
+    from dragoman.ranking.training import MartTraining, train_mart
+
+    table = read_config(config, data)
+    sources = table.pop("sources", None)
+    settings = MartTraining.parse(table)
+    if sources is not None:
+        _prepare(settings, sources, data)
+    _run(lambda report: train_mart(settings, output, resume=resume, report=report), settings.steps, output, threads)
+
+
+def _prepare(settings: MartTraining, table: dict[str, Any], data: Path | None) -> None:
+    from dragoman.backbone.encoder import load_encoder
+    from dragoman.service.mart_sources import MartSources, prepare
+
+    sources = MartSources.parse(table, data)
+    columns = TextColumn("{task.description}"), TextColumn("{task.completed} lists")
+    with Progress(*columns, console=_console, transient=True) as progress:
+        task = progress.add_task("making lists of candidates", total=None)
+        lists, tuning = Path(settings.lists), Path(settings.tuning)
+        prepare(sources, load_encoder(settings.encoder), lists, tuning, lambda: progress.advance(task))
 
 
 @train.command("plot")

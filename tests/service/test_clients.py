@@ -1,0 +1,84 @@
+"""Other people's rerank clients against the service, each as its users call it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import cohere
+import pytest
+from langchain_cohere import CohereRerank
+from langchain_core.documents import Document
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.postprocessor.cohere_rerank import CohereRerank as LlamaIndexCohere
+from llama_index.postprocessor.tei_rerank import TextEmbeddingInference
+from pydantic import SecretStr
+from rerankers.models.api_rankers import APIRanker
+
+from tests.service.serving import server
+from tests.service.standing_in import STANDING_IN
+
+QUERY = "the volcano and its ash"
+DOCUMENTS = ["Das Schiff liegt im Hafen", "Die Asche auf dem Feld", "Der Vulkan und die Asche"]
+TABLE = b"volcano\tVulkan\t1\t1\nash\tAsche\t1\t1\n"
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with server(tmp_path_factory.mktemp("clients"), STANDING_IN) as running:
+        asked = {"source": "en", "target": "de", "activate": True}
+        assert running.client.put("/v1/tables/words", params=asked, content=TABLE).status_code == 201
+        yield running.url.rstrip("/")
+
+
+def test_cohere_v1(url: str) -> None:
+    client = cohere.Client(api_key="any", base_url=url)
+    found = client.rerank(model="links", query=QUERY, documents=DOCUMENTS, top_n=2, return_documents=True)
+    assert [one.index for one in found.results] == [2, 1]
+    assert [one.document.text for one in found.results if one.document] == [DOCUMENTS[2], DOCUMENTS[1]]
+    assert 1 > found.results[0].relevance_score > found.results[1].relevance_score > 0
+
+
+def test_cohere_v2(url: str) -> None:
+    client = cohere.ClientV2(api_key="any", base_url=url)
+    found = client.rerank(model="links", query=QUERY, documents=DOCUMENTS)
+    assert [one.index for one in found.results] == [2, 1, 0]
+
+
+def test_cohere_reports_a_mistake(url: str) -> None:
+    with pytest.raises(cohere.UnprocessableEntityError) as raised:
+        cohere.ClientV2(api_key="any", base_url=url).rerank(model="links", query=QUERY, documents=[])
+    assert "documents" in str(raised.value.body)
+
+
+def test_langchain(url: str) -> None:
+    client = CohereRerank(cohere_api_key=SecretStr("any"), base_url=url, model="links", top_n=2)
+    found = client.compress_documents([Document(page_content=text) for text in DOCUMENTS], QUERY)
+    assert [one.page_content for one in found] == [DOCUMENTS[2], DOCUMENTS[1]]
+    assert found[0].metadata["relevance_score"] > found[1].metadata["relevance_score"]
+
+
+def nodes() -> list[NodeWithScore]:
+    return [NodeWithScore(node=TextNode(text=text), score=0.1) for text in DOCUMENTS]
+
+
+def test_llama_index_with_cohere(url: str) -> None:
+    client = LlamaIndexCohere(api_key="any", base_url=url, model="links", top_n=2)
+    found = client.postprocess_nodes(nodes(), QueryBundle(QUERY))
+    assert [one.node.get_content() for one in found] == [DOCUMENTS[2], DOCUMENTS[1]]
+
+
+def test_llama_index_with_tei(url: str) -> None:
+    client = TextEmbeddingInference(base_url=url, model_name="links", top_n=2)
+    found = client.postprocess_nodes(nodes(), QueryBundle(QUERY))
+    assert [one.node.get_content() for one in found] == [DOCUMENTS[2], DOCUMENTS[1]]
+
+
+@pytest.mark.parametrize(
+    ("provider", "path"), [("cohere", "/v1/rerank"), ("jina", "/v1/rerank"), ("text-embeddings-inference", "/rerank")]
+)
+def test_rerankers(url: str, provider: str, path: str) -> None:
+    ranker = APIRanker("links", api_key="any", api_provider=provider, verbose=0, url=url + path)
+    found = ranker.rank(query=QUERY, docs=DOCUMENTS, doc_ids=["ship", "ash", "both"])
+    assert [one.document.doc_id for one in found.results] == ["both", "ash", "ship"]
+    scores = [one.score for one in found.results]
+    assert scores == sorted(scores, reverse=True)

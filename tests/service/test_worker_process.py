@@ -1,0 +1,184 @@
+"""A worker in a process of its own: the API reaches it over HTTP, does without it, and finds it again."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.service.api.errorbody import check_error
+from tests.service.serving import Server, environment, server
+from tests.service.standing_in import STANDING_IN
+
+TABLE = b"volcano\tVulkan\t1\t1\nash\tAsche\t0.6\t0.6\n"
+DOCUMENTS = {"short": "Vulkan", "both": "Der Vulkan speit Asche", "ash": "Asche und Asche auf dem Feld"}
+
+
+class Worker:
+    """``dragoman worker`` on a port of its own, to be ended and started again."""
+
+    def __init__(self, **settings: object) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = int(probe.getsockname()[1])
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._settings = settings
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        command = [*STANDING_IN, "worker", "--port", str(self.port)]
+        self.process = subprocess.Popen(command, env=environment(**self._settings), stderr=subprocess.DEVNULL)
+        wait_for(lambda: answers(f"{self.url}/readyz") == 200)
+
+    def tell(self, number: signal.Signals) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def end(self, number: signal.Signals = signal.SIGKILL) -> int:
+        assert self.process is not None
+        self.tell(signal.SIGCONT)
+        self.tell(number)
+        return self.process.wait(30)
+
+
+def answers(url: str) -> int:
+    try:
+        return httpx.get(url, timeout=10, trust_env=False).status_code
+    except httpx.TransportError:
+        return 0
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    made = Worker()
+    made.start()
+    yield made
+    if made.process is not None and made.process.poll() is None:
+        made.end()
+
+
+@pytest.fixture
+def api(worker: Worker, tmp_path: Path) -> Iterator[Server]:
+    with server(tmp_path, STANDING_IN, worker_url=worker.url, rerank_seconds=3, worker_seconds=3) as running:
+        asked = {"source": "en", "target": "de", "activate": True}
+        assert running.client.put("/v1/tables/words", params=asked, content=TABLE).status_code == 201
+        assert running.client.post("/v1/collections", json={"name": "de", "language": "de"}).status_code == 201
+        lines = "".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in DOCUMENTS.items())
+        sent = {"Content-Type": "application/x-ndjson"}
+        assert running.client.post("/v1/collections/de/documents", content=lines, headers=sent).status_code == 200
+        yield running
+
+
+def search(api: Server) -> dict[str, Any]:
+    asked = {"query": "volcano ash", "query_language": "en", "rerank": {}}
+    answer = api.client.post("/v1/search", json=asked)
+    assert answer.status_code == 200, answer.text
+    body: dict[str, Any] = answer.json()
+    return body
+
+
+def rerank(api: Server, *documents: str) -> httpx.Response:
+    asked = {"query": "volcano ash", "query_language": "en", "document_language": "de", "raw_scores": True}
+    return api.client.post("/v1/rerank", json=asked | {"documents": documents})
+
+
+def test_the_worker_scores_as_a_thread_does(api: Server) -> None:
+    body = search(api)
+    assert body["hits"][0]["id"] == "both"
+    assert body["degraded"] == []
+    found = rerank(api, "Asche", "nan", "Vulkan Asche", "poison").json()
+    scores = {one["index"]: one["relevance_score"] for one in found["results"]}
+    assert scores == pytest.approx({0: 0.601, 2: 1.602}, abs=1e-6)
+    assert [one["index"] for one in found["failed"]] == [1, 3]
+    assert found["usage"]["total_tokens"] == 5
+
+
+def test_a_killed_worker_is_done_without_and_found_again(api: Server, worker: Worker) -> None:
+    first_stage = api.client.post("/v1/search", json={"query": "volcano ash", "query_language": "en"}).json()
+    assert api.client.get("/readyz").status_code == 200
+    worker.end()
+    body = search(api)
+    assert [hit["id"] for hit in body["hits"]] == [hit["id"] for hit in first_stage["hits"]]
+    (told,) = body["degraded"]
+    assert told["stage"] == "rerank"
+    assert "the worker cannot be reached" in told["reason"]
+    check_error(rerank(api, "Asche"), 503, "the worker cannot be reached")
+    check_error(api.client.get("/readyz", timeout=5), 503, "the worker cannot be reached")
+    worker.start()
+    assert api.client.get("/readyz").status_code == 200
+    assert search(api)["degraded"] == []
+
+
+def test_a_worker_that_hangs_is_done_without_and_found_again(api: Server, worker: Worker) -> None:
+    assert search(api)["degraded"] == []
+    worker.tell(signal.SIGSTOP)
+    (told,) = search(api)["degraded"]
+    assert "in time" in told["reason"] or "cannot be reached" in told["reason"]
+    check_error(api.client.get("/readyz", timeout=5), 503, "worker")
+    worker.tell(signal.SIGCONT)
+    wait_for(lambda: search(api)["degraded"] == [])
+
+
+def test_a_worker_with_another_model_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = Worker()
+    worker.start()
+    with server(tmp_path, STANDING_IN, worker_url=worker.url) as api:
+        assert rerank(api, "Asche").json()["model"] == "links"
+        worker.end(signal.SIGTERM)
+        check_error(rerank(api, "Asche"), 503, "the worker cannot be reached")
+        monkeypatch.setenv("STANDING_IN_NAME", "other")
+        worker.start()
+        assert rerank(api, "Asche").json()["model"] == "other"
+    assert worker.end(signal.SIGTERM) in (0, -signal.SIGTERM)
+
+
+def test_what_many_clients_ask_is_scored_together_and_each_gets_its_own(api: Server) -> None:
+    with ThreadPoolExecutor(16) as clients:
+        found = list(clients.map(lambda n: rerank(api, "Wetter " * n, "Asche").json(), range(1, 33)))
+    for number, body in enumerate(found, 1):
+        scores = {one["index"]: one["relevance_score"] for one in body["results"]}
+        assert scores == pytest.approx({0: number / 1000, 1: 0.601}, abs=1e-6)
+
+
+def test_a_query_that_is_too_long_is_the_callers_fault(api: Server) -> None:
+    asked = {"query": "a " * 200, "query_language": "en", "documents": ["b"]}
+    check_error(api.client.post("/v1/rerank", json=asked), 422, "no room for a passage beside it")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({}, "query: "),
+        ({"links": [[0, 1, 0.5]]}, r"documents\[0\].links: names a word that is not there"),
+        ({"links": [[0, 0, "much"]]}, r"documents\[0\].links"),
+        ({"spans": [[0, -1]]}, r"documents\[0\].spans"),
+    ],
+)
+def test_what_is_sent_to_a_worker_is_checked(worker: Worker, body: dict[str, Any], message: str) -> None:
+    document = {"text": "b", "spans": [[0, 1]], "links": []} | body
+    whole = {"query": {"text": "a", "spans": [[0, 1]]}, "documents": [document], "seconds": 1.0}
+    with httpx.Client(base_url=worker.url, trust_env=False) as client:
+        check_error(client.post("/v1/score", json=whole if body else {}), 422, message)
+
+
+def test_a_worker_refuses_to_be_reached_from_outside() -> None:
+    command = [*STANDING_IN, "worker", "--host", "0.0.0.0", "--port", "0"]
+    ended = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 2
+    assert "refusing to listen on 0.0.0.0" in ended.stderr
