@@ -7,7 +7,7 @@ seen.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,9 +48,12 @@ def examples_of(
     documents: int,
     direction: Direction,
     placebo: bool,
+    unlinked: float,
     seed: int,
 ) -> Source[Examples]:
     """Batches of `queries` lists with `documents` candidates each; a list's set is drawn by `shares`.
+
+    Each word of a query loses its links with the chance `unlinked`, as if the table did not know it.
 
     Raises:
         ValueError: a set without a list that has a relevant candidate and another.
@@ -70,7 +73,8 @@ def examples_of(
             drawn = []
             for name in random.choice(names, queries, p=weights):
                 place = int(random.choice(usable[name]))
-                drawn.append(_example(sets[name], sets[name][place], documents, direction, placebo, random))
+                one = _example(sets[name], sets[name][place], documents, direction, placebo, random)
+                drawn.append(replace(one, links=_without(one.links, unlinked, random)) if unlinked else one)
             number += 1
             yield Position(number), Examples(drawn)
 
@@ -100,6 +104,16 @@ def _example(
         [candidate.score for candidate in chosen],
         lists.links(one.query, [candidate.text for candidate in chosen], direction, placebo),
     )
+
+
+def _without(links: Sequence[Links], share: float, random: np.random.Generator) -> list[Links]:
+    """The links without those of query words chosen at random, the same in every document."""
+    words = max((int(one.left.max()) + 1 for one in links if len(one.left)), default=0)
+    lost = random.random(words) < share
+    kept = [~lost[one.left] for one in links]
+    return [
+        Links(one.left[there], one.right[there], one.weights[there]) for one, there in zip(links, kept, strict=True)
+    ]
 
 
 def sizes(sets: Mapping[str, Lists]) -> dict[str, int]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dragoman.ranking.about import interpolated
 from dragoman.ranking.attention import Direction
 from dragoman.ranking.lists import Lists
 from dragoman.ranking.scoring import Scorer
 
-WEIGHTS = (0.0, 1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0, 96.0, 128.0, 192.0, 256.0)
-"""Weights of the first stage's score beside the model's that are tried."""
+WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 24.0, 32.0)
+"""Weights of the first stage beside the model that are tried."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +28,9 @@ class Scored:
     """How many documents are relevant, retrieved or not."""
 
     def average_precision(self, weight: float | None) -> float:
-        """Of the order by model plus `weight` times first stage, ties in first-stage order; None: first stage alone."""
+        """Of the order by `interpolated`, ties in first-stage order; None: of the first stage alone."""
         first = np.asarray(self.first_stage)
-        scores = first if weight is None else np.asarray(self.model) + weight * first
+        scores = first if weight is None else interpolated(np.asarray(self.model), first, weight)
         order = np.argsort(-scores, kind="stable")
         hits = np.asarray(self.relevant, bool)[order]
         ranks = np.flatnonzero(hits) + 1

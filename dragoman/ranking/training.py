@@ -19,7 +19,7 @@ from dragoman.backbone.pretraining import claim
 from dragoman.backbone.training import EarlyStopping, Report, Trainer
 from dragoman.backbone.training_config import ConfigError, TrainingConfig
 from dragoman.backbone.workers import Workers
-from dragoman.ranking.about import MartAbout
+from dragoman.ranking.about import LEAST_SHARE, MartAbout
 from dragoman.ranking.attention import Direction
 from dragoman.ranking.checkpoints import load_mart, save_mart
 from dragoman.ranking.examples import Examples, examples_of, sizes, smoothed
@@ -51,10 +51,12 @@ class MartTraining(TrainingConfig):
     direction: Direction = "mean"
     placebo: bool = False
     """Learn without the table, as the paper's placebo."""
+    unlinked: float = 0.0
+    """Chance that a query's word has no links, so that what the table lacks is learned from the text."""
     relevance: float = 0.1
     """Weight of the loss that makes a score's sigmoid a probability of relevance."""
     first_stage: float = 0.0
-    """Weight of the first stage's score beside the model's while learning, so that it learns what that lacks."""
+    """Weight of the first stage beside the model while learning, so that it learns what that lacks."""
     model: dict[str, Any] = field(default_factory=dict)
     """Fields of `MartConfig`."""
     frozen: list[str] = field(default_factory=lambda: ["encoder.model.tokens."])
@@ -70,6 +72,8 @@ class MartTraining(TrainingConfig):
                 raise ConfigError(f"{name} must be at least 1")
         if self.documents < 2:
             raise ConfigError("documents must be at least 2, one of them relevant")
+        if not 0 <= self.unlinked < 1:
+            raise ConfigError("unlinked must be at least 0 and below 1")
         if not self.lists or not self.tuning:
             raise ConfigError("lists and tuning must name folders of lists of candidates")
         unknown = sorted(set(self.model) - set(MartConfig.__dataclass_fields__))
@@ -104,6 +108,7 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
         documents=config.documents,
         direction=config.direction,
         placebo=config.placebo,
+        unlinked=config.unlinked,
         seed=config.seed,
     )
     trainer = Trainer(
@@ -159,7 +164,7 @@ def ranking_losses(model: Mart, batch: Examples, config: MartTraining) -> Mappin
         bounds.append(bounds[-1] + len(one.documents))
     scores = model(pooled(model, rows, config.tokens), owner)
     first = torch.tensor([score for one in batch.examples for score in one.scores], device=scores.device)
-    ranked = scores + config.first_stage * first
+    ranked = scores + config.first_stage * first.clamp_min(LEAST_SHARE).log()
     lists = [ranked[begin:end] for begin, end in pairwise(bounds)]
     padded = torch.nn.utils.rnn.pad_sequence(lists, batch_first=True, padding_value=-torch.inf)
     found = {"ranking": -F.log_softmax(padded, 1)[:, 0].mean()}

@@ -31,7 +31,6 @@ DOCUMENT_CHARS = 500
 QUERY_WORDS = (3, 12)
 COVERED = 0.8
 """A candidate whose own translation holds this share of the query's terms may well answer it: it is left out."""
-CHUNK_WORDS = 70
 UNLIKELY = 0.05
 """Translations less probable than this are not put into texts."""
 
@@ -191,6 +190,7 @@ def judged(
     """Lists of a benchmark's queries with the first stage's best documents, relevant or not.
 
     With `parts` the documents are in parts (see `chunked`): of each the best is kept, out of `parts` times `depth`.
+    Which part of a relevant document answers is not judged: its best is taken to.
     """
     writer = Writer(encoder, tokenizer, task.source, task.target)
     queries, documents = analysis(task.source), analysis(task.target)
@@ -210,14 +210,14 @@ def judged(
     writer.write(folder, bench.table(task.source, task.target))
 
 
-def chunked(task: Benchmark) -> Benchmark:
-    """Documents in parts of whole sentences, `id#number`, as long as passages that are answers to a question."""
+def chunked(task: Benchmark, length: int) -> Benchmark:
+    """Documents in parts of whole sentences, `id#number`, of at most so many words or one sentence."""
     parts: dict[str, str] = {}
     for key, text in task.documents.items():
         begin, count = 0, 0
         for start, end in sentences(text, 1000):
             words = text.count(" ", start, end) + 1
-            if count and count + words > CHUNK_WORDS:
+            if count and count + words > length:
                 parts[f"{key}#{len(parts)}"] = text[begin:start].strip()
                 begin, count = start, 0
             count += words

@@ -19,6 +19,9 @@ from dragoman.service.workbench import Workbench, workbench
 WEIGHTS = {"": 0.7, ".dictionary": 0.3}
 """A pair's tables are `en-xx.tsv`, learned from parallel text, and `en-xx.dictionary.tsv`, with these weights."""
 
+PARTS = 8
+"""How many parts are ranked for each document wanted."""
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -38,8 +41,8 @@ class Judged:
     languages: list[str] = field(default_factory=list)
     """Where given, `source` and `target` are English and each of these, both ways."""
     depth: int = 20
-    parts: int = 1
-    """Over 1: documents are cut into parts of a few sentences, and the best of so many is taken."""
+    part_words: int | None = None
+    """Cut documents into parts of whole sentences with at most so many words, and take the best part of each."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +207,7 @@ def _judged(
             depth=one.depth,
             folder=folder / name,
             step=step,
-            parts=one.parts,
+            parts=1 if one.part_words is None else PARTS,
         )
 
 
@@ -217,12 +220,12 @@ def _tasks(one: Judged, language: str, bench: _Bench, seed: int) -> Iterator[tup
             judged_ones = {key for found in task.qrels.values() for key in found}
             documents = {key: text for key, text in task.documents.items() if key in judged_ones}
             task = replace(task, queries=task.translated_queries, documents=documents)
-        return chunked(task) if one.parts > 1 else task
+        return task if one.part_words is None else chunked(task, one.part_words)
 
     def surface() -> Any:
         return bench.get().runtime.tables.registry.snapshot.views["en", language].surface
 
-    name = Path(one.data).name
+    name = Path(one.data).name + ("" if one.part_words is None else f"-{one.part_words}")
     if one.word_by_word:
         noise = random.Random(seed)
         yield f"{name}-en-{language}", lambda: across(load("en", "en"), language, surface(), noise)

@@ -8,6 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from threading import BoundedSemaphore
 
+import numpy as np
+
+from dragoman.ranking.about import interpolated
 from dragoman.service.collections import Collections
 from dragoman.service.errors import InvalidRequest, ServiceError, TooManyRequests
 from dragoman.service.replay import indexed_text
@@ -133,14 +136,16 @@ class RerankStage:
 
 
 def _reordered(places: Sequence[Ranked], found: Scores, weight: float) -> tuple[list[Ranked], int]:
-    """The places that were scored, by sigmoid(model + weight * first stage), equal ones as they were."""
-    scored = [
-        replace(place, rerank=sigmoid(value), score=value + weight * place.score)
-        for place, value in zip(places, found.values, strict=True)
-        if value is not None
+    """The places that were scored, by model and first stage together, equal ones as they were."""
+    scored = [(place, value) for place, value in zip(places, found.values, strict=True) if value is not None]
+    model, first = np.array([value for _, value in scored]), np.array([place.score for place, _ in scored])
+    together = interpolated(model, first, weight).tolist()
+    made = [
+        replace(place, rerank=sigmoid(value), score=sigmoid(score))
+        for (place, value), score in zip(scored, together, strict=True)
     ]
-    scored.sort(key=lambda place: -place.score)
-    return [replace(place, score=sigmoid(place.score)) for place in scored], len(places) - len(scored)
+    order = sorted(range(len(made)), key=lambda number: -together[number])
+    return [made[number] for number in order], len(places) - len(scored)
 
 
 def _following(scored: list[Ranked], others: Sequence[Ranked]) -> list[Ranked]:

@@ -74,7 +74,7 @@ def test_hits_are_ordered_by_model_and_first_stage_together(runtime: Runtime, sc
         assert hit.scores.first_stage == known[hit.id].scores.first_stage
         assert hit.highlights == known[hit.id].highlights
         assert hit.scores.rerank is not None
-        assert 0.5 < hit.scores.rerank < hit.score < 1.0
+        assert 0 < hit.score < hit.scores.rerank < 1
     assert [hit.score for hit in answer.hits] == sorted((hit.score for hit in answer.hits), reverse=True)
     assert [hit.rank for hit in answer.hits] == [1, 2, 3, 4]
     assert answer.degraded == []

@@ -1,0 +1,71 @@
+"""Measures against ir-measures, and the weight of the first stage."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import ir_measures
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.backbone.tokenizer import Subwords
+from dragoman.ranking.lists import read_lists
+from dragoman.ranking.mart import Mart, MartConfig
+from dragoman.ranking.measuring import WEIGHTS, Scored, best_weight, mean_average_precision, score_lists
+from dragoman.ranking.scoring import Scorer
+from tests.ranking.samples import randomised, write_encoder, write_lists
+
+SCORE = st.integers(-20, 20).map(lambda value: value / 4)
+SHARE = st.integers(0, 20).map(lambda value: value / 20)
+
+
+@given(
+    st.lists(st.tuples(SHARE, SCORE, st.booleans()), min_size=1, max_size=12),
+    st.integers(0, 3),
+    st.sampled_from([None, 0.0, 1.0, 8.0]),
+)
+def test_average_precision_is_that_of_ir_measures(
+    candidates: list[tuple[float, float, bool]], missed: int, weight: float | None
+) -> None:
+    candidates = sorted(candidates, key=lambda one: -one[0])
+    first, model, relevant = map(list, zip(*candidates, strict=True))
+    found = Scored("q", first, model, relevant, sum(relevant) + missed)
+    if not found.count:
+        assert found.average_precision(weight) == 0
+        return
+    logs = [math.log(max(one, 0.001)) for one in first]
+    scores = first if weight is None else [m + weight * f for f, m in zip(logs, model, strict=True)]
+    order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
+    run = {"q": {f"d{place}": float(-rank) for rank, place in enumerate(order)}}
+    qrels = {"q": {f"d{place}": 1 for place, yes in enumerate(relevant) if yes} | {f"m{n}": 1 for n in range(missed)}}
+    expected = ir_measures.calc_aggregate([ir_measures.AP], qrels, run)[ir_measures.AP]
+    assert found.average_precision(weight) == pytest.approx(expected)
+
+
+def test_the_best_weight_is_that_of_the_best_mean_over_sets() -> None:
+    ignoring = [Scored("a", [0.9, 0.1], [0.0, 11.0], [True, False], 1)]  # right only if the first stage counts much
+    trusting = [Scored("b", [0.9, 0.8], [0.0, 5.0], [False, True], 1)]  # right only if it counts little
+    assert best_weight({"b": trusting}) == 0.0
+    weight = best_weight({"a": ignoring})
+    assert weight == next(one for one in WEIGHTS if math.log(9) * one >= 11)
+    assert mean_average_precision(ignoring, weight) == 1.0
+    assert mean_average_precision(trusting, None) == 0.5
+    assert mean_average_precision([], None) == 0.0
+
+
+def test_lists_are_scored_as_documents_are(tmp_path: Path, subwords: Subwords) -> None:
+    encoder = write_encoder(tmp_path / "encoder", subwords)
+    lists = read_lists(write_lists(tmp_path / "lists", encoder, queries=9))
+    scorer = Scorer(randomised(Mart(encoder, MartConfig([0, 1]))))  # type: ignore[arg-type]
+    whole = score_lists(scorer, lists, depth=5)
+    assert [one.name for one in whole] == [f"q{number}" for number in range(9)]
+    some = score_lists(scorer, lists, depth=3, queries=3)
+    assert [one.name for one in some] == ["q0", "q4", "q8"]
+    for one in some:
+        known = next(other for other in whole if other.name == one.name)
+        assert one.model == pytest.approx(known.model[:3], abs=1e-4)
+        assert one.first_stage == known.first_stage[:3]
+    placebo = score_lists(scorer, lists, depth=5, placebo=True)
+    assert any(one.model != pytest.approx(other.model, abs=1e-4) for one, other in zip(placebo, whole, strict=True))
