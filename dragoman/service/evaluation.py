@@ -41,7 +41,9 @@ SYSTEMS = {
     "psq": "probabilistic structured queries",
     "dense": "inner product of the query's sentence embedding and the best passage's",
     "hybrid": "psq and dense, by reciprocal rank fusion",
+    "mart": "psq's hits reranked, model and first stage together; beside it `mart-alone`, by the model's scores",
 }
+ALONE = "mart-alone"
 MEASURES = {"MAP@100": AP @ 100, "nDCG@20": nDCG @ 20, "R@100": R @ 100}
 DEPTH = 100
 CLIENTS = 2
@@ -125,7 +127,7 @@ def run_task(client: httpx.Client, task: Benchmark, systems: Sequence[str], outp
     """Evaluate ``systems`` on one task with a running server; write the report and the runs to ``output``."""
     check_systems(systems, task)
     name = _index(client, task)
-    results = [evaluate(client, name, task, system) for system in systems]
+    results = [result for system in systems for result in evaluate(client, name, task, system)]
     _checked(client.delete(f"/v1/collections/{name}"))
     report = _report(task, results)
     output.mkdir(parents=True, exist_ok=True)
@@ -210,28 +212,24 @@ def _index(client: httpx.Client, task: Benchmark) -> str:
     return name
 
 
-def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str) -> Evaluation:
-    """Run every query of the task through ``/v1/search`` and measure."""
+def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str) -> list[Evaluation]:
+    """Run every query of the task through ``/v1/search`` and measure; for ``mart`` both its orders."""
     texts = task.translated_queries if system == "bm25" else task.queries
     language = task.target if system == "bm25" else task.source
-    method = {"bm25": "none"}.get(system, system)
+    asked = {
+        "query_language": language,
+        "collections": [collection],
+        "top_k": DEPTH,
+        "method": {"bm25": "none", "mart": "psq"}.get(system, system),
+        "rerank": {"depth": DEPTH} if system == "mart" else False,
+    }
 
-    def answered(query: str) -> dict[str, float]:
-        answer = _post(
-            client,
-            "/v1/search",
-            json={
-                "query": texts[query],
-                "query_language": language,
-                "query_id": query,
-                "collections": [collection],
-                "top_k": DEPTH,
-                "method": method,
-                "rerank": False,
-            },
-            headers={"Accept": "application/x-trec-run"},
-        ).text
-        return {fields[2]: float(fields[4]) for fields in map(str.split, answer.splitlines())}
+    def answered(query: str) -> list[dict[str, float]]:
+        given = asked | {"query": texts[query], "query_id": query}
+        if system == "mart":
+            return _reranked(_post(client, "/v1/search", json=given).json())
+        run = _post(client, "/v1/search", json=given, headers={"Accept": "application/x-trec-run"}).text
+        return [{fields[2]: float(fields[4]) for fields in map(str.split, run.splitlines())}]
 
     if system in MODEL_METHODS:
         _wait_for_embeddings(client, collection)
@@ -239,10 +237,32 @@ def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str
     with Progress(transient=True) as progress, ThreadPoolExecutor(CLIENTS) as clients:
         answers = zip(texts, clients.map(answered, texts), strict=True)
         label = f"{task.source}-{task.target} {system}"
-        results: Run = dict(progress.track(answers, total=len(texts), description=label))
-    result = Evaluation(system, results, time.perf_counter() - begun, {name: {} for name in MEASURES})
+        runs = dict(progress.track(answers, total=len(texts), description=label))
+    seconds = time.perf_counter() - begun
+    names = [system, ALONE] if system == "mart" else [system]
+    return [
+        _measured(task, Evaluation(name, {query: found[number] for query, found in runs.items()}, seconds))
+        for number, name in enumerate(names)
+    ]
+
+
+def _reranked(answer: dict[str, Any]) -> list[dict[str, float]]:
+    """The scores of model and first stage together, and of the model alone.
+
+    Raises:
+        BenchmarkError: the hits were not reranked.
+    """
+    if lacking := [one["reason"] for one in answer["degraded"] if one["stage"] == "rerank"]:
+        raise BenchmarkError("; ".join(lacking))
+    together = {hit["id"]: hit["score"] for hit in answer["hits"]}
+    alone = {hit["id"]: hit["scores"]["rerank"] for hit in answer["hits"]}
+    return [together, dict(sorted(alone.items(), key=lambda one: -one[1]))]
+
+
+def _measured(task: Benchmark, result: Evaluation) -> Evaluation:
+    result.per_query = {name: {} for name in MEASURES}
     names = {measure: name for name, measure in MEASURES.items()}
-    for metric in ir_measures.iter_calc(list(MEASURES.values()), task.qrels, results):
+    for metric in ir_measures.iter_calc(list(MEASURES.values()), task.qrels, result.run):
         result.per_query[names[metric.measure]][metric.query_id] = metric.value
     return result
 

@@ -29,7 +29,9 @@ def test_the_demo_benchmark_over_http(tmp_path: Path) -> None:
 
 
 def test_unusable_requests_are_named(tmp_path: Path) -> None:
-    with pytest.raises(BenchmarkError, match="unknown system 'psd'; there are bm25, none, smt, psq, dense, hybrid"):
+    with pytest.raises(
+        BenchmarkError, match="unknown system 'psd'; there are bm25, none, smt, psq, dense, hybrid, mart"
+    ):
         run(DEMO, "en", "de", "document", ["psd"], tmp_path)
     with pytest.raises(BenchmarkError, match="no human translation of its queries into de"):
         run(DEMO, "en", "de", "document", ["bm25"], tmp_path)
