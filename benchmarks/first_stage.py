@@ -100,8 +100,13 @@ def main() -> None:
     parser.add_argument("--languages", default=",".join([*XQUAD, "sw", "so"]))
     parser.add_argument("--split", choices=SPLITS, default="test")
     parser.add_argument("--permissive", action="store_true", help="train on the permissive half alone")
+    parser.add_argument("--tables-only", action="store_true", help="make the tables and evaluate nothing")
     arguments = parser.parse_args()
     rows: list[Row] = []
+    if arguments.tables_only:
+        for language in arguments.languages.split(","):
+            make_tables(arguments.data, language, arguments.output / "tables", arguments.permissive)
+        return
     for language in arguments.languages.split(","):
         for row in evaluate(arguments.data, language, arguments.output, arguments.split, arguments.permissive):
             rows.append(row)

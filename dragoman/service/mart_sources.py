@@ -104,6 +104,10 @@ def prepare(sources: MartSources, encoder: Encoder, lists: Path, tuning: Path, s
         ConfigError: a table that is missing.
     """
     tokenizer = encoder.tokenizer_checksum
+    for one in sources.judged:
+        if one.source == one.target and not one.word_by_word and not one.languages:
+            with _Bench(None, one.source) as bench:
+                _judged(one, one.source, encoder, tokenizer, lists / "judged", bench, sources.seed, step)
     for language in sources.languages:
         with _Bench(sources.tables, language) as bench:
             _weak(sources, language, encoder, tokenizer, lists, bench, step)
@@ -117,8 +121,9 @@ def prepare(sources: MartSources, encoder: Encoder, lists: Path, tuning: Path, s
 class _Bench:
     """A workbench with a language's tables, begun when it is first asked for."""
 
-    def __init__(self, tables: str, language: str) -> None:
-        self._tables, self._language = Path(tables), language
+    def __init__(self, tables: str | None, language: str) -> None:
+        """``tables``: None where queries and documents are in one language."""
+        self._tables, self._language = tables, language
         self._begun: Any = None
 
     def __enter__(self) -> _Bench:
@@ -135,14 +140,14 @@ class _Bench:
         return self._bench
 
     def _files(self) -> Iterator[TableFile]:
-        found = False
-        for suffix, weight in WEIGHTS.items():
-            path = self._tables / f"en-{self._language}{suffix}.tsv"
-            if path.exists():
-                found = True
-                yield TableFile(path, "en", self._language, weight=weight)
+        if self._tables is None:
+            return
+        paths = {suffix: Path(self._tables) / f"en-{self._language}{suffix}.tsv" for suffix in WEIGHTS}
+        found = {suffix: path for suffix, path in paths.items() if path.exists()}
         if not found:
             raise ConfigError(f"sources: tables: {self._tables} holds no en-{self._language}.tsv")
+        for suffix, path in found.items():
+            yield TableFile(path, "en", self._language, weight=WEIGHTS[suffix])
 
 
 def _weak(

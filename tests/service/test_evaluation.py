@@ -28,6 +28,21 @@ def test_the_demo_benchmark_over_http(tmp_path: Path) -> None:
     assert again[ir_measures.AP @ 100] == pytest.approx(systems["psq"]["MAP@100"], abs=1e-4)
 
 
+def test_the_shipped_reranker_over_http(tmp_path: Path) -> None:
+    table = TableFile(DEMO / "table.en-sw.tsv", "en", "sw")
+    systems = run(DEMO, "en", "sw", "document", ["psq", "mart"], tmp_path, [table])["systems"]
+    assert list(systems) == ["psq", "mart", "mart-alone"]
+    assert systems["mart"]["MAP@100"] > systems["psq"]["MAP@100"] - 0.03
+    assert systems["mart"]["R@100"] == systems["psq"]["R@100"]
+    runs = {
+        name: {line[:2]: line for line in ir_measures.read_trec_run(str(tmp_path / f"{name}.trec"))}
+        for name in ("psq", "mart", "mart-alone")
+    }
+    assert runs["psq"].keys() == runs["mart"].keys() == runs["mart-alone"].keys()
+    for name in ("mart", "mart-alone"):
+        assert all(0 < line.score < 1 for line in runs[name].values())
+
+
 def test_unusable_requests_are_named(tmp_path: Path) -> None:
     with pytest.raises(
         BenchmarkError, match="unknown system 'psd'; there are bm25, none, smt, psq, dense, hybrid, mart"

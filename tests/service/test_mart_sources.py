@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 from dragoman.backbone.encoder import Encoder, load_encoder
-from dragoman.backbone.training_config import ConfigError
+from dragoman.backbone.training_config import ConfigError, read_config
 from dragoman.indexes.analysis import analysis
 from dragoman.ranking.lists import Lists, read_lists
+from dragoman.ranking.training import MartTraining
 from dragoman.service.mart_sources import MartSources, prepare
 from tests.backbone.samples import DEMO
 from tests.service.serving import dragoman
 
+CONFIGS = Path(__file__).parents[2] / "configs"
 THINGS = ["bee", "ship", "volcano", "harbour", "honey", "salt", "book", "river"]
 DINGE = ["Biene", "Schiff", "Vulkan", "Hafen", "Honig", "Salz", "Buch", "Fluss"]
 PLACES = ["garden", "city", "forest", "desert", "kitchen"]
@@ -141,6 +143,15 @@ def test_what_is_there_is_not_made_again(data: Path, encoder: Encoder) -> None:
 def test_sources_that_cannot_be_are_refused(data: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         sources(data, **changes)
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("mart-*.toml")), ids=lambda path: path.stem)
+def test_the_configurations_we_ship_are_valid(path: Path) -> None:
+    table = read_config(path)
+    given = table.pop("sources", None)
+    MartTraining.parse(table)
+    if given is not None:
+        assert MartSources.parse(given, Path("/data")).parallel == ["/data/parallel"]
 
 
 def test_a_table_that_is_missing_is_named(data: Path, encoder: Encoder) -> None:

@@ -188,16 +188,17 @@ def test_a_full_queue_is_told_and_who_leaves_is_forgotten(tmp_path: Path, monkey
         assert refused is not None
         check_error(refused, 429, "8 texts are waiting to be computed")
         assert refused.headers["retry-after"] == "1"
+        time.sleep(1)  # the server looks four times a second whether clients are there
         gate.touch()
         assert order(held.result()) == [0]
         assert order(staying.result()) == list(range(8))
         assert order(post(slow, documents=["Asche"] * 20)) == list(range(20))
-        assert scored(slow) == 1 + 1 + 8 + 20
+        assert not any("[4, 4, 4]" in line for line in slow.log)
 
 
 def scored(running: Server) -> int:
     """Documents that the model was given."""
-    return sum(int(line.split()[1]) for line in running.log if line.startswith("scoring "))
+    return sum(int(line.split()[1][:-1]) for line in running.log if line.startswith("scoring "))
 
 
 def patiently(running: Server, **body: Any) -> httpx.Response:
@@ -210,7 +211,8 @@ def left(running: Server, many: int) -> httpx.Response | None:
     """What a client is told that does not wait for long; None where it left before."""
     with httpx.Client(base_url=running.url, timeout=httpx.Timeout(10, read=0.4), trust_env=False) as client:
         try:
-            return client.post("/v1/rerank", json={"query": "a", "query_language": "en", "documents": ["b"] * many})
+            asked = {"query": "a", "query_language": "en", "document_language": "en"}
+            return client.post("/v1/rerank", json=asked | {"documents": ["gone gone gone"] * many})
         except httpx.ReadTimeout:
             return None
 
