@@ -13,7 +13,7 @@ from dragoman.service.dense_stage import DenseStage
 from dragoman.service.errors import InvalidRequest, Unavailable
 from dragoman.service.indexes_registry import Indexes
 from dragoman.service.metrics import Metrics
-from dragoman.service.models import Models, has_reranker
+from dragoman.service.models import Load, Models, has_reranker
 from dragoman.service.remote_scoring import RemoteScoring
 from dragoman.service.rerank_stage import RerankStage
 from dragoman.service.reranking import Reranking
@@ -72,6 +72,8 @@ class Runtime:
         self.tables.start()
         self.indexes.start(self.settings.startup_wait_seconds)
         self.dense.start()
+        if self.settings.rerank == "measured" and self.settings.worker_url is None and has_reranker(self.settings):
+            self.models.worker.submit(Load("reranker"), ["reranker"], background=True)  # before the first search
 
     def close(self) -> None:
         """Commit and close everything, in the reverse order of opening."""
