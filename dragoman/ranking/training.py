@@ -140,7 +140,11 @@ def _start(config: MartTraining) -> Mart:
     if config.start_from is not None:
         return load_mart(config.start_from)[0]
     generator = torch.Generator().manual_seed(config.seed)
-    return Mart(load_encoder(config.encoder), MartConfig(**config.model), generator)
+    encoder = load_encoder(config.encoder)
+    try:
+        return Mart(encoder, MartConfig(**config.model), generator)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"model: {error}") from error
 
 
 def _sets(folder: Path, languages: list[str]) -> dict[str, Lists]:

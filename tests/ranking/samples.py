@@ -31,9 +31,9 @@ def split(text: str, language: str) -> Words:
     return Words([token.term for token in found], [(token.start, token.end) for token in found])
 
 
-def write_encoder(folder: Path, subwords: Subwords) -> Encoder:
+def write_encoder(folder: Path, subwords: Subwords, **sizes: Any) -> Encoder:
     """A tiny encoder as a folder, opened."""
-    save_veco(folder, tiny(len(subwords)), subwords)
+    save_veco(folder, tiny(len(subwords), **sizes), subwords)
     return load_encoder(str(folder))
 
 

@@ -212,6 +212,11 @@ def test_a_configuration_that_cannot_be_is_refused(lists: Path, changes: dict[st
         parsed(lists, **changes)
 
 
+def test_layers_that_the_encoder_lacks_are_refused(lists: Path) -> None:
+    with pytest.raises(ConfigError, match="model: mat_layers"):
+        train_mart(parsed(lists, model={"mat_layers": [5]}), lists / "mart")
+
+
 def test_lists_of_another_vocabulary_or_of_no_language_are_refused(lists: Path) -> None:
     with pytest.raises(ConfigError, match="no lists there are in these languages"):
         train_mart(parsed(lists, languages=["fr"]), lists / "mart")

@@ -1,0 +1,64 @@
+"""The benchmarks of reranking on the smallest input: they run, and say what they should."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman.backbone.encoder import load_encoder
+from dragoman.backbone.tokenizer import Subwords
+from dragoman.ranking.about import MartAbout
+from dragoman.ranking.checkpoints import save_mart
+from dragoman.ranking.mart import Mart, MartConfig
+from tests.ranking.samples import config_table, write_encoder, write_lists
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def lists(tmp_path: Path, subwords: Subwords) -> Path:
+    encoder = write_encoder(tmp_path / "encoder", subwords, layers=3)
+    for name, seed in (("lists/a", 1), ("tuning/b", 2), ("test/c", 3), ("test/d", 4)):
+        write_lists(tmp_path / name, encoder, queries=6, seed=seed)
+    return tmp_path
+
+
+def run(module: str, *arguments: object) -> str:
+    command = [sys.executable, "-m", f"benchmarks.{module}", *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_comparison_of_variants(lists: Path) -> None:
+    table = {name: value for name, value in config_table(lists, lists / "encoder").items() if name != "model"}
+    config = lists / "tables.toml"
+    config.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in table.items()))
+    options = ["--config", config, "--test", lists / "test", "--output", lists / "out", "--seeds", 2, "--threads", 1]
+    printed = run("mart_tables", *options, "--variants", "bert,mart,placebo")
+    for order in ("alone", "interpolated"):
+        part = printed.split(f"**{order}**")[1].split("**")[0]
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in part.strip().splitlines()]
+        assert rows[0][1:3] == ["c", "d"]
+        assert [row[0] for row in rows[2:]] == ["psq", "bert (2)", "mart (2)", "placebo (2)"]
+        for row in rows[2:]:
+            assert float(row[3]) == pytest.approx((float(row[1]) + float(row[2])) / 2, abs=2e-3)
+    kept = (lists / "out" / "mart-1" / "report.json").stat().st_mtime_ns
+    assert run("mart_tables", *options, "--variants", "bert,mart,placebo") == printed
+    assert (lists / "out" / "mart-1" / "report.json").stat().st_mtime_ns == kept
+
+
+def test_the_similarity_of_translations(lists: Path) -> None:
+    model = Mart(load_encoder(str(lists / "encoder")), MartConfig([0, 1]))
+    save_mart(lists / "mart", model, MartAbout("tiny"))
+    run("mart_similarity", "--lists", lists / "test" / "c", "--output", lists / "out", "--model", lists / "mart")
+    report = json.loads((lists / "out" / "similarity.json").read_text())
+    assert report["queries"] > 0
+    for kind in ("translations", "random pairs"):
+        assert report[f"{kind}, with table"] == report[f"{kind}, without"]  # it starts as its encoder
+        assert len(report[f"{kind}, without"]) == 4
+    assert (lists / "out" / "similarity.png").stat().st_size > 1000
