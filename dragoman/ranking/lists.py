@@ -131,6 +131,10 @@ class ListsWriter:
         digest = hashlib.sha256(json.dumps(self._about).encode())
         for name in sorted(arrays):
             digest.update(np.ascontiguousarray(arrays[name]).data)
+        own = _restricted(table, self._terms) if table is not None else None
+        digest.update(json.dumps([list(self._terms), [one.name for one in self._lists]]).encode())
+        for array in (own.by_source.ids, own.by_source.forward, own.by_source.backward) if own is not None else ():
+            digest.update(np.ascontiguousarray(array).data)
         about = self._about | {
             "checksum": digest.hexdigest(),
             "terms": list(self._terms),
@@ -139,8 +143,8 @@ class ListsWriter:
         with written_whole(folder) as unfinished:
             save_file(arrays, unfinished / _ARRAYS)
             (unfinished / _ABOUT).write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
-            if table is not None:
-                _restricted(table, self._terms).save(unfinished / _TABLE)
+            if own is not None:
+                own.save(unfinished / _TABLE)
 
 
 def read_lists(folder: Path) -> Lists:

@@ -22,6 +22,11 @@ DOCUMENT_SUBWORDS = 800
 TOKENS_AT_ONCE = 1_024
 """Padded tokens of a batch: as many as stay in a processor's caches, beyond which it is half as fast."""
 TOKENS_AT_ONCE_ON_GPU = 32_768
+LEAST_TOKENS_AT_ONCE = 128
+DECIMALS = 5
+"""Of scores: beyond, what else is computed beside a document shows, and equal documents would differ."""
+LEAST_ROOM = 16
+"""Subwords of a passage for which a long query leaves room."""
 
 
 class QueryTooLong(ValueError):
@@ -81,9 +86,10 @@ def passages(encoder: Encoder, query: Read, documents: Sequence[Read], links: Se
 class Scorer:
     """Scores documents with a model in evaluation mode, in the thread that calls; reading texts is any thread's."""
 
-    def __init__(self, model: Mart, tokens_at_once: int = TOKENS_AT_ONCE) -> None:
+    def __init__(self, model: Mart, tokens_at_once: int | None = None) -> None:
         self.model, self.encoder = model.eval(), model.encoder
-        self._tokens = tokens_at_once
+        on_gpu = next(model.parameters()).device.type != "cpu"
+        self._tokens = tokens_at_once or (TOKENS_AT_ONCE_ON_GPU if on_gpu else TOKENS_AT_ONCE)
 
     def rows(self, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> list[list[Passage]]:
         """Each document's passages, and with its links to the query.
@@ -102,9 +108,22 @@ class Scorer:
             return []
         rows = [passage for document in documents for passage in document]
         owner = [number for number, document in enumerate(documents) for _ in document]
-        with torch.inference_mode():
-            values: list[float] = self.model(pooled(self.model, rows, self._tokens), owner).tolist()
-        return values
+        tokens = self._tokens
+        while (values := self._values(rows, owner, tokens)) is None:
+            tokens //= 2
+            self._forget_cached_memory()
+        return [round(value, DECIMALS) for value in values]
+
+    def _values(self, rows: Sequence[Passage], owner: Sequence[int], tokens: int) -> list[float] | None:
+        """The scores; None where the memory was not enough and smaller batches may be."""
+        try:
+            with torch.inference_mode():
+                values: list[float] = self.model(pooled(self.model, rows, tokens), owner).tolist()
+                return values
+        except RuntimeError as fault:
+            if "out of memory" not in str(fault) or tokens <= LEAST_TOKENS_AT_ONCE:
+                raise
+            return None
 
     def score(self, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> list[Score]:
         """A score for each document; it is the same, but for rounding, whatever else is scored beside it.
@@ -115,10 +134,18 @@ class Scorer:
         values = self.values(self.rows(query, documents, links))
         return [Score(value, truncated(document)) for value, document in zip(values, documents, strict=True)]
 
-    def forget_cached_memory(self) -> None:
+    def _forget_cached_memory(self) -> None:
         """Give back what a GPU's allocator keeps, after a batch that did not fit."""
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+
+
+def shortened(encoder: Encoder, query: Read) -> Read:
+    """As much of a query as leaves room for a passage beside it; the query itself where that is all of it."""
+    length = len(query.ids)
+    while length and encoder.room_beside(length) < LEAST_ROOM:
+        length -= 1
+    return query if length == len(query.ids) else Read(query.ids[:length], query.pieces[:length])
 
 
 def truncated(document: Read) -> bool:

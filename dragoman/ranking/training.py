@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from dragoman.ranking.about import LEAST_SHARE, MartAbout
 from dragoman.ranking.attention import Direction
 from dragoman.ranking.checkpoints import load_mart, save_mart
 from dragoman.ranking.examples import Examples, examples_of, sizes, smoothed
-from dragoman.ranking.lists import Lists, lists_in, read_lists
+from dragoman.ranking.lists import Lists, checksum_of, lists_in, read_lists
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.measuring import best_weight, mean_average_precision, score_lists
 from dragoman.ranking.scoring import Scorer, passages, pooled
@@ -111,6 +111,7 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
         unlinked=config.unlinked,
         seed=config.seed,
     )
+    source = replace(source, checksum=source.checksum + checksum_of([tuning[name] for name in sorted(tuning)]))
     trainer = Trainer(
         model,
         lambda batch, generator, device: ranking_losses(model, batch, config),

@@ -162,7 +162,8 @@ def weak(
                 if int(key) != number and len(asked & terms[int(key)]) < COVERED * len(asked):
                     kept.append((key, score, False))
             if len(kept) < depth // 2:
-                others = (str(other) for other in noise.sample(range(len(documents)), min(depth, len(documents))))
+                drawn = noise.sample(range(len(documents)), min(depth, len(documents)))
+                others = (str(other) for other in drawn if other != number)
                 kept += [(other, 0.0, False) for other in islice(others, depth // 2) if other not in scores]
             writer.add(
                 f"{source}-{target}-{number}",
@@ -202,7 +203,10 @@ def judged(
             writer.add(
                 name,
                 (text, words_of(queries.tokens(text))),
-                [(key, score, key.partition("#")[0] in relevant) for key, score in found[:depth]],
+                [
+                    (key, score, (key.rpartition("#")[0] if parts > 1 else key) in relevant)
+                    for key, score in found[:depth]
+                ],
                 lambda key: (task.documents[key], words_of(documents.tokens(task.documents[key]))),
                 len(relevant),
             )
@@ -228,7 +232,7 @@ def chunked(task: Benchmark, length: int) -> Benchmark:
 def _best_parts(ranked: Sequence[tuple[str, float]]) -> Iterator[tuple[str, float]]:
     seen: set[str] = set()
     for key, score in ranked:
-        document = key.partition("#")[0]
+        document = key.rpartition("#")[0]
         if document not in seen:
             seen.add(document)
             yield key, score

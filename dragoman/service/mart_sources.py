@@ -232,9 +232,9 @@ def _tasks(one: Judged, language: str, bench: _Bench, seed: int) -> Iterator[tup
 
     name = Path(one.data).name + ("" if one.part_words is None else f"-{one.part_words}")
     if one.word_by_word:
-        noise = random.Random(seed)
-        yield f"{name}-en-{language}", lambda: across(load("en", "en"), language, surface(), noise)
-        yield f"{name}-{language}-en", lambda: asked_across(load("en", "en"), language, surface(), noise)
+        drawn = [random.Random(f"{seed} {way}") for way in ("documents", "queries")]
+        yield f"{name}-en-{language}", lambda: across(load("en", "en"), language, surface(), drawn[0])
+        yield f"{name}-{language}-en", lambda: asked_across(load("en", "en"), language, surface(), drawn[1])
     elif one.languages:
         if language in one.languages:
             yield f"{name}-{one.unit}-en-{language}", lambda: load("en", language)

@@ -134,13 +134,13 @@ class Models:
         info: TranslatorInfo = self._info("translator", gone)
         return info
 
-    def reranker(self, gone: Gone | None = None) -> RerankerInfo:
-        """The reranker that is configured, loaded now where it was not.
+    def reranker(self, gone: Gone | None = None, seconds: float | None = None) -> RerankerInfo:
+        """The reranker that is configured, loaded now where it was not, within so many seconds.
 
         Raises:
             Unavailable: it cannot be loaded.
         """
-        info: RerankerInfo = self._info("reranker", gone)
+        info: RerankerInfo = self._info("reranker", gone, seconds)
         return info
 
     def encode(self, text: str, gone: Gone | None = None) -> NDArray[np.float32]:
@@ -164,11 +164,15 @@ class Models:
         found = self._loaded.get(model)
         return None if found is None else found[1]
 
-    def _info(self, model: str, gone: Gone | None) -> Any:
+    def failure(self, model: str) -> str | None:
+        """Why a model could not be loaded, where that is so."""
+        return self._failed[model][1] if model in self._failed and model not in self._loaded else None
+
+    def _info(self, model: str, gone: Gone | None, seconds: float | None = None) -> Any:
         known = self.loaded(model)
         if known is not None:
             return known
-        return gathered(self.worker.submit(Load(model), [model]), self._settings.worker_seconds, gone)[0]
+        return gathered(self.worker.submit(Load(model), [model]), seconds or self._settings.worker_seconds, gone)[0]
 
     def _limits(self, task: Any) -> Limits:
         settings = self._settings
@@ -191,11 +195,7 @@ class Models:
     def _score(self, documents: list[list[Passage]]) -> list[float | Exception]:
         scorer: Scorer = self._load("reranker")[0]
         fault = InternalError("the model's score of a document is not a number")
-        try:
-            values = scorer.values(documents)
-        except RuntimeError:
-            scorer.forget_cached_memory()  # what failed for want of memory is tried again by halves
-            raise
+        values = scorer.values(documents)
         return [value if math.isfinite(value) else fault for value in values]
 
     def _translate(self, task: Translate, texts: list[str]) -> list[Translation]:

@@ -10,15 +10,18 @@ import asyncio
 import time
 from concurrent.futures import Future, wait
 from threading import Lock, Thread
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
+from pydantic import BaseModel, ValidationError
 
 from dragoman.ranking.about import MartAbout
-from dragoman.service.errors import Unavailable, from_status
+from dragoman.service.errors import ServiceError, TooLarge, TooManyRequests, Unavailable
 from dragoman.service.schemas.scoring import ModelBody, ScoreBody, ScoresBody
-from dragoman.service.scoring import Asked, Pending
+from dragoman.service.scoring import Asked, Pending, Scores
 from dragoman.service.worker import Gone
+
+B = TypeVar("B", bound=BaseModel)
 
 _POLL_SECONDS = 0.1
 _CONNECT_SECONDS = 2.0
@@ -37,16 +40,17 @@ class RemoteScoring:
         self._client: httpx.AsyncClient | None = None
         self._about: MartAbout | None = None
 
-    def about(self, gone: Gone | None = None) -> MartAbout:
-        if self._about is None:
-            body = self._ask("/v1/model", _ABOUT_SECONDS, gone)
-            self._about = ModelBody.model_validate_json(body).about()
-        return self._about
+    def about(self, gone: Gone | None = None, seconds: float | None = None) -> MartAbout:
+        known = self._about
+        if known is None:
+            body = self._ask("/v1/model", min(_ABOUT_SECONDS, seconds or _ABOUT_SECONDS), gone)
+            known = self._about = _parsed(ModelBody, body).about()
+        return known
 
     def begin(self, asked: Asked, seconds: float) -> Pending:
         body = ScoreBody.of(asked, seconds).model_dump_json().encode()
         answer = self._begin("POST", "/v1/score", body, seconds)
-        return Pending([answer], lambda: ScoresBody.model_validate_json(self._checked(answer)).scores())
+        return Pending([answer], lambda: _complete(_parsed(ScoresBody, self._checked(answer)).scores(), asked))
 
     def ready(self) -> None:
         """
@@ -79,10 +83,11 @@ class RemoteScoring:
         try:
             response = answer.result(0)
         except (httpx.HTTPError, httpx.InvalidURL) as fault:
-            self._about = None  # the worker that comes back may hold another model
+            if isinstance(fault, httpx.NetworkError | httpx.RemoteProtocolError):
+                self._about = None  # the worker that comes back may hold another model
             raise Unavailable(f"the worker cannot be reached: {type(fault).__name__}") from fault
         if response.is_error:
-            raise from_status(response.status_code, _message(response))
+            raise _passed_on(response)
         return response.content
 
     def _begin(self, method: str, path: str, body: bytes | None, seconds: float) -> Future[httpx.Response]:
@@ -97,6 +102,25 @@ class RemoteScoring:
         headers = {"Content-Type": "application/json"} if body is not None else {}
         request = self._client.request(method, self._url + path, content=body, headers=headers, timeout=timeout)
         return asyncio.run_coroutine_threadsafe(request, self._loop)
+
+
+def _parsed(kind: type[B], body: bytes) -> B:
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError as fault:
+        raise Unavailable("the worker's answer is not one of a worker of this version") from fault
+
+
+def _complete(scores: Scores, asked: Asked) -> Scores:
+    if len(scores.values) != len(asked.documents):
+        raise Unavailable(f"the worker answered {len(scores.values)} scores for {len(asked.documents)} documents")
+    return scores
+
+
+def _passed_on(response: httpx.Response) -> ServiceError:
+    """What the worker refused as the caller's own; anything else is that it is not there."""
+    kind = {413: TooLarge, 429: TooManyRequests}.get(response.status_code, Unavailable)
+    return kind(_message(response))
 
 
 def _message(response: httpx.Response) -> str:

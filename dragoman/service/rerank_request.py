@@ -33,6 +33,7 @@ class Ranking:
     failed: dict[int, str]
     truncated: list[int]
     tokens: int
+    query_cut: bool
 
 
 def begin(runtime: Runtime, settings: Settings, asked: RerankAsked, texts: Sequence[str]) -> tuple[MartAbout, Pending]:
@@ -79,4 +80,5 @@ def ranking(about: MartAbout, scores: Scores, *, raw: bool) -> Ranking:
         scores.failed,
         scores.truncated,
         scores.tokens,
+        scores.query_cut,
     )

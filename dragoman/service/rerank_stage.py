@@ -32,6 +32,10 @@ _WAITING = 24
 """Searches that may wait for the reranker, so that others still get a thread."""
 
 
+class UnknownReranker(InvalidRequest):
+    """A reranker was asked for by a name that none has."""
+
+
 @dataclass(slots=True)
 class Outcome:
     """The ranking after the stage, what it lacks, which documents were read in part, and how long it took."""
@@ -85,7 +89,7 @@ class RerankStage:
             return outcome
         try:
             self._rerank(outcome, request, options, language, snapshot, gone)
-        except InvalidRequest:
+        except UnknownReranker:
             raise
         except ServiceError as fault:
             outcome.degraded.append(_degraded(fault))
@@ -106,9 +110,12 @@ class RerankStage:
         snapshot: Snapshot,
         gone: Gone | None,
     ) -> None:
-        about = self._reranking.about(gone)
+        until = time.monotonic() + self._settings.rerank_seconds
+        about = self._reranking.about(gone, self._settings.rerank_seconds)
         if options.model is not None and options.model != about.name:
-            raise InvalidRequest(f"rerank.model: there is no reranker named {options.model!r}; there is {about.name!r}")
+            raise UnknownReranker(
+                f"rerank.model: there is no reranker named {options.model!r}; there is {about.name!r}"
+            )
         head, tail = outcome.places[: options.depth], outcome.places[options.depth :]
         documents = self._collections.by_keys([place.key for place in head])
         chosen = [place for place in head if place.key in documents]
@@ -120,8 +127,7 @@ class RerankStage:
         ]
         if not texts:
             return
-        seconds = self._settings.rerank_seconds
-        until = time.monotonic() + seconds
+        seconds = max(0.001, until - time.monotonic())
         _, pending = self._reranking.begin(request.query, language, texts, snapshot, seconds, gone)
         found = pending.result(until, gone)
         weight = about.first_stage_weight if request.method in _ATTAINABLE else 0.0
@@ -130,6 +136,8 @@ class RerankStage:
         outcome.places = _following(scored, [place for place in [*head, *tail] if place.key not in left])
         ids = self._collections.ids_by_keys([chosen[number].key for number in found.truncated])
         outcome.truncated = [f"rerank: of document {id!r} only the beginning was read" for id in ids.values()]
+        if found.query_cut:
+            outcome.truncated.append("rerank: only the beginning of the query was read beside the documents")
         if unscored:
             reason = f"{unscored} of {len(chosen)} hits could not be scored and follow the others"
             outcome.degraded.append(Degraded(stage=STAGE, reason=f"{reason}: {next(iter(found.failed.values()))}"))

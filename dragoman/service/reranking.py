@@ -30,13 +30,13 @@ class Reranking:
         self._scoring = scoring
         self._analysis = analysis
 
-    def about(self, gone: Gone | None = None) -> MartAbout:
-        """The model that scores.
+    def about(self, gone: Gone | None = None, seconds: float | None = None) -> MartAbout:
+        """The model that scores, had within so many seconds.
 
         Raises:
             Unavailable: there is none, or it cannot be reached.
         """
-        return self._scoring.about(gone)
+        return self._scoring.about(gone, seconds)
 
     def begin(
         self,
@@ -52,7 +52,7 @@ class Reranking:
         Raises:
             ServiceError: see :meth:`Scoring.begin`.
         """
-        about = self._scoring.about(gone)
+        about = self._scoring.about(gone, seconds)
         return about, self._scoring.begin(self._asked(query, language, documents, snapshot, about), seconds)
 
     def _asked(

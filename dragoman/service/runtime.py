@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from threading import BoundedSemaphore
 
 from dragoman.indexes import jvm
 from dragoman.indexes.analysis import analysis
@@ -23,6 +24,8 @@ from dragoman.service.settings import Settings
 from dragoman.service.store import Store
 from dragoman.service.tables import Tables
 from dragoman.service.translation import Translations
+
+_RERANKS = 128
 
 
 class Runtime:
@@ -54,6 +57,8 @@ class Runtime:
             self.scoring = RemoteScoring(settings.worker_url) if settings.worker_url else LocalScoring(self.models)
             opened.callback(self.scoring.close)
             self.reranking = Reranking(self.scoring, analysis)
+            self.reranks = BoundedSemaphore(_RERANKS)
+            """Rerank requests whose texts are being read at a time; others are refused."""
             self.search = Search(
                 self.collections,
                 self.indexes,

@@ -12,7 +12,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dragoman.service.errors import InvalidRequest, ServiceError, TooManyRequests, Unavailable
+from dragoman.service.errors import ServiceError, TooManyRequests, Unavailable
 from dragoman.service.models import Models, RerankerInfo, Score
 from dragoman.service.worker import Gone
 
@@ -52,6 +52,8 @@ class Scores:
     truncated: list[int] = field(default_factory=list)
     tokens: int = 0
     """Subwords that were read."""
+    query_cut: bool = False
+    """Only the beginning of the query was read, as much as leaves room for a passage beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +95,8 @@ class Pending:
 class Scoring(Protocol):
     """What scores documents."""
 
-    def about(self, gone: Gone | None = None) -> MartAbout:
-        """The model that scores, loaded now where it was not.
+    def about(self, gone: Gone | None = None, seconds: float | None = None) -> MartAbout:
+        """The model that scores, loaded now where it was not, within so many seconds.
 
         Raises:
             Unavailable: there is none, or it cannot be reached.
@@ -104,7 +106,6 @@ class Scoring(Protocol):
         """Have documents scored within so many seconds.
 
         Raises:
-            InvalidRequest: the query leaves no room for a passage beside it.
             TooManyRequests: too much is waiting.
             Unavailable: the model cannot be loaded.
         """
@@ -126,16 +127,19 @@ class LocalScoring:
     def __init__(self, models: Models) -> None:
         self._models = models
 
-    def about(self, gone: Gone | None = None) -> MartAbout:
-        return self._models.reranker(gone).about
+    def about(self, gone: Gone | None = None, seconds: float | None = None) -> MartAbout:
+        return self._models.reranker(gone, seconds).about
 
     def begin(self, asked: Asked, seconds: float) -> Pending:
-        rows, truncated = _read(self._models.reranker(), asked)
+        rows, scores = _read(self._models.reranker(), asked)
         costs = [sum(len(row.pair.ids) for row in document) for document in rows]
+        scores.tokens = sum(costs)
         futures = self._models.worker.submit(Score(), rows, costs=costs)
-        return Pending(futures, lambda: _collected(futures, truncated, sum(costs)))
+        return Pending(futures, lambda: _collected(futures, scores))
 
     def ready(self) -> None:
+        if reason := self._models.failure("reranker"):
+            raise Unavailable(reason)
         if self._models.loaded("reranker") is not None:
             score_one(self, _READY_SECONDS)
 
@@ -160,21 +164,19 @@ def score_one(scoring: Scoring, seconds: float) -> None:
         raise Unavailable(f"the reranker cannot score: {found.failed[0]}")
 
 
-def _read(info: RerankerInfo, asked: Asked) -> tuple[list[list[Any]], list[int]]:
-    """The documents' passages as the model reads them, and the numbers of those that are cut."""
-    from dragoman.ranking.scoring import QueryTooLong, read, truncated
+def _read(info: RerankerInfo, asked: Asked) -> tuple[list[list[Any]], Scores]:
+    """The documents' passages as the model reads them, and scores yet to come, which say what is cut."""
+    from dragoman.ranking.scoring import read, shortened, truncated
 
     texts = [asked.query, *asked.documents]
     query, *documents = read(info.scorer.encoder, [one.text for one in texts], [one.spans for one in texts])
-    try:
-        rows = info.scorer.rows(query, documents, asked.links)
-    except QueryTooLong as fault:
-        raise InvalidRequest(f"query: {fault}") from fault
-    return rows, [number for number, document in enumerate(documents) if truncated(document)]
+    shorter = shortened(info.scorer.encoder, query)
+    rows = info.scorer.rows(shorter, documents, asked.links)
+    cut = [number for number, document in enumerate(documents) if truncated(document)]
+    return rows, Scores([None] * len(documents), truncated=cut, query_cut=shorter is not query)
 
 
-def _collected(futures: Sequence[Future[Any]], truncated: list[int], tokens: int) -> Scores:
-    found = Scores([None] * len(futures), truncated=truncated, tokens=tokens)
+def _collected(futures: Sequence[Future[Any]], found: Scores) -> Scores:
     for number, future in enumerate(futures):
         fault = future.exception()
         if isinstance(fault, ServiceError) and fault.status != 500:

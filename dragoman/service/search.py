@@ -147,7 +147,8 @@ class Search:
         lines = [
             RunLine(place.collection.name, ids[place.key], place.score) for place in answer.places if place.key in ids
         ]
-        return lines, answer.degraded
+        cut = [Degraded(stage="truncated", reason=reason) for reason in answer.truncated]
+        return lines, [*answer.degraded, *cut]
 
     def _rank(self, request: SearchRequest, gone: Gone | None) -> tuple[QueryRead, Answer]:
         self._check(request)

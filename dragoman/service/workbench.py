@@ -50,11 +50,17 @@ class Workbench:
         return None if view is None else view.analysed
 
 
+def _settings(folder: Path) -> Settings:
+    """Settings of its own: what the environment says of a service, its database above all, is not meant for this."""
+    own = {name: field.default for name, field in Settings.model_fields.items()}
+    return Settings(**own | {"data_dir": folder, "rerank": "never"})
+
+
 @contextlib.contextmanager
 def workbench(tables: Sequence[TableFile]) -> Iterator[Workbench]:
     """A workbench with these tables active; its data directory goes away with it."""
     with tempfile.TemporaryDirectory(prefix="dragoman-") as folder:
-        runtime = Runtime(Settings(data_dir=Path(folder)))
+        runtime = Runtime(_settings(Path(folder)))
         try:
             runtime.start()
             for number, table in enumerate(tables):

@@ -197,15 +197,8 @@ class Worker:
 
     def _run(self, task: Hashable, items: list[_Item]) -> None:
         """Compute a batch; where that fails its halves are, so that one bad item fails alone."""
-        try:
-            results = list(self._compute(task, [item.content for item in items]))
-            if len(results) != len(items):
-                raise InternalError(f"{len(results)} results for {len(items)} texts")
-        except Exception as fault:
-            if isinstance(fault, ServiceError) or len(items) == 1:
-                for item in items:
-                    item.result.set_exception(fault)
-                return
+        results = self._results(task, items)
+        if results is None:  # out here what failed has been let go of, and its memory with it
             half = len(items) // 2
             self._run(task, items[:half])
             self._run(task, items[half:])
@@ -215,6 +208,16 @@ class Worker:
                 item.result.set_exception(result)
             else:
                 item.result.set_result(result)
+
+    def _results(self, task: Hashable, items: list[_Item]) -> Sequence[Any] | None:
+        """One result an item, or what all failed with; None where the halves are to be tried."""
+        try:
+            results = list(self._compute(task, [item.content for item in items]))
+            if len(results) != len(items):
+                raise InternalError(f"{len(results)} results for {len(items)} texts")
+            return results
+        except Exception as fault:
+            return [fault] * len(items) if isinstance(fault, ServiceError) or len(items) == 1 else None
 
 
 def gathered(futures: Sequence[Future[Any]], seconds: float, gone: Gone | None = None) -> list[Any]:

@@ -29,7 +29,9 @@ from dragoman.service.settings import Settings
 
 router = APIRouter(route_class=StrictRoute, tags=["worker"])
 
-_READY_SECONDS = 4.0
+_READY_SECONDS = 3.0
+_BODY_BYTES = 1 << 30
+"""Texts, words and links of what an API process took within its own limits."""
 
 
 class WorkerRuntime:
@@ -84,6 +86,7 @@ def create_worker_app(settings: Settings) -> FastAPI:
     Raises:
         ServiceError: the model cannot be loaded.
     """
+    settings = settings.model_copy(update={"body_bytes": max(settings.body_bytes, _BODY_BYTES)})
     runtime = WorkerRuntime(settings)
     try:
         runtime.scoring.about()

@@ -14,7 +14,7 @@ from dragoman.lexicon.text import words
 from dragoman.ranking import scoring
 from dragoman.ranking.attention import Links, TranslationReference, Words
 from dragoman.ranking.mart import Mart, MartConfig
-from dragoman.ranking.scoring import QueryTooLong, Read, Scorer, batches, passages, read
+from dragoman.ranking.scoring import Passage, QueryTooLong, Read, Scorer, batches, passages, read, shortened
 from tests.backbone.samples import tiny
 
 TABLE = Table.from_entries("en", "de", [("bee", "biene", 0.9, 0.7), ("honey", "honig", 0.8, 0.8)])
@@ -92,6 +92,40 @@ def test_a_document_beyond_the_limit_says_so(scorer: Scorer, monkeypatch: pytest
     assert [one.truncated for one in found] == [True, False]
     same = Read(long.ids[:20], long.pieces[:20])
     assert scorer.score(query, [same], links[:1])[0].value == pytest.approx(found[0].value, abs=1e-5)
+
+
+def test_a_long_query_is_shortened_until_there_is_room(scorer: Scorer) -> None:
+    long, short = asked(scorer, "the bee finds honey " * 12), asked(scorer)
+    assert shortened(scorer.encoder, short) is short
+    cut = shortened(scorer.encoder, long)
+    assert long.ids[: len(cut.ids)] == cut.ids
+    assert len(cut.pieces) == len(cut.ids) < len(long.ids)
+    assert scorer.encoder.room_beside(len(cut.ids)) >= 16 > scorer.encoder.room_beside(len(cut.ids) + 1)
+    assert len(scorer.score(cut, texts(scorer.encoder, "de", "Salz"), linked("Salz"))) == 1
+
+
+def test_equal_documents_score_equal_wherever_they_stand(scorer: Scorer) -> None:
+    query = asked(scorer)
+    same = ["die Biene findet Honig"] * 30 + ["Salz"] * 5
+    values = [one.value for one in scorer.score(query, texts(scorer.encoder, "de", *same), linked(*same))]
+    assert len(set(values[:30])) == len(set(values[30:])) == 1
+
+
+def test_memory_that_is_out_is_met_with_smaller_batches(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    query, links, documents = asked(scorer), linked(*DOCUMENTS), texts(scorer.encoder, "de", *DOCUMENTS)
+    expected = [one.value for one in scorer.score(query, documents, links)]
+    plain, tried = scoring.pooled, []
+
+    def pooled(model: Mart, passages: list[Passage], tokens: int) -> torch.Tensor:
+        tried.append(tokens)
+        if tokens > 300:
+            raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
+        return plain(model, passages, tokens)
+
+    monkeypatch.setattr(scoring, "pooled", pooled)
+    large = Scorer(scorer.model, 1024)
+    assert [one.value for one in large.score(query, documents, links)] == pytest.approx(expected, abs=1e-4)
+    assert tried == [1024, 512, 256]
 
 
 def test_a_query_without_room_beside_it_is_refused(scorer: Scorer) -> None:

@@ -119,7 +119,6 @@ class LinkScorer:
         self.most = 10**9
         self.barrier = Event()
         self.barrier.set()
-        self.released = 0
 
     def subwords(self, texts: Sequence[str]) -> list[Any]:
         from dragoman.backbone.tokenizer import Encoded
@@ -130,11 +129,11 @@ class LinkScorer:
             for words in found
         ]
 
-    def rows(self, query: Any, documents: Sequence[Any], links: Sequence[Any]) -> list[list[Piece]]:
-        from dragoman.ranking.scoring import QueryTooLong
+    def room_beside(self, first: int) -> int:
+        return 100 if first <= 100 else 0
 
-        if len(query.ids) > 100:
-            raise QueryTooLong("the query has too many subwords, which leaves no room for a passage beside it")
+    def rows(self, query: Any, documents: Sequence[Any], links: Sequence[Any]) -> list[list[Piece]]:
+        assert len(query.ids) <= 100
         pairs = zip(documents, links, strict=True)
         return [[Piece(document.ids, float(own.weights.sum()))] for document, own in pairs]
 
@@ -146,9 +145,6 @@ class LinkScorer:
         if any(-1 in row.ids for (row,) in documents):
             raise RuntimeError("poisoned")
         return [math.nan if -2 in row.ids else row.linked + len(row.ids) / 1000 for (row,) in documents]
-
-    def forget_cached_memory(self) -> None:
-        self.released += 1
 
 
 @contextmanager

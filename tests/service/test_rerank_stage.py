@@ -133,12 +133,18 @@ def test_a_reranker_of_another_name_is_refused(runtime: Runtime) -> None:
         ask(runtime, rerank={"model": "cross"})
 
 
+def test_a_query_that_is_too_long_is_read_in_part_and_says_so(runtime: Runtime) -> None:
+    answer = ask(runtime, "volcano ash " + "word " * 150)
+    assert answer.degraded == []
+    assert all(hit.scores.rerank is not None for hit in answer.hits)
+    assert answer.truncated == ["rerank: only the beginning of the query was read beside the documents"]
+
+
 def test_memory_that_is_out_halves_the_batch(runtime: Runtime, scorer: LinkScorer) -> None:
     scorer.most = 9
     answer = ask(runtime)
     assert answer.degraded == []
     assert all(hit.scores.rerank is not None for hit in answer.hits)
-    assert scorer.released > 0
     assert max(sum(batch) for batch in scorer.batches) > 9 >= min(sum(batch) for batch in scorer.batches)
 
 

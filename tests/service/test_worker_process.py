@@ -156,9 +156,15 @@ def test_what_many_clients_ask_is_scored_together_and_each_gets_its_own(api: Ser
         assert scores == pytest.approx({0: number / 1000, 1: 0.601}, abs=1e-6)
 
 
-def test_a_query_that_is_too_long_is_the_callers_fault(api: Server) -> None:
+def test_a_query_that_is_too_long_is_read_in_part(api: Server) -> None:
     asked = {"query": "a " * 200, "query_language": "en", "documents": ["b"]}
-    check_error(api.client.post("/v1/rerank", json=asked), 422, "no room for a passage beside it")
+    (told,) = api.client.post("/v1/rerank", json=asked).json()["meta"]["warnings"]
+    assert "only the beginning of the query was read" in told
+
+
+def test_an_answer_that_is_no_workers_is_a_503(tmp_path: Path) -> None:
+    with server(tmp_path / "other") as other, server(tmp_path / "api", worker_url=other.url) as api:
+        check_error(rerank(api, "Asche"), 503, "worker")
 
 
 @pytest.mark.parametrize(

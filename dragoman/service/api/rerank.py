@@ -14,11 +14,12 @@ from dragoman.service.api.errors import request_id
 from dragoman.service.api.requests import StrictRoute
 from dragoman.service.api.search import DEGRADED_HEADER
 from dragoman.service.api.waiting import settled
-from dragoman.service.errors import InternalError, InvalidRequest
+from dragoman.service.errors import InternalError, InvalidRequest, TooManyRequests
 from dragoman.service.rerank_request import Ranking, begin, ranking
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.rerank import (
     ApiVersion,
+    DocumentFields,
     DocumentReturned,
     Failed,
     Meta,
@@ -47,7 +48,7 @@ async def rerank_v1(body: RerankV1, request: Request, runtime: RuntimeDep, setti
     return RerankAnswerV1(
         id=request_id(request),
         model=found.model,
-        results=_results(found, texts, body.top_n, bool(body.return_documents)),
+        results=_results(found, body.top_n, body.documents if body.return_documents else None),
         meta=_meta("1", found, body.model),
         usage=Usage(total_tokens=found.tokens),
         failed=_failed(found),
@@ -61,7 +62,7 @@ async def rerank_v2(body: RerankV2, request: Request, runtime: RuntimeDep, setti
     found = await _ranked(body, body.documents, request, runtime, settings)
     return RerankAnswerV2(
         id=request_id(request),
-        results=_results(found, body.documents, body.top_n, False),
+        results=_results(found, body.top_n, None),
         meta=_meta("2", found, body.model),
         failed=_failed(found),
         truncated=found.truncated or None,
@@ -92,13 +93,18 @@ async def _ranked(
 ) -> Ranking:
     started = time.perf_counter()
     until = time.monotonic() + settings.worker_seconds
-    about, pending = await asyncio.to_thread(begin, runtime, settings, body, texts)
+    if not runtime.reranks.acquire(blocking=False):
+        raise TooManyRequests("too many rerank requests are being read; try again in a moment")
+    try:
+        about, pending = await asyncio.to_thread(begin, runtime, settings, body, texts)
+    finally:
+        runtime.reranks.release()
     try:
         await settled(pending.futures, request, until, all_of=True)
         scores = pending.finish()
     finally:
         pending.cancel()
-    found = ranking(about, scores, raw=body.raw_scores)
+    found = ranking(about, scores, raw=bool(body.raw_scores))
     if not found.best:
         raise InternalError(f"none of {len(texts)} documents could be scored: {found.failed[0]}")
     runtime.metrics.stage("rerank", time.perf_counter() - started)
@@ -109,15 +115,21 @@ def _best(found: Ranking, top_n: int | None) -> list[tuple[int, float]]:
     return found.best[: top_n or None]
 
 
-def _results(found: Ranking, texts: Sequence[str], top_n: int | None, with_text: bool) -> list[Result]:
+def _results(found: Ranking, top_n: int | None, documents: Sequence[str | DocumentFields] | None) -> list[Result]:
+    """The best, with the documents as they were given where there are any."""
     return [
         Result(
             index=index,
             relevance_score=score,
-            document=DocumentReturned(text=texts[index]) if with_text else None,
+            document=None if documents is None else _returned(documents[index]),
         )
         for index, score in _best(found, top_n)
     ]
+
+
+def _returned(document: str | DocumentFields) -> DocumentReturned:
+    given = {"text": document} if isinstance(document, str) else document.model_dump()
+    return DocumentReturned.model_validate(given)
 
 
 def _failed(found: Ranking) -> list[Failed] | None:
@@ -134,6 +146,8 @@ def _warnings(found: Ranking, asked: str | None) -> list[str]:
         told.append(f"scored by the model {found.model!r}, as there is none named {asked[:100]!r}")
     if found.failed:
         told.append(f"{len(found.failed)} documents could not be scored and are left out")
+    if found.query_cut:
+        told.append("only the beginning of the query was read, to leave room for the documents")
     if found.truncated:
         told.append(f"{len(found.truncated)} documents were read only up to their first 800 subwords")
     return told

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, StrictBool, StrictInt, field_validator
 
 from dragoman.service.schemas.search import LanguageCode, Names, Text
+from dragoman.service.strict_json import check_text
 
 _Query = Annotated[Text, Field(min_length=1, description="The query's text.", examples=["volcano eruption and ash"])]
 _TopN = Annotated[
@@ -25,7 +26,9 @@ class _Rerank(BaseModel):
         default=None, description="ISO 639-1 code of all documents; detected for each when left out."
     )
     tables: Names | None = Field(default=None, description="Active translation tables to use; all when left out.")
-    raw_scores: StrictBool = Field(default=False, description="The model's own scores in place of probabilities.")
+    raw_scores: StrictBool | None = Field(
+        default=False, description="The model's own scores in place of probabilities."
+    )
 
     @field_validator("query")
     @classmethod
@@ -71,6 +74,10 @@ class RerankV1(_Rerank):
             value = known.get(name)
             if not isinstance(value, str):
                 raise ValueError(f"documents[{number}].{name}: must be a text")
+            try:
+                check_text(value)
+            except ValueError as fault:
+                raise ValueError(f"documents[{number}].{name}: {fault}") from fault
             parts.append(value)
         return "\n".join(parts)
 
@@ -87,14 +94,16 @@ class RerankTei(_Rerank):
     """TEI."""
 
     texts: list[Text] = Field(min_length=1)
-    return_text: StrictBool = False
+    return_text: StrictBool | None = False
     top_n: _TopN = None
 
 
 class DocumentReturned(BaseModel):
-    """A document as it was scored."""
+    """A document as it was given: its text, or its fields."""
 
-    text: str
+    model_config = ConfigDict(extra="allow")
+
+    text: str | None = None
 
 
 class Result(BaseModel):

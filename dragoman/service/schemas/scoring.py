@@ -80,13 +80,20 @@ class ScoresBody(_Body):
     failed: dict[int, str]
     truncated: list[int]
     tokens: int
+    query_cut: bool
 
     @classmethod
     def of(cls, scores: Scores) -> ScoresBody:
-        return cls(values=scores.values, failed=scores.failed, truncated=scores.truncated, tokens=scores.tokens)
+        return cls(
+            values=scores.values,
+            failed=scores.failed,
+            truncated=scores.truncated,
+            tokens=scores.tokens,
+            query_cut=scores.query_cut,
+        )
 
     def scores(self) -> Scores:
-        return Scores(list(self.values), self.failed, self.truncated, self.tokens)
+        return Scores(list(self.values), self.failed, self.truncated, self.tokens, self.query_cut)
 
 
 class ModelBody(_Body):

@@ -134,7 +134,9 @@ class Hit(BaseModel):
     language: str
     score: float = Field(
         description="What hits are ordered by: the share of the highest score that any document of this collection"
-        " and language could reach for the query; for dense the inner product; for hybrid the fused score."
+        " and language could reach for the query; for dense the inner product; for hybrid the fused score. Of hits that"
+        " were reranked, the sigmoid of the reranker's logit and the logarithm of that share, weighted; of those below"
+        " them, numbers that fall as their own scores do."
     )
     scores: Scores
     title: str | None
