@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dragoman.backbone.corpus import Position
+from dragoman.backbone.tokenizer import smoothed
 from dragoman.backbone.training import Source
+from dragoman.backbone.training_config import ConfigError
 from dragoman.ranking.attention import Direction, Links
 from dragoman.ranking.lists import CandidateList, Lists, checksum_of
 from dragoman.ranking.scoring import Read
@@ -56,12 +58,12 @@ def examples_of(
     Each word of a query loses its links with the chance `unlinked`, as if the table did not know it.
 
     Raises:
-        ValueError: a set without a list that has a relevant candidate and another.
+        ConfigError: a set without a list that has a relevant candidate and another.
     """
     usable = {name: _usable(lists) for name, lists in sets.items()}
     for name, places in usable.items():
         if not len(places):
-            raise ValueError(f"{name}: no list has both a relevant candidate and another")
+            raise ConfigError(f"{name}: no list has both a relevant candidate and another")
     names = sorted(sets)
     weights = np.asarray([shares[name] for name in names])
     weights = weights / weights.sum()
@@ -121,11 +123,11 @@ def sizes(sets: Mapping[str, Lists]) -> dict[str, int]:
     return {name: len(lists) for name, lists in sets.items()}
 
 
-def smoothed(
+def weighted_shares(
     counts: Mapping[str, int], smoothing: float, weights: Sequence[tuple[str, float]] = ()
 ) -> dict[str, float]:
     """Shares by count to the power of `smoothing`, those of sets whose name begins with a given text multiplied."""
-    shares = {name: count**smoothing for name, count in counts.items()}
+    shares = smoothed(counts, smoothing)
     for beginning, weight in weights:
         shares |= {name: share * weight for name, share in shares.items() if name.startswith(beginning)}
     whole = sum(shares.values())

@@ -22,7 +22,7 @@ from dragoman.backbone.workers import Workers
 from dragoman.ranking.about import LEAST_SHARE, MartAbout
 from dragoman.ranking.attention import Direction
 from dragoman.ranking.checkpoints import load_mart, save_mart
-from dragoman.ranking.examples import Examples, examples_of, sizes, smoothed
+from dragoman.ranking.examples import Examples, examples_of, sizes, weighted_shares
 from dragoman.ranking.lists import Lists, checksum_of, lists_in, read_lists
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.measuring import best_weight, mean_average_precision, score_lists
@@ -103,7 +103,7 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
         parameter.requires_grad_(not name.startswith(tuple(config.frozen)))
     source = examples_of(
         sets,
-        smoothed(sizes(sets), config.smoothing, list(config.set_weights.items())),
+        weighted_shares(sizes(sets), config.smoothing, list(config.set_weights.items())),
         queries=config.queries,
         documents=config.documents,
         direction=config.direction,

@@ -119,8 +119,9 @@ class RerankStage:
         head, tail = outcome.places[: options.depth], outcome.places[options.depth :]
         documents = self._collections.by_keys([place.key for place in head])
         chosen = [place for place in head if place.key in documents]
-        if request.rerank is None:  # only where the model was found to gain
-            chosen = [one for one in chosen if f"{language}-{documents[one.key].language}" not in about.not_for]
+        if request.rerank is None:  # within one language the model was never measured
+            without = {f"{language}-{language}", *about.not_for}
+            chosen = [one for one in chosen if f"{language}-{documents[one.key].language}" not in without]
         texts = [
             Document(indexed_text(found.title, found.text), found.language)
             for found in (documents[place.key] for place in chosen)

@@ -78,8 +78,8 @@ class Settings(BaseSettings):
     )
     rerank: Literal["measured", "never"] = Field(
         default="measured",
-        description="Whether searches that don't say are reranked: measured, where the reranker's card says that it"
-        " gains; never.",
+        description="Whether searches that don't say are reranked: measured, across languages but in pairs where the"
+        " reranker was measured not to gain; never.",
     )
     rerank_seconds: float = Field(
         default=10.0, gt=0, description="How long a search waits for its reranking before it answers without."

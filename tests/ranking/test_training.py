@@ -19,7 +19,7 @@ from dragoman.backbone.corpus import Position
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.training_config import ConfigError
 from dragoman.ranking.checkpoints import load_mart
-from dragoman.ranking.examples import examples_of, smoothed
+from dragoman.ranking.examples import examples_of, weighted_shares
 from dragoman.ranking.lists import Lists, read_lists
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.measuring import mean_average_precision, score_lists
@@ -141,7 +141,7 @@ def draw(sets: dict[str, Lists], start: Position, many: int, **changes: Any) -> 
         "unlinked": 0.0,
         "seed": 7,
     } | changes
-    source = examples_of(sets, smoothed({name: len(one) for name, one in sets.items()}, 0.5), **given)
+    source = examples_of(sets, weighted_shares({name: len(one) for name, one in sets.items()}, 0.5), **given)
     return list(islice(source.draw(start), many))
 
 
@@ -172,7 +172,7 @@ def test_an_example_has_one_answer_first_and_then_others(lists: Path) -> None:
 
 def test_lists_without_an_answer_cannot_be_learned_from(lists: Path) -> None:
     write_lists(lists / "none", load(lists), queries=3, relevant=False)
-    with pytest.raises(ValueError, match="none: no list has both a relevant candidate and another"):
+    with pytest.raises(ConfigError, match="none: no list has both a relevant candidate and another"):
         draw({"none": read_lists(lists / "none")}, Position(), 1)
 
 

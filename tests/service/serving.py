@@ -7,7 +7,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
@@ -97,3 +98,11 @@ def server(data_dir: Path, command: Sequence[str] = COMMAND, **settings: object)
     finally:
         if running._process.poll() is None:
             running.kill()
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Wait until it holds, for a minute at most."""
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.02)

@@ -172,6 +172,16 @@ def test_what_a_search_that_does_not_say_gets(
             assert answer.hits
 
 
+def test_documents_in_the_querys_language_are_reranked_only_where_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with standing_in(monkeypatch, WordEncoder(), None, LinkScorer()):
+        for runtime in started(Settings(data_dir=tmp_path, rerank="measured", reranker="links")):
+            for rerank, expected in ((None, False), ({}, True)):
+                answer = ask(runtime, "Vulkan", query_language="de", rerank=rerank)
+                assert {hit.scores.rerank is not None for hit in answer.hits} == {expected}
+
+
 def test_searches_that_wait_are_limited(runtime: Runtime, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch) -> None:
     ask(runtime)
     scorer.barrier.clear()

@@ -6,8 +6,7 @@ import json
 import signal
 import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import httpx
 import pytest
 
 from tests.service.api.errorbody import check_error
-from tests.service.serving import Server, environment, server
+from tests.service.serving import Server, environment, server, wait_for
 from tests.service.standing_in import STANDING_IN
 
 TABLE = b"volcano\tVulkan\t1\t1\nash\tAsche\t0.6\t0.6\n"
@@ -55,13 +54,6 @@ def answers(url: str) -> int:
         return httpx.get(url, timeout=10, trust_env=False).status_code
     except httpx.TransportError:
         return 0
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 @pytest.fixture

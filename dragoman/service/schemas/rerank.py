@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, StrictBool, StrictInt, field_validator
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, StrictBool, StrictInt
 
-from dragoman.service.schemas.search import LanguageCode, Names, Text
+from dragoman.service.schemas.search import LanguageCode, Names, QueryText, Text
 from dragoman.service.strict_json import check_text
 
-_Query = Annotated[Text, Field(min_length=1, description="The query's text.", examples=["volcano eruption and ash"])]
+_Query = Annotated[
+    QueryText, Field(min_length=1, description="The query's text.", examples=["volcano eruption and ash"])
+]
 _TopN = Annotated[
     Annotated[StrictInt, Field(ge=0)] | None, Field(description="How many of the best to return; null or 0: all.")
 ]
@@ -29,13 +31,6 @@ class _Rerank(BaseModel):
     raw_scores: StrictBool | None = Field(
         default=False, description="The model's own scores in place of probabilities."
     )
-
-    @field_validator("query")
-    @classmethod
-    def _not_blank(cls, query: str) -> str:
-        if not query.strip():
-            raise ValueError("must not be blank")
-        return query
 
 
 class DocumentFields(BaseModel):

@@ -19,6 +19,15 @@ Names = Annotated[list[Name], Field(min_length=1, max_length=MAX_NAMES)]
 Method = Literal["psq", "smt", "none", "dense", "hybrid"]
 
 
+def _check_not_blank(query: str) -> str:
+    if not query.strip():
+        raise ValueError("must not be blank")
+    return query
+
+
+QueryText = Annotated[Text, AfterValidator(_check_not_blank)]
+
+
 class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -33,7 +42,7 @@ class RerankOptions(_Request):
 class SearchRequest(_Request):
     """A query over one or more collections, in any language that the service has tables or documents in."""
 
-    query: Text = Field(
+    query: QueryText = Field(
         min_length=1,
         description="The query's text, up to 10,000 characters unless set otherwise. Lucene syntax in it is text.",
         examples=["volcano eruption and ash"],
@@ -67,13 +76,6 @@ class SearchRequest(_Request):
         max_length=200,
         description="The topic's id in a TREC run; default: the request's id.",
     )
-
-    @field_validator("query")
-    @classmethod
-    def _not_blank(cls, query: str) -> str:
-        if not query.strip():
-            raise ValueError("must not be blank")
-        return query
 
     @field_validator("rerank", mode="before")
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from tests.service.api.errorbody import check_error
-from tests.service.serving import Server, server
+from tests.service.serving import Server, server, wait_for
 from tests.service.standing_in import STANDING_IN
 
 LIMITS = {"rerank_documents": 40, "document_chars": 2_000, "query_chars": 1_000, "worker_queue": 60}
@@ -227,10 +227,3 @@ def left(running: Server, many: int) -> httpx.Response | None:
             return client.post("/v1/rerank", json=asked | {"documents": ["gone gone gone"] * many})
         except httpx.ReadTimeout:
             return None
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.01)

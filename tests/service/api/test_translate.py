@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.service.api.errorbody import check_error
-from tests.service.serving import Server, server
+from tests.service.serving import Server, server, wait_for
 from tests.service.standing_in import STANDING_IN
 
 LIMITS = {"translate_texts": 5, "translate_chars": 2_000, "worker_queue": 40, "worker_batch": 4}
@@ -133,13 +133,6 @@ def test_many_clients_share_batches_and_too_many_are_told_to_wait(
         assert [asked[n].result().json()["texts"] for n in waiting] == [[f"TEXT{n}"] for n in waiting]
         wait_for(lambda: sum(line.startswith("translating 4:") for line in running.log) == 2)
         assert "dragoman_batch_texts_bucket" in running.client.get("/metrics").text
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    until = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < until, condition
-        time.sleep(0.01)
 
 
 def test_what_a_client_asked_that_went_away_is_not_computed(slow: Server) -> None:
