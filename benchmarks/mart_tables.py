@@ -3,10 +3,12 @@
     python -m benchmarks.mart_tables --config configs/mart-tables.toml --test runs/reranking/lists --output runs/tables
 
 Variants: `bert`, the encoder without MAT layers; `placebo`, with MAT layers and without a table; `mart`; T from one
-direction (`forward`, the paper's, and `backward`); one and three MAT layers. Each is trained from the configuration's
-lists with every seed, and reranks the lists under `--test`; MAP alone and interpolated with the weight that the
-tuning lists gave. p-values are of paired two-tailed t-tests of the queries' average precision, meaned over the seeds.
-What is there already is kept, so that an interrupted run goes on.
+direction (`forward`, the paper's, and `backward`); `one layer` and `three layers`; `dictionary`, the same lists with
+links out of dictionaries alone (`benchmarks/mart_dictionaries.py` makes them, in folders beside, with `-dictionary`
+behind their names); `without XX`, learned without any list in the language XX. Each is trained from the configuration's
+lists with every seed, and reranks the lists under `--test`; MAP alone and interpolated with the weight that the tuning
+lists gave. p-values are of paired two-tailed t-tests of the queries' average precision, meaned over the seeds. What is
+there already is kept, so that an interrupted run goes on.
 """
 
 from __future__ import annotations
@@ -62,19 +64,32 @@ def main() -> None:
         for variant in arguments.variants.split(","):
             folder = arguments.output / f"{variant.replace(' ', '-')}-{seed}"
             if not (folder / "report.json").exists():
-                settings = MartTraining.parse(table | VARIANTS[variant] | {"seed": seed})
+                settings = MartTraining.parse(table | changes(variant, table) | {"seed": seed})
                 train_mart(settings, folder, resume=folder.exists())
-            done.setdefault(variant, []).append(tested(folder, arguments))
+            test = Path(f"{arguments.test}-dictionary") if variant == "dictionary" else arguments.test
+            done.setdefault(variant, []).append(tested(folder, test, arguments))
             (arguments.output / "summary.md").write_text(summary(done), encoding="utf-8")
     print(summary(done))  # noqa: T201
 
 
-def tested(folder: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+def changes(variant: str, table: dict[str, Any]) -> dict[str, Any]:
+    """What of the configuration is otherwise in a variant."""
+    if variant == "dictionary":
+        return {name: f"{table[name]}-dictionary" for name in ("lists", "tuning")}
+    if variant.startswith("without "):
+        held_out = variant.removeprefix("without ")
+        sets = (read_lists(path) for name in ("lists", "tuning") for path in lists_in(Path(table[name])))
+        spoken = {language for lists in sets for language in (lists.source, lists.target)}
+        return {"languages": sorted(spoken - {held_out})}
+    return VARIANTS[variant]
+
+
+def tested(folder: Path, test: Path, arguments: argparse.Namespace) -> dict[str, Any]:
     """Average precision of every query of every test list, in each order; kept in the training's folder."""
     path = folder / "tested.json"
     found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     model, about = load_mart(str(folder / "model"))
-    for lists in lists_in(arguments.test):
+    for lists in lists_in(test):
         if lists.name in found:
             continue
         scored = score_lists(

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+import shutil
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,8 @@ class Lists:
     def __init__(self, about: dict[str, object], arrays: dict[str, NDArray[np.generic]], table: Table | None) -> None:
         self.source, self.target = str(about["source"]), str(about["target"])
         self.tokenizer, self.checksum = str(about["tokenizer"]), str(about["checksum"])
+        self.made_from = about.get("made_from")
+        """A digest of what the lists were made from, where their maker said one."""
         self._terms: list[str] = about["terms"]  # type: ignore[assignment]
         self._names: list[str] = about["names"]  # type: ignore[assignment]
         self._arrays, self._table = arrays, table
@@ -73,6 +76,11 @@ class Lists:
             [Candidate(text, score, bool(relevant)) for text, score, relevant in zip(*columns, strict=True)],
             int(self._arrays["relevant"][number]),
         )
+
+    @property
+    def terms(self) -> frozenset[str]:
+        """Of all its texts."""
+        return frozenset(self._terms)
 
     def text(self, number: int) -> Read:
         """A text as the model reads it."""
@@ -116,7 +124,7 @@ class ListsWriter:
         self._lists.append(one)
         self._ends["list_ends"].append(self._ends["list_ends"][-1] + len(one.candidates))
 
-    def write(self, folder: Path, table: Table | None) -> None:
+    def write(self, folder: Path, table: Table | None, made_from: str | None = None) -> None:
         """Write the folder, whole or not at all, with what `table` (from the queries' language) says of the texts."""
         candidates = [candidate for one in self._lists for candidate in one.candidates]
         arrays: dict[str, NDArray[Any]] = {
@@ -133,10 +141,11 @@ class ListsWriter:
             digest.update(np.ascontiguousarray(arrays[name]).data)
         own = _restricted(table, self._terms) if table is not None else None
         digest.update(json.dumps([list(self._terms), [one.name for one in self._lists]]).encode())
-        for array in (own.by_source.ids, own.by_source.forward, own.by_source.backward) if own is not None else ():
+        for array in _numbers(own):
             digest.update(np.ascontiguousarray(array).data)
         about = self._about | {
             "checksum": digest.hexdigest(),
+            "made_from": made_from,
             "terms": list(self._terms),
             "names": [one.name for one in self._lists],
         }
@@ -164,6 +173,26 @@ def read_lists(folder: Path) -> Lists:
     return Lists(about, arrays, Table.open(folder / _TABLE) if (folder / _TABLE).exists() else None)
 
 
+def relinked(folder: Path, table: Table | None, output: Path) -> None:
+    """Write the lists of `folder` to `output` with another table: the same candidates, other links.
+
+    Raises:
+        ListsError: as `read_lists`.
+    """
+    lists = read_lists(folder)
+    about = read_json(folder / _ABOUT)
+    own = _restricted(table, lists.terms) if table is not None else None
+    digest = hashlib.sha256(lists.checksum.encode())
+    for array in _numbers(own):
+        digest.update(np.ascontiguousarray(array).data)
+    with written_whole(output) as unfinished:
+        shutil.copyfile(folder / _ARRAYS, unfinished / _ARRAYS)
+        about["checksum"] = digest.hexdigest()
+        (unfinished / _ABOUT).write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
+        if own is not None:
+            own.save(unfinished / _TABLE)
+
+
 def lists_in(folder: Path) -> list[Path]:
     """The folders of lists under `folder`, by name."""
     return sorted(path.parent for path in folder.rglob(_ABOUT))
@@ -174,8 +203,12 @@ def checksum_of(lists: Iterable[Lists]) -> str:
     return hashlib.sha256("".join(one.checksum for one in lists).encode()).hexdigest()
 
 
-def _restricted(table: Table, terms: Sequence[str] | dict[str, int]) -> Table:
-    """The entries of a table both of whose terms are among `terms`."""
+def _numbers(table: Table | None) -> list[NDArray[Any]]:
+    return [] if table is None else [table.by_source.ids, table.by_source.forward, table.by_source.backward]
+
+
+def _restricted(table: Table, terms: Collection[str]) -> Table:
+    """The entries of a table both of whose terms are among `terms`, a set or a dictionary."""
     side = table.by_source
     known = [
         np.fromiter((term in terms for term in names), bool, len(names)) for names in (table.sources, table.targets)

@@ -81,8 +81,8 @@ class Writer:
     def _text(self, text: str, words: Words) -> int:
         return self._lists.text(read(self._encoder, [text], [words.spans])[0], words.terms)
 
-    def write(self, folder: Path, table: Table | None) -> None:
-        self._lists.write(folder, table)
+    def write(self, folder: Path, table: Table | None, made_from: str) -> None:
+        self._lists.write(folder, table, made_from)
 
 
 def documents_of(file: TextFile, most: int, noise: random.Random) -> list[dict[str, Side]]:
@@ -137,6 +137,7 @@ def weak(
     depth: int,
     seed: int,
     folder: Path,
+    made_from: str,
     step: Progress,
 ) -> int:
     """Lists from parallel documents, queries in `source`; returns how many there are."""
@@ -173,7 +174,7 @@ def weak(
             )
             made += 1
             step()
-    writer.write(folder, bench.table(source, target))
+    writer.write(folder, bench.table(source, target), made_from)
     return made
 
 
@@ -185,6 +186,7 @@ def judged(
     *,
     depth: int,
     folder: Path,
+    made_from: str,
     step: Progress,
     parts: int = 1,
 ) -> None:
@@ -211,7 +213,7 @@ def judged(
                 len(relevant),
             )
             step()
-    writer.write(folder, bench.table(task.source, task.target))
+    writer.write(folder, bench.table(task.source, task.target), made_from)
 
 
 def chunked(task: Benchmark, length: int) -> Benchmark:

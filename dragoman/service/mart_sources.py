@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.text_files import text_files
 from dragoman.backbone.training_config import ConfigError
+from dragoman.ranking.lists import read_lists
 from dragoman.service.benchmark import Benchmark, load_benchmark
 from dragoman.service.evaluation import TableFile, choice
+from dragoman.service.mart_cloze import cloze
 from dragoman.service.mart_lists import Progress, across, asked_across, chunked, documents_of, judged, weak
 from dragoman.service.workbench import Workbench, workbench
 
@@ -43,6 +47,8 @@ class Judged:
     depth: int = 20
     part_words: int | None = None
     """Cut documents into parts of whole sentences with at most so many words, and take the best part of each."""
+    cloze: int | None = None
+    """Ask at most so many questions made out of the (English) parts, see `mart_cloze`, in place of the queries."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +145,9 @@ class _Bench:
             self._bench: Workbench = self._begun.__enter__()
         return self._bench
 
+    def paths(self) -> list[Path]:
+        return [file.path for file in self._files()]
+
     def _files(self) -> Iterator[TableFile]:
         if self._tables is None:
             return
@@ -150,6 +159,28 @@ class _Bench:
             yield TableFile(path, "en", self._language, weight=WEIGHTS[suffix])
 
 
+def _digest(settings: list[Any], inputs: list[Path]) -> str:
+    """Of settings, and of the names and sizes of the files there."""
+    files = sorted(file for path in inputs for file in ([path] if path.is_file() else path.rglob("*")))
+    named = [(file.name, file.stat().st_size) for file in files if file.is_file()]
+    return hashlib.sha256(json.dumps([settings, named]).encode()).hexdigest()
+
+
+def _there(folder: Path, made_from: str) -> bool:
+    """
+    Raises:
+        ConfigError: lists are there that were made from something else.
+    """
+    if not folder.exists():
+        return False
+    known = read_lists(folder).made_from
+    if known is not None and known != made_from:
+        raise ConfigError(
+            f"{folder}: these lists were made from other sources or settings: remove them, or choose another folder"
+        )
+    return True
+
+
 def _weak(
     sources: MartSources,
     language: str,
@@ -159,11 +190,15 @@ def _weak(
     bench: _Bench,
     step: Progress,
 ) -> None:
-    pairs = [(a, b) for a, b in (("en", language), (language, "en")) if not (lists / "weak" / f"{a}-{b}").exists()]
-    if not sources.parallel or not pairs:
-        return
     folders = [path for root in sources.parallel if (path := Path(root) / f"{language}-en").is_dir()]
     if not folders:
+        return
+    settings = [sources.documents, sources.queries, sources.depth, sources.seed]
+    made_from = _digest(["weak", *settings], [*folders, *bench.paths()])
+    pairs = [
+        (a, b) for a, b in (("en", language), (language, "en")) if not _there(lists / "weak" / f"{a}-{b}", made_from)
+    ]
+    if not pairs:
         return
     files = text_files(folders)
     noise = random.Random(sources.seed)
@@ -186,6 +221,7 @@ def _weak(
             depth=sources.depth,
             seed=sources.seed,
             folder=lists / "weak" / f"{source}-{target}",
+            made_from=made_from,
             step=step,
         )
 
@@ -200,8 +236,9 @@ def _judged(
     seed: int,
     step: Progress,
 ) -> None:
+    made_from = _digest([asdict(replace(one, data="", languages=[])), seed], [Path(one.data), *bench.paths()])
     for name, make in _tasks(one, language, bench, seed):
-        if (folder / name).exists():
+        if _there(folder / name, made_from):
             continue
         task = make()
         judged(
@@ -211,8 +248,9 @@ def _judged(
             task,
             depth=one.depth,
             folder=folder / name,
+            made_from=made_from,
             step=step,
-            parts=1 if one.part_words is None else PARTS,
+            parts=1 if one.part_words is None or one.cloze is not None else PARTS,
         )
 
 
@@ -225,12 +263,14 @@ def _tasks(one: Judged, language: str, bench: _Bench, seed: int) -> Iterator[tup
             judged_ones = {key for found in task.qrels.values() for key in found}
             documents = {key: text for key, text in task.documents.items() if key in judged_ones}
             task = replace(task, queries=task.translated_queries, documents=documents)
-        return task if one.part_words is None else chunked(task, one.part_words)
+        task = task if one.part_words is None else chunked(task, one.part_words)
+        return task if one.cloze is None else cloze(task, one.cloze, random.Random(f"{seed} cloze"))
 
     def surface() -> Any:
         return bench.get().runtime.tables.registry.snapshot.views["en", language].surface
 
     name = Path(one.data).name + ("" if one.part_words is None else f"-{one.part_words}")
+    name += "" if one.cloze is None else "-cloze"
     if one.word_by_word:
         drawn = [random.Random(f"{seed} {way}") for way in ("documents", "queries")]
         yield f"{name}-en-{language}", lambda: across(load("en", "en"), language, surface(), drawn[0])

@@ -11,7 +11,7 @@ from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.lexicon.table import Table
 from dragoman.ranking.attention import TranslationReference, Words
-from dragoman.ranking.lists import Candidate, CandidateList, ListsError, ListsWriter, lists_in, read_lists
+from dragoman.ranking.lists import Candidate, CandidateList, ListsError, ListsWriter, lists_in, read_lists, relinked
 from dragoman.ranking.scoring import read
 from tests.ranking.samples import TABLE, split, write_encoder
 
@@ -54,6 +54,23 @@ def test_what_is_read_is_what_was_written(tmp_path: Path, encoder: Encoder) -> N
         (expected,) = read(encoder, [text], [split(text, language).spans])
         assert found.text(number).ids == expected.ids
         assert np.array_equal(found.text(number).pieces, expected.pieces)
+
+
+def test_the_same_lists_with_another_table(tmp_path: Path, encoder: Encoder) -> None:
+    written = write(tmp_path / "a", encoder)
+    other = Table.from_entries("en", "de", [("honey", "honig", 0.5, 0.25), ("unheard", "unerhört", 0.5, 0.5)])
+    for name, table in (("b", other), ("c", None), ("d", other)):
+        relinked(tmp_path / "a", table, tmp_path / name)
+    lists = {name: read_lists(tmp_path / name) for name in "abcd"}
+    assert all([one[number] for number in range(len(one))] == written for one in lists.values())
+    assert lists["b"].checksum == lists["d"].checksum
+    assert len({one.checksum for one in lists.values()}) == 3
+    for name, table in (("b", other), ("c", None)):
+        reference = TranslationReference(split(*TEXTS[0]), table)
+        for number, links in enumerate(lists[name].links(0, [1, 2, 3], "mean"), 1):
+            expected = reference.links(split(*TEXTS[number]))
+            assert links.left.tolist() == expected.left.tolist()
+            assert links.weights == pytest.approx(expected.weights)
 
 
 @pytest.mark.parametrize("table", [TABLE, None])

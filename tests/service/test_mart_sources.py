@@ -126,6 +126,9 @@ def test_what_is_there_is_not_made_again(data: Path, encoder: Encoder) -> None:
         prepare(sources(data), encoder, data / "lists", data / "tuning", lambda: made.append(1))
         assert len(made) == 30
     checksum = read_lists(data / "lists" / "weak" / "en-de").checksum
+    for changed in (sources(data, queries=14), sources(data, seed=2)):
+        with pytest.raises(ConfigError, match=r"weak/en-de: these lists were made from other sources or settings"):
+            prepare(changed, encoder, data / "lists", data / "tuning", lambda: None)
     prepare(sources(data), encoder, data / "again", data / "tuning", lambda: None)
     assert read_lists(data / "again" / "weak" / "en-de").checksum == checksum
 
