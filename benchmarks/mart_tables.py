@@ -56,6 +56,8 @@ def main() -> None:
     parser.add_argument("--queries", type=int, help="of each test list, at even distances; default: all")
     parser.add_argument("--threads", type=int)
     arguments = parser.parse_args()
+    if not lists_in(arguments.test):
+        parser.error(f"--test: no lists under {arguments.test}")
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     table = read_config(arguments.config)
