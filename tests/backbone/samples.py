@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import signal
+import subprocess
+import time
 from collections.abc import Sequence
 from itertools import product
 from pathlib import Path
@@ -91,6 +95,23 @@ def curves(output: Path) -> list[dict[str, Any]]:
     lines = (output / "curves.jsonl").read_text(encoding="utf-8").splitlines()
     steps = [json.loads(line) for line in lines]
     return [{name: step[name] for name in ("step", "losses", "learning_rate", "tokens")} for step in steps]
+
+
+def run_with_kills(command: list[str], output: Path) -> int:
+    """Run a training until it ends, killed twice on the way, a moment after it reported; how many kills met it."""
+    curve, kills = output / "curves.jsonl", 0
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    for wait in (0.1, 0.37, 120):  # seconds after it reported something new
+        known = curve.stat().st_size if curve.exists() else 0
+        process = subprocess.Popen(command, env=environment)
+        while process.poll() is None and (curve.stat().st_size if curve.exists() else 0) <= known:
+            time.sleep(0.01)
+        try:
+            assert process.wait(wait) == 0
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            kills += process.wait() == -signal.SIGKILL
+    return kills
 
 
 def all_ids(subwords: Subwords, texts: Sequence[str]) -> list[list[int]]:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,7 @@ from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.training import Sums, Trainer, pairs_of
 from dragoman.backbone.training_config import TrainingConfig
 from dragoman.backbone.workers import Workers
-from tests.backbone.samples import config_table, curves
+from tests.backbone.samples import config_table, curves, run_with_kills
 
 SLOWLY = """
 import sys, time
@@ -61,21 +59,8 @@ def test_killed_again_and_again_it_learns_the_same(text: Path, tmp_path: Path, l
     table["model"]["dropout"] = 0.2
     config = tmp_path / "config.toml"
     config.write_text(toml(table))
-    output, environment = tmp_path / "killed", os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    kills = 0
-    for wait in (0.1, 0.37, 60):  # seconds after it reported something new
-        known = (output / "curves.jsonl").stat().st_size if (output / "curves.jsonl").exists() else 0
-        process = subprocess.Popen([sys.executable, "-c", SLOWLY, str(config), str(output)], env=environment)
-        while process.poll() is None and (
-            not (output / "curves.jsonl").exists() or (output / "curves.jsonl").stat().st_size <= known
-        ):
-            time.sleep(0.01)
-        try:
-            assert process.wait(wait) == 0
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            kills += process.wait() == -signal.SIGKILL
-    assert kills >= 2
+    output = tmp_path / "killed"
+    assert run_with_kills([sys.executable, "-c", SLOWLY, str(config), str(output)], output) == 2
     pretrain(PretrainingConfig.parse(table), tmp_path / "whole")
     assert curves(output) == curves(tmp_path / "whole")
     for name in ("model.safetensors", "tokenizer.json", "config.json"):

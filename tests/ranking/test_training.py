@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
 import sys
-import time
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,7 +21,7 @@ from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.measuring import mean_average_precision, score_lists
 from dragoman.ranking.scoring import Scorer
 from dragoman.ranking.training import MartTraining, ranking_losses, train_mart
-from tests.backbone.samples import curves
+from tests.backbone.samples import curves, run_with_kills
 from tests.ranking.samples import config_table, randomised, write_encoder, write_lists, write_unread
 
 SLOWLY = """
@@ -60,30 +56,14 @@ def parsed(folder: Path, **changes: Any) -> MartTraining:
 
 def test_killed_again_and_again_it_learns_the_same(lists: Path) -> None:
     table = config_table(lists, lists / "encoder", steps=20, documents=2)
-    output, environment = lists / "killed", os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    command = [sys.executable, "-c", SLOWLY, json.dumps(table), str(output)]
-    kills = 0
-    for wait in (0.1, 0.37, 120):  # seconds after it reported something new
-        known = size(output / "curves.jsonl")
-        process = subprocess.Popen(command, env=environment)
-        while process.poll() is None and size(output / "curves.jsonl") <= known:
-            time.sleep(0.01)
-        try:
-            assert process.wait(wait) == 0
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            kills += process.wait() == -signal.SIGKILL
-    assert kills >= 1
+    output = lists / "killed"
+    assert run_with_kills([sys.executable, "-c", SLOWLY, json.dumps(table), str(output)], output) >= 1
     torch.set_num_threads(1)
     train_mart(MartTraining.parse(table), lists / "whole")
     assert curves(output) == curves(lists / "whole")
     assert (output / "measures.jsonl").read_text() == (lists / "whole" / "measures.jsonl").read_text()
     for name in ("model.safetensors", "encoder/model.safetensors", "encoder/tokenizer.json"):
         assert (output / "model" / name).read_bytes() == (lists / "whole" / "model" / name).read_bytes()
-
-
-def size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
 
 
 def test_it_learns_to_read_a_table_of_words_that_it_never_saw(tmp_path: Path, subwords: Subwords) -> None:
