@@ -43,7 +43,7 @@ class Judged:
     word_by_word: bool = False
     """Translate documents, and then queries, word by word into each of the languages, by their tables."""
     languages: list[str] = field(default_factory=list)
-    """Where given, `source` and `target` are English and each of these, both ways."""
+    """With `word_by_word`, those to translate into, or all; without, `source` and `target` are English and each."""
     depth: int = 20
     part_words: int | None = None
     """Cut documents into parts of whole sentences with at most so many words, and take the best part of each."""
@@ -271,13 +271,12 @@ def _tasks(one: Judged, language: str, bench: _Bench, seed: int) -> Iterator[tup
 
     name = Path(one.data).name + ("" if one.part_words is None else f"-{one.part_words}")
     name += "" if one.cloze is None else "-cloze"
-    if one.word_by_word:
+    if one.word_by_word and (not one.languages or language in one.languages):
         drawn = [random.Random(f"{seed} {way}") for way in ("documents", "queries")]
         yield f"{name}-en-{language}", lambda: across(load("en", "en"), language, surface(), drawn[0])
         yield f"{name}-{language}-en", lambda: asked_across(load("en", "en"), language, surface(), drawn[1])
-    elif one.languages:
-        if language in one.languages:
-            yield f"{name}-{one.unit}-en-{language}", lambda: load("en", language)
-            yield f"{name}-{one.unit}-{language}-en", lambda: load(language, "en")
-    elif language in (one.source, one.target):
+    elif language in one.languages and not one.word_by_word:
+        yield f"{name}-{one.unit}-en-{language}", lambda: load("en", language)
+        yield f"{name}-{one.unit}-{language}-en", lambda: load(language, "en")
+    elif not one.languages and language in (one.source, one.target):
         yield f"{name}-{one.unit}-{one.source}-{one.target}", lambda: load(one.source, one.target)
