@@ -8,7 +8,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal, get_args
 
 from sqlalchemy import delete, or_, select, update
@@ -160,14 +160,23 @@ def _check(new: NewKey) -> None:
         raise InvalidRequest(f"scopes: there is no {unknown[0][:64]!r}; choose from {', '.join(SCOPES)}")
     if len(new.name) > NAME_CHARS or not new.name.isprintable():
         raise InvalidRequest(f"name: must be at most {NAME_CHARS} printable characters")
-    if new.expires_at is not None and new.expires_at.tzinfo is None:
-        raise InvalidRequest("expires_at: needs a time zone, such as 2030-01-01T00:00:00Z")
-    if new.expires_at is not None and new.expires_at <= now():
-        raise InvalidRequest("expires_at: is in the past")
+    if new.expires_at is not None:
+        _check_expiry(new.expires_at)
     for limited, least in (("requests_per_second", 0), ("burst", 1), ("concurrent_requests", 0)):
         limit = getattr(new, limited)
         if limit is not None and not least <= limit <= LIMIT_MAX:
             raise InvalidRequest(f"{limited}: must be from {least} to {LIMIT_MAX}")
+
+
+def _check_expiry(expires_at: datetime) -> None:
+    if expires_at.tzinfo is None:
+        raise InvalidRequest("expires_at: needs a time zone, such as 2030-01-01T00:00:00Z")
+    if expires_at <= now():
+        raise InvalidRequest("expires_at: is in the past")
+    try:
+        expires_at.astimezone(UTC)
+    except OverflowError as fault:
+        raise InvalidRequest("expires_at: is after the year 9999") from fault
 
 
 def _info(row: ApiKey) -> KeyInfo:
