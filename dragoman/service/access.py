@@ -18,7 +18,7 @@ from types import MappingProxyType
 import anyio
 import anyio.to_thread
 
-from dragoman.service.errors import Unauthorized
+from dragoman.service.errors import Unauthorized, Unavailable
 from dragoman.service.keys import SCOPES, KeyInfo, Keys, recognised
 from dragoman.service.quotas import Meter, Quota
 from dragoman.service.settings import Settings
@@ -29,6 +29,7 @@ logger = logging.getLogger("dragoman")
 _AGE_SECONDS = 1.0
 _SPACING_SECONDS = 0.1
 """Least time between two readings of the keys, however many unknown ones are sent."""
+_PATIENCE_SECONDS = 5.0
 _USED_SECONDS = 60.0
 """How often a key's last use is written down."""
 
@@ -57,7 +58,7 @@ class Access:
         self._settings = settings
         self._copy = _Copy()
         self._changed_at = -math.inf
-        self._reading = asyncio.Lock()
+        self._reading: asyncio.Task[None] | None = None
         # A thread of its own: it must not wait behind requests that wait for the database or for the models.
         self._thread = anyio.CapacityLimiter(1)
         self._meters: dict[str | None, Meter] = {}
@@ -70,6 +71,7 @@ class Access:
 
         Raises:
             Unauthorized: a key is needed, and this is none.
+            Unavailable: the database does not answer.
             DBAPIError: the keys cannot be read.
         """
         arrived = time.monotonic()
@@ -99,14 +101,23 @@ class Access:
 
     async def _fresh(self, since: float) -> _Copy:
         """A copy that was not begun to be read before ``since``, nor before this process changed the keys."""
-        if self._copy.begun < max(since, self._changed_at):
-            async with self._reading:
-                if self._copy.begun < max(since, self._changed_at):
-                    await asyncio.sleep(max(0.0, self._copy.begun + _SPACING_SECONDS - time.monotonic()))
-                    begun = time.monotonic()
-                    found = await anyio.to_thread.run_sync(self._keys.all, limiter=self._thread)
-                    self._copy = _Copy(begun, {key.id: key for key in found})
+        while self._copy.begun < max(since, self._changed_at):
+            if self._reading is None:
+                self._reading = asyncio.create_task(self._read())
+            done, _ = await asyncio.wait([self._reading], timeout=_PATIENCE_SECONDS)
+            if not done:
+                raise Unavailable("the database does not answer, so that no API key can be looked at")
+            done.pop().result()
         return self._copy
+
+    async def _read(self) -> None:
+        try:
+            await asyncio.sleep(max(0.0, self._copy.begun + _SPACING_SECONDS - time.monotonic()))
+            begun = time.monotonic()
+            found = await anyio.to_thread.run_sync(self._keys.all, limiter=self._thread)
+            self._copy = _Copy(begun, {key.id: key for key in found})
+        finally:
+            self._reading = None
 
     def _anonymous(self) -> Caller:
         chosen = self._settings

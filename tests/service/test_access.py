@@ -13,10 +13,13 @@ from pathlib import Path
 from threading import Event, Thread
 
 import httpx
+import psycopg
 import pytest
+from fastapi import APIRouter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.service.api.authentication import check_routes
 from dragoman.service.errors import Unauthorized
 from dragoman.service.keys import recognised
 from tests.service import postgresql
@@ -381,9 +384,21 @@ def test_a_server_that_cannot_read_its_keys_lets_nobody_in(tmp_path: Path, postg
         with postgresql.database(postgresql_server) as url:
             running = stack.enter_context(server(tmp_path, database_url=url))
             assert ask(running, None, "GET", "/v1/collections").status_code == 200
+            with psycopg.connect(url) as connection:
+                connection.execute("LOCK TABLE api_keys")
+                wait_for(lambda: ask(running, None, "GET", "/nothing/here").status_code != 404)
+                check_error(ask(running, None, "GET", "/nothing/here"), 503, "the database does not answer")
+            wait_for(lambda: ask(running, None, "GET", "/nothing/here").status_code == 404)
         wait_for(lambda: ask(running, None, "GET", "/nothing/here").status_code != 404)
         check_error(ask(running, None, "GET", "/nothing/here"), 503, "database")
         assert running.client.get("/healthz").status_code == 200
+
+
+def test_a_path_that_nobody_thought_of_cannot_be_served() -> None:
+    router = APIRouter(prefix="/v1/new")
+    router.add_api_route("/{name}", lambda: None)
+    with pytest.raises(LookupError, match=r"which keys may use /v1/new/\{name\}"):
+        check_routes([router])
 
 
 @given(st.text() | st.from_regex(r"dragoman_[0-9a-f]{12}_[A-Za-z0-9_-]{43}"))
