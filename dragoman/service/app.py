@@ -10,9 +10,11 @@ from typing import Any
 import anyio.to_thread
 from fastapi import FastAPI
 
+from dragoman.service.access import Access
 from dragoman.service.api import documentation, errors
+from dragoman.service.api.authentication import Authentication, check_routes, is_open, needed_scopes
 from dragoman.service.api.errors import ErrorBody
-from dragoman.service.api.middleware import RequestContext
+from dragoman.service.api.middleware import CheckedAddress, RequestContext
 from dragoman.service.api.routers import ROUTERS
 from dragoman.service.api.streaming import Uploads
 from dragoman.service.errors import ERRORS
@@ -24,7 +26,15 @@ _DESCRIPTION = """Search and read documents in languages you don't read, with tr
 Every error, whatever the address, has the body `ErrorBody`."""
 
 
-_TOLD = (400, 404, 409, 413, 415, 422, 429, 500, 503, 507)
+_TOLD = (400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503, 507)
+
+
+_SCHEME = "ApiKey"
+_BEARER = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "An API key. Without any, the service listens on loopback alone, and is open there.",
+}
 
 
 class Application(FastAPI):
@@ -37,9 +47,11 @@ class Application(FastAPI):
             schemas["ErrorBody"] = ErrorBody.model_json_schema()
             for name in ("HTTPValidationError", "ValidationError"):
                 schemas.pop(name, None)
-            for methods in document["paths"].values():
-                for operation in methods.values():
+            document["components"]["securitySchemes"] = {_SCHEME: _BEARER}
+            for path, methods in document["paths"].items():
+                for method, operation in methods.items():
                     operation["responses"].update(_error_responses())
+                    operation["security"] = _security(method.upper(), path)
         return self.openapi_schema
 
 
@@ -54,10 +66,12 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
         opened = runtime if runtime is not None else await anyio.to_thread.run_sync(Runtime, settings)
         await anyio.to_thread.run_sync(opened.start)
         app.state.runtime = opened
+        app.state.access = Access(opened.keys, settings)
         app.state.uploads = Uploads(settings.concurrent_uploads)
         try:
             yield
         finally:
+            await app.state.access.close()
             await anyio.to_thread.run_sync(opened.close)
 
     app = Application(
@@ -71,11 +85,21 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
     )
     documentation.install(app)
     app.state.settings = settings
+    check_routes(ROUTERS)
     for router in ROUTERS:
         app.include_router(router)
     errors.install(app)
+    app.add_middleware(CheckedAddress)
+    app.add_middleware(Authentication, metrics_open=settings.metrics_open)
     app.add_middleware(RequestContext)
     return app
+
+
+def _security(method: str, path: str) -> list[dict[str, list[str]]]:
+    """The scopes of which one is enough, each as an alternative; none where everybody may."""
+    if is_open(path):
+        return []
+    return [{_SCHEME: [scope]} for scope in needed_scopes(method, path) or ()]
 
 
 def _error_responses() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The ``dragoman`` command: serve, worker, demo, search, index, table, train, evaluate.
+"""The ``dragoman`` command: serve, worker, demo, search, index, table, keys, train, evaluate.
 
 Every option is also an environment variable. A user's mistake is one line on standard error and exit code 2.
 """
@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from dragoman.service import cli_data, cli_tables, cli_train
+from dragoman.service import cli_data, cli_keys, cli_tables, cli_train
 from dragoman.service.cli_options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, load_settings
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app = typer.Typer(
 app.add_typer(cli_data.index, name="index")
 app.add_typer(cli_tables.table, name="table")
 app.add_typer(cli_train.train, name="train")
+app.add_typer(cli_keys.keys, name="keys")
 app.command("search")(cli_data.search)
 app.command("evaluate")(cli_data.evaluate)
 

@@ -139,6 +139,7 @@ def import_table(
     database_url: DatabaseUrl = DATABASE_URL,
 ) -> None:
     """Load a table into the data directory, without a server: stop one that uses it first."""
+    from dragoman.service.audit import COMMAND_LINE, Actor
     from dragoman.service.tables import Upload
 
     upload = Upload(
@@ -150,6 +151,7 @@ def import_table(
         weight=weight,
         activate=activate,
         dry_run=dry_run,
+        created_by=COMMAND_LINE,
     )
     with opened(data_dir, database_url) as runtime, file.open("rb") as stream, _bytes_bar() as bar:
         task = bar.add_task(f"reading {file.name}", total=file.stat().st_size)
@@ -159,7 +161,12 @@ def import_table(
                 bar.advance(task, len(part))
                 yield part
 
-        done = runtime.tables.upload(upload, parts())
+        if dry_run:
+            done = runtime.tables.upload(upload, parts())
+        else:
+            with runtime.audit.recorded(Actor(COMMAND_LINE), "table.upload", name) as recording:
+                done = runtime.tables.upload(upload, parts())
+                recording.object = f"{name}/{done.version}"
     for rejection in done.rejected[:20]:
         _say(f"line {rejection.line}: {rejection.reason}")
     state = "checked, not stored" if dry_run else "active" if done.active else "stored, not active"

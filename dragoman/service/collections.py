@@ -153,6 +153,7 @@ class Collections:
             NotFound: no such collection, or no such document in it.
         """
         row = self._row(name)
+        _check_storable(name, id)
         with self._store.read() as session:
             document = session.scalar(
                 select(Document).where(Document.collection_id == row.id, Document.id == id, Document.deleted.is_(False))
@@ -168,6 +169,7 @@ class Collections:
             NotFound: no such collection, or no such document in it.
         """
         row = self._row(name)
+        _check_storable(name, id)
         index = self._indexes.of(row.id)
         with index.writing():
             with self._store.write() as session:
@@ -240,6 +242,12 @@ class Collections:
             languages=index.languages if index else (),
             created_at=row.created_at,
         )
+
+
+def _check_storable(name: str, id: str) -> None:
+    """Raise :class:`NotFound` for an id that no document can have, and that PostgreSQL does not take in a query."""
+    if "\0" in id:
+        raise _no_document(name, id)
 
 
 def _no_document(name: str, id: str) -> NotFound:

@@ -31,10 +31,11 @@ _ABOUT_SECONDS = 60.0
 
 
 class RemoteScoring:
-    """Scores by the worker at ``url``. Safe from any thread."""
+    """Scores by the worker at ``url``, to which it shows its token if it has one. Safe from any thread."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, token: str | None = None) -> None:
         self._url = url.rstrip("/")
+        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._starting = Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._client: httpx.AsyncClient | None = None
@@ -96,7 +97,7 @@ class RemoteScoring:
                 self._loop = asyncio.new_event_loop()
                 Thread(target=self._loop.run_forever, name="dragoman-remote-scoring", daemon=True).start()
                 limits = httpx.Limits(max_connections=None, max_keepalive_connections=16)
-                self._client = httpx.AsyncClient(limits=limits, trust_env=False)
+                self._client = httpx.AsyncClient(limits=limits, headers=self._headers, trust_env=False)
         assert self._client is not None
         timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
         headers = {"Content-Type": "application/json"} if body is not None else {}

@@ -65,6 +65,8 @@ def _check(settings: Settings, asked: RerankAsked, texts: Sequence[str]) -> None
         raise InvalidRequest(f"query: longer than {settings.query_chars} characters")
     if len(texts) > settings.rerank_documents:
         raise InvalidRequest(f"documents: {len(texts)} of them; at most {settings.rerank_documents} are allowed")
+    if len(asked.tables or ()) > settings.search_names:
+        raise InvalidRequest(f"tables: {len(asked.tables or ())} of them; at most {settings.search_names} are allowed")
     for place, text in enumerate(texts):
         if len(text) > settings.document_chars:
             raise InvalidRequest(f"documents[{place}]: longer than {settings.document_chars} characters")

@@ -7,18 +7,20 @@ from threading import BoundedSemaphore
 
 from dragoman.indexes import jvm
 from dragoman.indexes.analysis import analysis
+from dragoman.service.audit import Audit
 from dragoman.service.collections import Collections
 from dragoman.service.data_dir import DataDirectory
 from dragoman.service.dense_registry import DenseIndexes
 from dragoman.service.dense_stage import DenseStage
 from dragoman.service.errors import InvalidRequest, Unavailable
 from dragoman.service.indexes_registry import Indexes
+from dragoman.service.keys import Keys
 from dragoman.service.metrics import Metrics
 from dragoman.service.models import Load, Models, has_reranker
 from dragoman.service.remote_scoring import RemoteScoring
 from dragoman.service.rerank_stage import RerankStage
 from dragoman.service.reranking import Reranking
-from dragoman.service.scoring import LocalScoring
+from dragoman.service.scoring import LocalScoring, Scoring
 from dragoman.service.search import Search
 from dragoman.service.settings import Settings
 from dragoman.service.store import Store
@@ -45,6 +47,7 @@ class Runtime:
             self.store = Store(settings.url)
             opened.callback(self.store.close)
             self.store.migrate()
+            self.keys, self.audit = Keys(self.store), Audit(self.store)
             self.indexes = Indexes(self.store, settings.indexes_dir, settings.index_commit_seconds)
             opened.callback(self.indexes.close)
             self.models = Models(settings, self.metrics)
@@ -54,7 +57,7 @@ class Runtime:
             self.translations = Translations(self.models, settings)
             self.collections = Collections(self.store, self.indexes, settings, self.metrics, self.dense)
             self.tables = Tables(self.store, settings, analysis)
-            self.scoring = RemoteScoring(settings.worker_url) if settings.worker_url else LocalScoring(self.models)
+            self.scoring = _scoring(settings, self.models)
             opened.callback(self.scoring.close)
             self.reranking = Reranking(self.scoring, analysis)
             self.reranks = BoundedSemaphore(_RERANKS)
@@ -83,6 +86,13 @@ class Runtime:
     def close(self) -> None:
         """Commit and close everything, in the reverse order of opening."""
         self._opened.close()
+
+
+def _scoring(settings: Settings, models: Models) -> Scoring:
+    if settings.worker_url is None:
+        return LocalScoring(models)
+    token = settings.worker_token
+    return RemoteScoring(settings.worker_url, None if token is None else token.get_secret_value())
 
 
 def _configure_java(heap: str | None) -> None:

@@ -184,6 +184,13 @@ class Search:
             raise InvalidRequest(f"query: longer than {settings.query_chars} characters")
         if request.top_k > settings.top_k_max:
             raise InvalidRequest(f"top_k: must be at most {settings.top_k_max}")
+        if request.rerank and request.rerank.depth > settings.rerank_depth_max:
+            raise InvalidRequest(f"rerank.depth: must be at most {settings.rerank_depth_max}")
+        for field, names in (("collections", request.collections), ("tables", request.tables)):
+            if len(names or ()) > settings.search_names:
+                raise InvalidRequest(
+                    f"{field}: {len(names or ())} of them; at most {settings.search_names} are allowed"
+                )
 
     def _chosen(self, request: SearchRequest) -> list[CollectionInfo]:
         known = {collection.name: collection for collection in self._collections.all()}

@@ -11,8 +11,11 @@ from fastapi import FastAPI
 
 from dragoman.service.app import create_app
 from dragoman.service.errors import InvalidRequest, Unavailable
+from dragoman.service.keys import Keys
 from dragoman.service.runtime import Runtime
-from dragoman.service.settings import Settings
+from dragoman.service.settings import DATABASE, Settings
+from dragoman.service.store import opened_store
+from dragoman.service.store_models import now
 
 _BACKLOG = 512
 _STOP_SECONDS = 30
@@ -56,12 +59,16 @@ def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None)
     """Serve the reranker to API processes until told to stop.
 
     Raises:
-        InvalidRequest: the host can be reached from other machines.
+        InvalidRequest: the host can be reached from other machines, and there is no token to keep them out.
         ServiceError: the address cannot be used, or the model cannot be loaded.
     """
     from dragoman.service.worker_app import create_worker_app
 
-    check_host(settings)
+    if not settings.loopback and settings.worker_token is None:
+        raise InvalidRequest(
+            f"refusing to listen on {settings.host}: other machines could reach it, and DRAGOMAN_WORKER_TOKEN is not "
+            "set; set it here and for `dragoman serve`, or listen on 127.0.0.1"
+        )
     _run(settings, lambda: create_worker_app(settings), ready)
 
 
@@ -74,6 +81,7 @@ def _run(settings: Settings, make: Callable[[], FastAPI], ready: Callable[[str],
             log_config=None,
             access_log=False,
             server_header=False,
+            proxy_headers=False,
             timeout_graceful_shutdown=_STOP_SECONDS,
             lifespan="on",
         )
@@ -83,12 +91,20 @@ def _run(settings: Settings, make: Callable[[], FastAPI], ready: Callable[[str],
 
 
 def check_host(settings: Settings) -> None:
-    """Raise :class:`InvalidRequest` where serving on this host would let strangers in."""
-    if not settings.loopback:
-        raise InvalidRequest(
-            f"refusing to listen on {settings.host}: other machines could reach it, and no API key is configured, "
-            "so anybody could read and change everything; listen on 127.0.0.1 (behind a proxy that authenticates)"
-        )
+    """Raise :class:`InvalidRequest` where other machines can reach this host and no key could let anybody in."""
+    if settings.loopback or _has_key(settings):
+        return
+    raise InvalidRequest(
+        f"refusing to listen on {settings.host}: other machines could reach it, and no API key is configured; make one "
+        "with `dragoman keys create --scope admin --scope search --scope jobs`, or listen on 127.0.0.1"
+    )
+
+
+def _has_key(settings: Settings) -> bool:
+    if settings.database_url is None and not (settings.data_dir / DATABASE).exists():
+        return False
+    with opened_store(settings.url) as store:
+        return any(key.usable(now()) for key in Keys(store).all())
 
 
 def configure_log(level: str) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 KIB = 1024
 MIB = 1024 * KIB
 GIB = 1024 * MIB
+
+DATABASE = "dragoman.db"
+"""The SQLite file in the data directory."""
 
 
 class Settings(BaseSettings):
@@ -26,6 +30,30 @@ class Settings(BaseSettings):
     )
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8080, ge=0, le=65535, description="Port to listen on; 0 chooses a free one.")
+
+    metrics_open: bool = Field(
+        default=False, description="Whether /metrics is read without a key where there are keys."
+    )
+    key_requests_per_second: float = Field(
+        default=200.0, ge=0, description="Requests per second of one API key, unless it has its own limit; 0: any."
+    )
+    key_burst: int = Field(
+        default=400,
+        gt=0,
+        description="Requests that one API key may send at once after a pause, unless it has its own.",
+    )
+    key_concurrent_requests: int = Field(
+        default=128, ge=0, description="Requests of one API key under way at a time, unless it has its own; 0: any."
+    )
+    anonymous_requests_per_second: float = Field(
+        default=0.0, ge=0, description="Requests per second of all callers of an open service together; 0: any."
+    )
+    anonymous_burst: int = Field(
+        default=400, gt=0, description="Requests that an open service takes at once after a pause, where it has a rate."
+    )
+    anonymous_concurrent_requests: int = Field(
+        default=0, ge=0, description="Requests under way at a time in an open service; 0: any."
+    )
 
     jvm_heap: str | None = Field(
         default=None,
@@ -64,6 +92,8 @@ class Settings(BaseSettings):
 
     query_chars: int = Field(default=10_000, gt=0, description="Longest query, characters.")
     top_k_max: int = Field(default=1_000, gt=0, description="Largest top_k of a search.")
+    rerank_depth_max: int = Field(default=1_000, gt=0, description="Largest rerank.depth of a search.")
+    search_names: int = Field(default=100, gt=0, description="Most collections, or tables, that one search may name.")
 
     encoder: str | None = Field(
         default=None,
@@ -88,6 +118,11 @@ class Settings(BaseSettings):
     document_chars: int = Field(default=200_000, gt=0, description="Longest document in a rerank request, characters.")
     worker_url: str | None = Field(
         default=None, description="Address of a `dragoman worker` that reranks; default: a thread of this process."
+    )
+    worker_token: SecretStr | None = Field(
+        default=None,
+        min_length=16,
+        description="Secret that a worker asks for and the API sends it; needed to listen beyond loopback.",
     )
     device: str = Field(default="cpu", description="Where the models compute, such as cpu or cuda.")
     torch_threads: int | None = Field(
@@ -137,10 +172,17 @@ class Settings(BaseSettings):
             raise ValueError("use postgresql://user@host/database or sqlite:///path/to/file")
         return url
 
+    @field_validator("worker_token")
+    @classmethod
+    def _fit_for_a_header(cls, token: SecretStr | None) -> SecretStr | None:
+        if token is not None and not re.fullmatch(r"[!-~]+", token.get_secret_value()):
+            raise ValueError("use ASCII letters, digits and punctuation alone")
+        return token
+
     @property
     def url(self) -> str:
         """The database to use: ``database_url``, or the SQLite file in ``data_dir``."""
-        return self.database_url or f"sqlite:///{self.data_dir.absolute() / 'dragoman.db'}"
+        return self.database_url or f"sqlite:///{self.data_dir.absolute() / DATABASE}"
 
     @property
     def indexes_dir(self) -> Path:

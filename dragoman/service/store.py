@@ -101,6 +101,21 @@ class Store:
         self.engine.dispose()
 
 
+@contextmanager
+def opened_store(url: str) -> Iterator[Store]:
+    """A database of the present schema, closed at the end of the block; a server may be using it as well.
+
+    Raises:
+        Unavailable: see :meth:`Store.migrate`.
+    """
+    store = Store(url)
+    try:
+        store.migrate()
+        yield store
+    finally:
+        store.close()
+
+
 def insert_entries(session: Session, version_id: int, rows: Iterable[EntryRow], start: int = 0) -> int:
     """Add entries to a table version inside the session's transaction; a million take a few seconds.
 

@@ -170,3 +170,39 @@ class TableEntry(Base):
     p_st: Mapped[float] = mapped_column(Double)
 
     __table_args__ = ({"sqlite_with_rowid": False},)
+
+
+class ApiKey(Base):
+    """An API key, of which only the hash is kept. Rows stay when a key is revoked: the audit log names them."""
+
+    __tablename__ = "api_keys"
+
+    id: Mapped[str] = mapped_column(String(12), primary_key=True)
+    digest: Mapped[str] = mapped_column(String(64))
+    """SHA-256 of the whole key, hexadecimal."""
+    name: Mapped[str] = mapped_column(String(64), default="")
+    scopes: Mapped[list[str]] = mapped_column(JSON)
+    requests_per_second: Mapped[float | None] = mapped_column(Double)
+    burst: Mapped[int | None] = mapped_column(Integer)
+    concurrent_requests: Mapped[int | None] = mapped_column(Integer)
+    created_at: Mapped[datetime] = mapped_column(Instant, default=now)
+    expires_at: Mapped[datetime | None] = mapped_column(Instant)
+    last_used_at: Mapped[datetime | None] = mapped_column(Instant)
+    revoked_at: Mapped[datetime | None] = mapped_column(Instant)
+
+
+class AuditEntry(Base):
+    """One action of an administrator, written before the action and completed after it."""
+
+    __tablename__ = "audit"
+
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
+    at: Mapped[datetime] = mapped_column(Instant, default=now)
+    key_id: Mapped[str | None] = mapped_column(String(12))
+    actor: Mapped[str] = mapped_column(String(128))
+    action: Mapped[str] = mapped_column(String(64))
+    object: Mapped[str] = mapped_column(String(640))
+    outcome: Mapped[str] = mapped_column(String(32))
+    request_id: Mapped[str | None] = mapped_column(String(128))
+
+    __table_args__ = ({"sqlite_autoincrement": True},)

@@ -6,6 +6,7 @@ It needs no database, tables, index or Java, so that it runs where nothing but t
 from __future__ import annotations
 
 import asyncio
+import hmac
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,13 +15,15 @@ from importlib.metadata import version
 import anyio.to_thread
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dragoman.service.api import errors
+from dragoman.service.api.authentication import bearer
 from dragoman.service.api.health import METRICS_TYPE, Health
-from dragoman.service.api.middleware import RequestContext
+from dragoman.service.api.middleware import CheckedAddress, RequestContext
 from dragoman.service.api.requests import StrictRoute
 from dragoman.service.api.waiting import settled
-from dragoman.service.errors import ServiceError
+from dragoman.service.errors import ServiceError, Unauthorized
 from dragoman.service.metrics import Metrics
 from dragoman.service.models import Models
 from dragoman.service.schemas.scoring import ModelBody, ScoreBody, ScoresBody
@@ -29,9 +32,25 @@ from dragoman.service.settings import Settings
 
 router = APIRouter(route_class=StrictRoute, tags=["worker"])
 
+_OPEN = ("/healthz", "/readyz")
 _READY_SECONDS = 3.0
 _BODY_BYTES = 1 << 30
 """Texts, words and links of what an API process took within its own limits."""
+
+
+class WorkerToken:
+    """Lets through who knows the token, and to everybody what load balancers ask."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self.app = app
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] not in _OPEN:
+            given = bearer(scope) or ""
+            if not hmac.compare_digest(given.encode(), self._token):
+                raise Unauthorized("send the worker's token: Authorization: Bearer TOKEN")
+        await self.app(scope, receive, send)
 
 
 class WorkerRuntime:
@@ -107,6 +126,9 @@ def create_worker_app(settings: Settings) -> FastAPI:
     app.state.runtime, app.state.settings = runtime, settings
     app.include_router(router)
     errors.install(app)
+    app.add_middleware(CheckedAddress)
+    if settings.worker_token is not None:
+        app.add_middleware(WorkerToken, token=settings.worker_token.get_secret_value())
     app.add_middleware(RequestContext)
     return app
 

@@ -50,6 +50,7 @@ def test_every_command_explains_itself_and_every_option_has_a_variable() -> None
         ("index", "rebuild"),
         ("table", "train"),
         ("table", "import"),
+        ("keys", "create"),
     ]
     for command in commands:
         done = dragoman(*command, "--help")

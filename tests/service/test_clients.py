@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import cohere
+import httpx
 import pytest
 from langchain_cohere import CohereRerank
 from langchain_core.documents import Document
@@ -19,6 +20,7 @@ from tests.service.standing_in import STANDING_IN
 
 QUERY = "the volcano and its ash"
 DOCUMENTS = ["Das Schiff liegt im Hafen", "Die Asche auf dem Feld", "Der Vulkan und die Asche"]
+PROVIDERS = [("cohere", "/v1/rerank"), ("jina", "/v1/rerank"), ("text-embeddings-inference", "/rerank")]
 TABLE = b"volcano\tVulkan\t1\t1\nash\tAsche\t1\t1\n"
 
 
@@ -73,12 +75,43 @@ def test_llama_index_with_tei(url: str) -> None:
     assert [one.node.get_content() for one in found] == [DOCUMENTS[2], DOCUMENTS[1]]
 
 
-@pytest.mark.parametrize(
-    ("provider", "path"), [("cohere", "/v1/rerank"), ("jina", "/v1/rerank"), ("text-embeddings-inference", "/rerank")]
-)
+@pytest.mark.parametrize(("provider", "path"), PROVIDERS)
 def test_rerankers(url: str, provider: str, path: str) -> None:
     ranker = APIRanker("links", api_key="any", api_provider=provider, verbose=0, url=url + path)
     found = ranker.rank(query=QUERY, docs=DOCUMENTS, doc_ids=["ship", "ash", "both"])
     assert [one.document.doc_id for one in found.results] == ["both", "ash", "ship"]
     scores = [one.score for one in found.results]
     assert scores == sorted(scores, reverse=True)
+
+
+@pytest.fixture(scope="module")
+def keyed(url: str) -> Iterator[tuple[str, str]]:
+    """The service once it has a key, and the key; to be asked for after all tests without one."""
+    made = httpx.post(f"{url}/v1/keys", json={"scopes": ["search"]}, trust_env=False)
+    yield url, made.json()["key"]
+
+
+def test_all_clients_work_with_a_key(keyed: tuple[str, str]) -> None:
+    url, key = keyed
+    asked = {"model": "links", "query": QUERY, "documents": DOCUMENTS}
+    first = cohere.Client(api_key=key, base_url=url).rerank(**asked)
+    second = cohere.ClientV2(api_key=key, base_url=url).rerank(**asked)
+    assert [one.index for one in first.results] == [one.index for one in second.results] == [2, 1, 0]
+    langchain = CohereRerank(cohere_api_key=SecretStr(key), base_url=url, model="links", top_n=1)
+    found = langchain.compress_documents([Document(page_content=text) for text in DOCUMENTS], QUERY)
+    assert [one.page_content for one in found] == [DOCUMENTS[2]]
+    for client in (
+        LlamaIndexCohere(api_key=key, base_url=url, model="links", top_n=1),
+        TextEmbeddingInference(base_url=url, model_name="links", top_n=1, auth_token=f"Bearer {key}"),
+    ):
+        (node,) = client.postprocess_nodes(nodes(), QueryBundle(QUERY))
+        assert node.node.get_content() == DOCUMENTS[2]
+    for provider, path in PROVIDERS:
+        ranker = APIRanker("links", api_key=key, api_provider=provider, verbose=0, url=url + path)
+        assert ranker.rank(query=QUERY, docs=DOCUMENTS, doc_ids=[0, 1, 2]).results[0].document.doc_id == 2
+
+
+def test_clients_see_that_their_key_is_refused(keyed: tuple[str, str]) -> None:
+    with pytest.raises(cohere.UnauthorizedError) as raised:
+        cohere.ClientV2(api_key="any", base_url=keyed[0]).rerank(model="links", query=QUERY, documents=DOCUMENTS)
+    assert "not an API key of this service" in str(raised.value.body)

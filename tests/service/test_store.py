@@ -6,13 +6,16 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import func, select, text
+from alembic.script import ScriptDirectory
+from sqlalchemy import func, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from dragoman.service.errors import Unavailable
-from dragoman.service.store import Store, insert_entries
+from dragoman.service.store import MIGRATIONS, Store, insert_entries
 from dragoman.service.store_models import Base, Collection, Document, TableEntry, TableVersion, TranslationTable
 
 
@@ -38,6 +41,24 @@ def test_migrating_again_changes_nothing(store: Store) -> None:
     with store.write() as session:
         session.add(Collection(name="kept", language="de"))
     store.migrate()
+    with store.read() as session:
+        assert session.scalars(select(Collection.name)).all() == ["kept"]
+
+
+def test_migrations_go_back_and_forth(store: Store) -> None:
+    script = ScriptDirectory(str(MIGRATIONS))
+    with store.write() as session:
+        session.add(Collection(name="kept", language="de"))
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    for revision in [one.revision for one in script.walk_revisions()][1:]:
+        with store.engine.execution_options(dragoman_write=True).begin() as connection:
+            config.attributes["connection"] = connection
+            command.downgrade(config, revision)
+    with store.engine.connect() as connection:
+        assert not {"api_keys", "audit"} & set(inspect(connection).get_table_names())
+    store.migrate()
+    test_migrations_make_exactly_the_models(store)
     with store.read() as session:
         assert session.scalars(select(Collection.name)).all() == ["kept"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import socket
 import subprocess
@@ -175,8 +176,37 @@ def test_what_is_sent_to_a_worker_is_checked(worker: Worker, body: dict[str, Any
         check_error(client.post("/v1/score", json=whole if body else {}), 422, message)
 
 
-def test_a_worker_refuses_to_be_reached_from_outside() -> None:
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "refusing to listen on 0.0.0.0.*DRAGOMAN_WORKER_TOKEN is not set"),
+        ({"worker_token": "short"}, "worker_token: .* at least 16"),
+        ({"worker_token": "with white space in it"}, "worker_token: use ASCII letters"),
+    ],
+)
+def test_a_worker_refuses_to_be_reached_from_outside(settings: dict[str, str], message: str) -> None:
     command = [*STANDING_IN, "worker", "--host", "0.0.0.0", "--port", "0"]
-    ended = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(command, env=environment(**settings), capture_output=True, text=True, timeout=60)
     assert ended.returncode == 2
-    assert "refusing to listen on 0.0.0.0" in ended.stderr
+    assert re.search(message, ended.stderr, re.DOTALL)
+    assert settings.get("worker_token", "-") not in ended.stderr
+
+
+def test_a_worker_that_others_can_reach_asks_for_its_token(tmp_path: Path) -> None:
+    token = "a-token-of-many-characters"
+    worker = Worker(host="0.0.0.0", worker_token=token)
+    worker.start()
+    body = {"query": {"text": "a", "spans": [[0, 1]]}, "documents": [], "seconds": 1.0}
+    for sent in ({}, {"Authorization": "Bearer another-token-of-many"}, {"Authorization": token}):
+        with httpx.Client(base_url=worker.url, headers=sent, trust_env=False) as client:
+            for method, path in (("POST", "/v1/score"), ("GET", "/v1/model"), ("GET", "/metrics"), ("GET", "/nothing")):
+                refused = client.request(method, path, json=body)
+                check_error(refused, 401, "send the worker's token")
+                assert refused.headers["www-authenticate"] == "Bearer"
+            assert client.get("/healthz").status_code == client.get("/readyz").status_code == 200
+    with server(tmp_path / "with", STANDING_IN, worker_url=worker.url, worker_token=token) as api:
+        assert rerank(api, "Asche").status_code == 200
+        assert api.client.get("/readyz").status_code == 200
+    with server(tmp_path / "without", STANDING_IN, worker_url=worker.url) as api:
+        check_error(rerank(api, "Asche"), 503, "worker: send the worker's token")
+    worker.end()

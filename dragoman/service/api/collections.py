@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from dragoman.service.api.dependencies import RuntimeDep
+from dragoman.service.api.dependencies import RecordDep, RuntimeDep
 from dragoman.service.api.requests import (
     CleanText,
     LanguageCode,
@@ -124,9 +125,11 @@ class DocumentBody(BaseModel):
 
 
 @router.post("", status_code=201)
-def create_collection(new: NewCollection, runtime: RuntimeDep) -> CollectionBody:
+def create_collection(new: NewCollection, runtime: RuntimeDep, record: RecordDep) -> CollectionBody:
     """Make an empty collection; 409 where there is one of this name."""
-    return _collection(runtime.collections.create(new.name, new.language, new.description))
+    with record("collection.create", new.name):
+        made = runtime.collections.create(new.name, new.language, new.description)
+    return _collection(made)
 
 
 @router.get("")
@@ -142,13 +145,14 @@ def get_collection(name: CollectionName, runtime: RuntimeDep) -> CollectionBody:
 
 
 @router.delete("/{name}", status_code=204, response_class=Response)
-def delete_collection(name: CollectionName, runtime: RuntimeDep) -> None:
+def delete_collection(name: CollectionName, runtime: RuntimeDep, record: RecordDep) -> None:
     """Delete a collection with all its documents."""
-    runtime.collections.delete(name)
+    with record("collection.delete", name):
+        runtime.collections.delete(name)
 
 
 @router.post("/{name}/documents", openapi_extra=_BODY)
-async def add_documents(name: CollectionName, request: Request, runtime: RuntimeDep) -> ImportBody:
+async def add_documents(name: CollectionName, request: Request, runtime: RuntimeDep, record: RecordDep) -> ImportBody:
     """Add or replace documents, streamed as NDJSON. When this returns they are searchable and durable.
 
     A line that is no document is rejected with its number and the reason, and the others go on. A fault of
@@ -156,8 +160,12 @@ async def add_documents(name: CollectionName, request: Request, runtime: Runtime
     """
     check_media_type(request, NDJSON_TYPES, "NDJSON (Content-Type: application/x-ndjson)")
     gzip = content_gzip(request)
-    done = await work_on_upload(request, lambda parts: runtime.collections.import_documents(name, parts, gzip=gzip))
-    return _imported(done)
+
+    def work(parts: Iterator[bytes]) -> Imported:
+        with record("documents.import", name):
+            return runtime.collections.import_documents(name, parts, gzip=gzip)
+
+    return _imported(await work_on_upload(request, work))
 
 
 @router.get("/{name}/documents/{id:whole}")
@@ -167,9 +175,10 @@ def get_document(name: CollectionName, id: DocumentId, runtime: RuntimeDep) -> D
 
 
 @router.delete("/{name}/documents/{id:whole}", status_code=204, response_class=Response)
-def delete_document(name: CollectionName, id: DocumentId, runtime: RuntimeDep) -> None:
+def delete_document(name: CollectionName, id: DocumentId, runtime: RuntimeDep, record: RecordDep) -> None:
     """Delete a document; no search finds it after that."""
-    runtime.collections.delete_document(name, id)
+    with record("document.delete", f"{name}/{id}"):
+        runtime.collections.delete_document(name, id)
 
 
 def _collection(info: CollectionInfo) -> CollectionBody:

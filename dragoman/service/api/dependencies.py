@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends, Request
 
+from dragoman.service.access import Access, Caller
+from dragoman.service.api.errors import request_id
+from dragoman.service.audit import Actor, Recording
 from dragoman.service.runtime import Runtime
 from dragoman.service.settings import Settings
 
@@ -20,5 +26,25 @@ def _settings(request: Request) -> Settings:
     return settings
 
 
+def _access(request: Request) -> Access:
+    access: Access = request.app.state.access
+    return access
+
+
+def _caller(request: Request) -> Caller:
+    caller: Caller = request.scope["state"]["caller"]
+    return caller
+
+
+def _record(request: Request) -> Callable[[str, str], AbstractContextManager[Recording]]:
+    caller = _caller(request)
+    actor = Actor(caller.name, caller.key_id, request_id(request))
+    return partial(_runtime(request).audit.recorded, actor)
+
+
 RuntimeDep = Annotated[Runtime, Depends(_runtime)]
+AccessDep = Annotated[Access, Depends(_access)]
+CallerDep = Annotated[Caller, Depends(_caller)]
+RecordDep = Annotated[Callable[[str, str], AbstractContextManager[Recording]], Depends(_record)]
+"""Records an action and its object in the audit log, from before its block to after it."""
 SettingsDep = Annotated[Settings, Depends(_settings)]

@@ -39,10 +39,7 @@ class RequestContext:
             await send(message)
 
         try:
-            _check_address(scope)
             await self.app(scope, receive, send_with_id)
-        except InvalidRequest as fault:
-            await error_response(fault, identifier)(scope, receive, send_with_id)
         except Exception as fault:
             error = unexpected(fault, identifier)
             if status == 0:
@@ -51,6 +48,18 @@ class RequestContext:
             route = getattr(scope.get("route"), "path", "unmatched")
             runtime: Runtime = scope["app"].state.runtime
             runtime.metrics.request(scope["method"], route, status, time.perf_counter() - started)
+
+
+class CheckedAddress:
+    """Refuses addresses that are not UTF-8."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            _check_address(scope)
+        await self.app(scope, receive, send)
 
 
 def _check_address(scope: Scope) -> None:

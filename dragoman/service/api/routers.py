@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from dragoman.service.api import collections, health, page, rerank, search, tables, translate
+from dragoman.service.api import collections, health, keys, page, rerank, search, tables, translate
 
 ROUTERS: tuple[APIRouter, ...] = (
     collections.router,
@@ -12,6 +12,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     search.router,
     rerank.router,
     translate.router,
+    keys.router,
     health.router,
     page.router,
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from dragoman.lexicon.formats import Format
-from dragoman.service.api.dependencies import RuntimeDep
+from dragoman.service.api.dependencies import CallerDep, RecordDep, RuntimeDep
 from dragoman.service.api.requests import CleanText, LanguageCode, StrictRoute, content_gzip
 from dragoman.service.api.streaming import work_on_upload
 from dragoman.service.schemas.tables import (
@@ -46,6 +47,8 @@ async def upload_table(
     name: TableName,
     request: Request,
     runtime: RuntimeDep,
+    caller: CallerDep,
+    record: RecordDep,
     source: Annotated[LanguageCode, Query(description="ISO 639-1 code of the source terms' language.")],
     target: Annotated[LanguageCode, Query(description="ISO 639-1 code of the target terms' language.")],
     format: Annotated[Format, Query(description="How the file is written.")] = "tsv",
@@ -62,9 +65,18 @@ async def upload_table(
     the whole file is an error that names the line, and nothing is stored then.
     """
     gzip = content_gzip(request)
-    upload = Upload(name, source, target, format, kind, weight, activate, dry_run)
-    done = await work_on_upload(request, lambda parts: runtime.tables.upload(upload, parts, gzip))
-    return _uploaded(upload, done)
+    created_by = None if caller.key_id is None else caller.name
+    upload = Upload(name, source, target, format, kind, weight, activate, dry_run, created_by)
+
+    def work(parts: Iterator[bytes]) -> Uploaded:
+        if dry_run:
+            return runtime.tables.upload(upload, parts, gzip)
+        with record("table.upload", name) as recording:
+            done = runtime.tables.upload(upload, parts, gzip)
+            recording.object = f"{name}/{done.version}"
+            return done
+
+    return _uploaded(upload, await work_on_upload(request, work))
 
 
 @router.get("")
@@ -80,21 +92,24 @@ def get_table(name: TableName, runtime: RuntimeDep) -> TableBody:
 
 
 @router.post("/{name}/versions/{version}/activate")
-def activate_version(name: TableName, version: Version, runtime: RuntimeDep) -> TableBody:
+def activate_version(name: TableName, version: Version, runtime: RuntimeDep, record: RecordDep) -> TableBody:
     """Make a version, newer or older, the one that searches use from now on."""
-    return _table(runtime.tables.activate(name, version))
+    with record("table.activate", f"{name}/{version}"):
+        return _table(runtime.tables.activate(name, version))
 
 
 @router.post("/{name}/deactivate")
-def deactivate_table(name: TableName, runtime: RuntimeDep) -> TableBody:
+def deactivate_table(name: TableName, runtime: RuntimeDep, record: RecordDep) -> TableBody:
     """Let searches go on without this table."""
-    return _table(runtime.tables.deactivate(name))
+    with record("table.deactivate", name):
+        return _table(runtime.tables.deactivate(name))
 
 
 @router.delete("/{name}/versions/{version}", status_code=204, response_class=Response)
-def delete_version(name: TableName, version: Version, runtime: RuntimeDep) -> None:
+def delete_version(name: TableName, version: Version, runtime: RuntimeDep, record: RecordDep) -> None:
     """Delete a version; 409 while it is active."""
-    runtime.tables.delete(name, version)
+    with record("table.delete", f"{name}/{version}"):
+        runtime.tables.delete(name, version)
 
 
 @router.get("/{name}/terms/{term:whole}")

@@ -9,13 +9,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, S
 from dragoman.lexicon.languages import check_language
 from dragoman.service.strict_json import check_text
 
-MAX_DEPTH = 1000
-MAX_NAMES = 100
-
 Text = Annotated[StrictStr, AfterValidator(check_text)]
 LanguageCode = Annotated[StrictStr, AfterValidator(check_language)]
 Name = Annotated[Text, Field(min_length=1, max_length=200)]
-Names = Annotated[list[Name], Field(min_length=1, max_length=MAX_NAMES)]
+Names = Annotated[list[Name], Field(min_length=1)]
 Method = Literal["psq", "smt", "none", "dense", "hybrid"]
 
 
@@ -35,7 +32,7 @@ class _Request(BaseModel):
 class RerankOptions(_Request):
     """How the best hits of the first stage are to be scored again."""
 
-    depth: StrictInt = Field(default=50, ge=1, le=MAX_DEPTH)
+    depth: StrictInt = Field(default=50, ge=1, description="How many of them, up to 1,000 unless set otherwise.")
     model: Name | None = None
 
 
@@ -50,7 +47,9 @@ class SearchRequest(_Request):
     query_language: LanguageCode | None = Field(
         default=None, description="ISO 639-1 code; detected when left out.", examples=["en"]
     )
-    collections: Names | None = Field(default=None, description="Collections to search; all of them when left out.")
+    collections: Names | None = Field(
+        default=None, description="Collections to search, up to 100 unless set otherwise; all of them when left out."
+    )
     top_k: StrictInt = Field(default=10, ge=1, description="How many hits, up to 1,000 unless set otherwise.")
     method: Method = Field(
         default="psq",

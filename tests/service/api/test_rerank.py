@@ -133,6 +133,7 @@ def test_a_model_of_another_name_is_told(running: Server) -> None:
         ({"documents": ["a"], "query": "b" * 1001}, "query: longer than 1000 characters"),
         ({"documents": ["a", "b" * 2001]}, r"documents\[1\]: longer than 2000 characters"),
         ({"documents": ["a"] * 41}, "documents: 41 of them; at most 40 are allowed"),
+        ({"documents": ["a"], "tables": ["t"] * 101}, "tables: 101 of them; at most 100 are allowed"),
         ({"documents": ["a"], "top_n": -1}, "top_n: "),
         ({"documents": ["a"], "top_n": "2"}, "top_n: "),
         ({"documents": ["a\u0000"]}, r"documents\[0\]|texts\[0\]"),
