@@ -27,6 +27,7 @@ BUSY_MS = 30_000
 MIGRATIONS = Path(__file__).parent / "migrations"
 _MIGRATION_LOCK = 7_203_915_001
 _ENTRY_COLUMNS = "version_id, number, source, target, p_ts, p_st"
+_ENTRY_TYPES = ("int8", "int4", "text", "text", "float8", "float8")
 
 EntryRow = tuple[str, str, float, float]
 """source, target, P(target|source), P(source|target)"""
@@ -119,11 +120,14 @@ def insert_entries(session: Session, version_id: int, rows: Iterable[EntryRow], 
 
 
 def _copy_entries(connection: Connection, rows: Iterable[tuple[Any, ...]]) -> int:
+    """In binary, which spares the client the writing of numbers and the server the reading of them."""
     driver = connection.connection.driver_connection
     if driver is None:
         raise Unavailable("the database connection is closed")
     count = 0
-    with driver.cursor() as cursor, cursor.copy(f"COPY table_entries ({_ENTRY_COLUMNS}) FROM STDIN") as copy:
+    statement = f"COPY table_entries ({_ENTRY_COLUMNS}) FROM STDIN (FORMAT BINARY)"
+    with driver.cursor() as cursor, cursor.copy(statement) as copy:
+        copy.set_types(_ENTRY_TYPES)
         for row in rows:
             copy.write_row(row)
             count += 1
