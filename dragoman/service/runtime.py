@@ -44,7 +44,7 @@ class Runtime:
             opened.callback(self._directory.close)
             self.store = Store(settings.url)
             opened.callback(self.store.close)
-            self.store.migrate()
+            self.store.claim(settings.startup_wait_seconds)
             self.indexes = Indexes(self.store, settings.indexes_dir, settings.index_commit_seconds)
             opened.callback(self.indexes.close)
             self.models = Models(settings, self.metrics)

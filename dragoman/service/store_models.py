@@ -170,3 +170,14 @@ class TableEntry(Base):
     p_st: Mapped[float] = mapped_column(Double)
 
     __table_args__ = ({"sqlite_with_rowid": False},)
+
+
+class ServiceInstance(Base):
+    """The instance of the service that came to the database last; one row at most."""
+
+    __tablename__ = "service_instance"
+
+    id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    number: Mapped[int] = mapped_column(BigInteger)
+    name: Mapped[str] = mapped_column(Text)
+    since: Mapped[datetime] = mapped_column(Instant, default=now)

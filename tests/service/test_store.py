@@ -6,13 +6,16 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import func, select, text
+from alembic.script import ScriptDirectory
+from sqlalchemy import func, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from dragoman.service.errors import Unavailable
-from dragoman.service.store import Store, insert_entries
+from dragoman.service.store import MIGRATIONS, Store, insert_entries
 from dragoman.service.store_models import Base, Collection, Document, TableEntry, TableVersion, TranslationTable
 
 
@@ -32,6 +35,37 @@ def _version(store: Store, name: str = "t", version: int = 1, active: bool = Fal
 def test_migrations_make_exactly_the_models(store: Store) -> None:
     with store.engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
+
+
+def test_migrations_go_back_and_forth(store: Store) -> None:
+    def tables() -> set[str]:
+        return set(inspect(store.engine).get_table_names())
+
+    everything = tables()
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    revisions = [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]
+    steps = [(command.downgrade, "-1")] * len(revisions) + [(command.upgrade, "+1")] * len(revisions)
+    for number, (move, step) in enumerate(steps, 1):
+        with store._writer.connect() as connection, connection.begin():
+            config.attributes["connection"] = connection
+            move(config, step)
+        if number == len(revisions):
+            assert tables() == {"alembic_version"}
+    assert tables() == everything
+    test_migrations_make_exactly_the_models(store)
+    with store.write() as session:
+        session.add(Collection(name="c", language="de"))
+
+
+def test_a_reader_sees_one_state_and_changes_nothing(store: Store) -> None:
+    with store.read() as session:
+        assert session.scalar(select(func.count()).select_from(Collection)) == 0
+        with store.write() as other:
+            other.add(Collection(name="c", language="de"))
+        assert session.scalar(select(func.count()).select_from(Collection)) == 0
+    with store.read() as session:
+        assert session.scalar(select(func.count()).select_from(Collection)) == 1
 
 
 def test_migrating_again_changes_nothing(store: Store) -> None:
