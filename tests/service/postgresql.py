@@ -30,6 +30,10 @@ def available() -> bool:
     return bool(GIVEN) or programs() is not None
 
 
+DATABASES = ["sqlite", "postgresql"] if available() else ["sqlite"]
+"""The kinds of database that this machine has."""
+
+
 class Cluster:
     """A server of its own in a temporary directory, which can be stopped and started again."""
 
