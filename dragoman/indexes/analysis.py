@@ -51,6 +51,12 @@ class LuceneAnalysis:
             terms = self._terms({token.word for token in found})
             return [Token(t.word[:LONGEST_WORD], terms[t.word], t.start, t.end) for t in found]
 
+    def batch(self, texts: Sequence[str]) -> list[list[Token]]:
+        """The :meth:`tokens` of each text, with all new words of the texts given to Lucene at once."""
+        found = [words(text, self.language, self._segment) for text in texts]
+        terms = self._terms({token.word for tokens in found for token in tokens})
+        return [[Token(t.word[:LONGEST_WORD], terms[t.word], t.start, t.end) for t in tokens] for tokens in found]
+
     def indexed(self, texts: Sequence[str]) -> list[tuple[list[str], list[str]]]:
         """Each text's folded words and their terms, without stop words.
 

@@ -6,7 +6,7 @@ import errno
 import sqlite3
 from typing import ClassVar
 
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from dragoman.indexes.errors import IndexFault
@@ -128,6 +128,7 @@ ERRORS: tuple[type[ServiceError], ...] = (
 
 _BY_STATUS = {error.status: error for error in ERRORS}
 _FULL = "no space is left on the disk that holds the data; what was acknowledged before is kept"
+_CHANGED = "another request changed the same thing at the same time"
 
 
 def from_status(status: int, message: str) -> ServiceError:
@@ -164,29 +165,54 @@ def _classify_one(fault: BaseException) -> ServiceError | None:
     if isinstance(fault, PoolTimeout):
         return Unavailable("the database has no free connection")
     if isinstance(fault, DBAPIError):
-        return _classify_database(fault)
+        return _classify_sqlite(fault.orig) or _classify_postgresql(fault.orig, fault.connection_invalidated)
+    if isinstance(fault, Exception):
+        return _classify_postgresql(fault)  # of a COPY, which SQLAlchemy knows nothing of
     return None
 
 
-def _classify_database(fault: DBAPIError) -> ServiceError | None:
-    original = fault.orig
-    if isinstance(original, sqlite3.Error):
-        code = getattr(original, "sqlite_errorcode", 0) & 0xFF
-        if code == sqlite3.SQLITE_FULL:
-            return StorageFull(_FULL)
-        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            return Unavailable("the database is busy with another writer")
-        if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
-            return Unavailable("the database file cannot be read or written")
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            return Unavailable("the database file is damaged")
-    sqlstate = getattr(original, "sqlstate", None)
-    if sqlstate in ("53100", "54000"):
+def _classify_sqlite(fault: BaseException | None) -> ServiceError | None:
+    if not isinstance(fault, sqlite3.Error):
+        return None
+    code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
         return StorageFull(_FULL)
-    if isinstance(fault, IntegrityError):
-        return Conflict("another request changed the same thing at the same time")
-    if fault.connection_invalidated or (sqlstate or "")[:2] in ("08", "57", "53"):
-        return Unavailable("the database cannot be reached")
-    if sqlstate is None and type(original).__module__.startswith("psycopg"):
-        return Unavailable("the database cannot be reached")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return Unavailable("the database is busy with another writer")
+    if code in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+        return Unavailable("the database file cannot be read or written")
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return Unavailable("the database file is damaged")
+    if isinstance(fault, sqlite3.IntegrityError):
+        return Conflict(_CHANGED)
     return None
+
+
+def _classify_postgresql(fault: BaseException | None, invalidated: bool = False) -> ServiceError | None:
+    """The error for one of psycopg's, which is told by its SQLSTATE; a lost connection has none."""
+    if not type(fault).__module__.startswith("psycopg"):
+        return None
+    state: str | None = getattr(fault, "sqlstate", None)
+    if state in ("53100", "54000"):
+        return StorageFull(_FULL)
+    kinds = {kind.__name__ for kind in type(fault).__mro__}
+    lost = state is None and bool(kinds & {"OperationalError", "InterfaceError"})
+    if invalidated or lost:
+        return Unavailable("the database cannot be reached")
+    if state is None:
+        return None
+    if state == "25006":
+        return Unavailable("the database takes no changes now: it is read-only")
+    return next((kind(message) for class_, (kind, message) in _SQLSTATES.items() if state.startswith(class_)), None)
+
+
+_SQLSTATES: dict[str, tuple[type[ServiceError], str]] = {
+    "08": (Unavailable, "the database cannot be reached"),
+    "23": (Conflict, _CHANGED),
+    "40": (Unavailable, "the database undid this for another change; try again"),
+    "53": (Unavailable, "the database has no resources left"),
+    "57": (Unavailable, "the database cannot be reached"),
+    "58": (Unavailable, "the database cannot read or write its files"),
+    "XX": (Unavailable, "the database is damaged"),
+}
+"""The errors of classes of SQLSTATE, by their first characters."""

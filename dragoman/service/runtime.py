@@ -46,7 +46,7 @@ class Runtime:
             opened.callback(self._directory.close)
             self.store = Store(settings.url)
             opened.callback(self.store.close)
-            self.store.migrate()
+            self.store.claim(settings.startup_wait_seconds)
             self.keys, self.audit = Keys(self.store), Audit(self.store)
             self.indexes = Indexes(self.store, settings.indexes_dir, settings.index_commit_seconds)
             opened.callback(self.indexes.close)

@@ -63,7 +63,7 @@ class Settings(BaseSettings):
         default=5.0, gt=0, description="Pause between two rounds that make changed indexes durable."
     )
     startup_wait_seconds: float = Field(
-        default=10.0, ge=0, description="How long a start waits for the indexes before it answers requests."
+        default=10.0, ge=0, description="How long a start waits for the database to be free, and then for the indexes."
     )
 
     body_bytes: int = Field(default=64 * MIB, gt=0, description="Largest JSON request body, bytes.")

@@ -18,15 +18,28 @@ from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy import Connection, Engine, create_engine, event, false, make_url, text, update
 from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
+from dragoman.service.database_claim import DatabaseClaim, instance_name, mark_connections, patiently
 from dragoman.service.errors import Unavailable
-from dragoman.service.store_models import Collection
+from dragoman.service.store_models import Collection, ServiceInstance, now
 
 BUSY_MS = 30_000
 MIGRATIONS = Path(__file__).parent / "migrations"
 _MIGRATION_LOCK = 7_203_915_001
 _ENTRY_COLUMNS = "version_id, number, source, target, p_ts, p_st"
+_ENTRY_TYPES = ("int8", "int4", "text", "text", "float8", "float8")
+
+_ONE_STATE: dict[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+_CONNECTION: dict[str, Any] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+"""How long a server that does not answer is waited for, where the URL does not say."""
 
 EntryRow = tuple[str, str, float, float]
 """source, target, P(target|source), P(source|target)"""
@@ -41,11 +54,13 @@ class Store:
         self.sqlite = make_url(url).get_backend_name() == "sqlite"
         self.engine = _sqlite_engine(url) if self.sqlite else _postgresql_engine(url)
         self._writer = self.engine.execution_options(dragoman_write=True)
+        self._reader = self.engine if self.sqlite else self.engine.execution_options(**_ONE_STATE)
+        self._claim: DatabaseClaim | None = None
 
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A session that sees one consistent state and changes nothing."""
-        with Session(self.engine, expire_on_commit=False) as session:
+        with Session(self._reader, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
@@ -57,6 +72,25 @@ class Store:
         """
         with Session(self._writer, expire_on_commit=False) as session, session.begin():
             yield session
+
+    def claim(self, patience: float) -> None:
+        """Keep every other instance of the service off the database from now on, and migrate it.
+
+        SQLite's is in the data directory, which has a lock of its own.
+
+        Raises:
+            DatabaseTaken: another instance uses it, still after ``patience`` seconds.
+            Unavailable: as :meth:`migrate`.
+        """
+        if self.sqlite:
+            self.migrate()
+            return
+        self._claim = claim = DatabaseClaim()
+        mark_connections(self.engine, claim)
+        patiently(self.migrate, patience)
+        with self.write() as session:
+            session.merge(ServiceInstance(id=1, number=claim.number, name=claim.name, since=now()))
+        claim.recorded = True
 
     def migrate(self) -> None:
         """Bring the database to the present schema; safe when several processes start at once.
@@ -93,7 +127,7 @@ class Store:
             with self._writer.connect() as connection, connection.begin() as transaction:
                 connection.execute(update(Collection).where(false()).values(language="en"))
                 transaction.rollback()
-        except DBAPIError:
+        except (DBAPIError, PoolTimeout, Unavailable):
             return False
         return True
 
@@ -134,11 +168,14 @@ def insert_entries(session: Session, version_id: int, rows: Iterable[EntryRow], 
 
 
 def _copy_entries(connection: Connection, rows: Iterable[tuple[Any, ...]]) -> int:
+    """In binary, which spares the client the writing of numbers and the server the reading of them."""
     driver = connection.connection.driver_connection
     if driver is None:
         raise Unavailable("the database connection is closed")
     count = 0
-    with driver.cursor() as cursor, cursor.copy(f"COPY table_entries ({_ENTRY_COLUMNS}) FROM STDIN") as copy:
+    statement = f"COPY table_entries ({_ENTRY_COLUMNS}) FROM STDIN (FORMAT BINARY)"
+    with driver.cursor() as cursor, cursor.copy(statement) as copy:
+        copy.set_types(_ENTRY_TYPES)
         for row in rows:
             copy.write_row(row)
             count += 1
@@ -180,7 +217,10 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def _postgresql_engine(url: str) -> Engine:
-    return create_engine(url, pool_pre_ping=True, pool_size=16, max_overflow=48)
+    given = make_url(url).query
+    chosen = {name: value for name, value in _CONNECTION.items() if name not in given}
+    chosen["fallback_application_name"] = instance_name()
+    return create_engine(url, pool_pre_ping=True, pool_size=16, max_overflow=48, connect_args=chosen)
 
 
 def _first_line(fault: DBAPIError) -> str:

@@ -206,3 +206,14 @@ class AuditEntry(Base):
     request_id: Mapped[str | None] = mapped_column(String(128))
 
     __table_args__ = ({"sqlite_autoincrement": True},)
+
+
+class ServiceInstance(Base):
+    """The instance of the service that came to the database last; one row at most."""
+
+    __tablename__ = "service_instance"
+
+    id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    number: Mapped[int] = mapped_column(BigInteger)
+    name: Mapped[str] = mapped_column(Text)
+    since: Mapped[datetime] = mapped_column(Instant, default=now)

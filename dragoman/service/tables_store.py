@@ -9,6 +9,7 @@ from itertools import islice
 from threading import Lock
 from typing import cast
 
+import numpy as np
 from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
@@ -252,10 +253,12 @@ def entry_rows(table: Table) -> Iterator[EntryRow]:
     """The entries of a table in the order of their source terms, then of their target terms."""
     sources, targets = list(table.sources), list(table.targets)
     side = table.by_source
-    for source, target, forward, backward in zip(
-        side.owners().tolist(), side.ids.tolist(), side.forward.tolist(), side.backward.tolist(), strict=True
-    ):
-        yield sources[source], targets[target], forward, backward
+    for first in range(0, len(table), _ENTRIES_PER_TRANSACTION):
+        some = slice(first, first + _ENTRIES_PER_TRANSACTION)
+        owners = np.searchsorted(side.indptr, np.arange(first, min(some.stop, len(table))), side="right") - 1
+        columns = (owners, side.ids[some], side.forward[some], side.backward[some])
+        for source, target, forward, backward in zip(*(column.tolist() for column in columns), strict=True):
+            yield sources[source], targets[target], forward, backward
 
 
 def _next_number(session: Session, name: str) -> int:

@@ -186,6 +186,12 @@ def test_what_is_indexed_are_the_tokens_without_stop_words() -> None:
     assert LuceneAnalysis("de", None, "").indexed(texts) == expected
 
 
+def test_many_texts_at_once_have_the_tokens_of_each_alone() -> None:
+    texts = [SENTENCES["de"], "", "Neue Wörter, die nie gesehen", SENTENCES["de"], "w" * 300]
+    expected = [analysis("de").tokens(text) for text in texts]
+    assert LuceneAnalysis("de", None, "").batch(texts) == expected
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.sampled_from(["de", "en", "fr", "uk", "ja", "zh", "th", "sw"]), st.text(max_size=60))
 def test_any_text_is_analysed(language: str, text: str) -> None:

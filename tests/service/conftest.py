@@ -15,8 +15,6 @@ from tests.service.modelling import UpperTranslator, WordEncoder, standing_in
 
 os.environ["DRAGOMAN_RERANK"] = "never"  # searches that don't say are tests of the first stage
 
-DATABASES = ["sqlite", "postgresql"] if postgresql.available() else ["sqlite"]
-
 
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[str]:
@@ -24,7 +22,7 @@ def postgresql_server() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=DATABASES)
+@pytest.fixture(params=postgresql.DATABASES)
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str | None]:
     """What to set ``database_url`` to, for every kind of database; None is SQLite in the data directory."""
     if request.param == "sqlite":

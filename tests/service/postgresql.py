@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -28,42 +30,61 @@ def available() -> bool:
     return bool(GIVEN) or programs() is not None
 
 
+DATABASES = ["sqlite", "postgresql"] if available() else ["sqlite"]
+"""The kinds of database that this machine has."""
+
+
+class Cluster:
+    """A server of its own in a temporary directory, which can be stopped and started again."""
+
+    def __init__(self) -> None:
+        found = programs()
+        assert found is not None
+        self._programs = found
+        self._directory = Path(tempfile.mkdtemp(prefix="dragoman-pg-"))
+        user = _unprivileged()
+        if user is not None:
+            self._directory.chmod(0o755)
+            shutil.chown(self._directory, user.pw_name)
+        identity = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+        self._common: dict[str, Any] = {"stdout": subprocess.DEVNULL, "cwd": self._directory, **identity}
+        self.url = f"postgresql://dragoman@/postgres?host={self._directory}"
+        command = ["initdb", "-D", "data", "-U", "dragoman", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C"]
+        subprocess.run([found / command[0], *command[1:]], check=True, stderr=subprocess.PIPE, **self._common)
+        self.start()
+
+    def start(self) -> None:
+        options = ["-k", self._directory, "-c", "listen_addresses=", "-c", "fsync=off"]
+        command = [self._programs / "postgres", "-D", "data", *options]
+        self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL, **self._common)
+        _wait(self.url, self.process)
+
+    def stop(self) -> None:
+        """End the server and with it all its connections, as an administrator's restart does."""
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(60)
+
+    def crash(self) -> None:
+        """End the server without a word; it recovers from its log when it starts again."""
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait(60)
+
+    def remove(self) -> None:
+        self.stop()
+        shutil.rmtree(self._directory, ignore_errors=True)
+
+
 @contextmanager
 def server() -> Iterator[str]:
     """The URL of a server that accepts connections."""
     if GIVEN:
         yield GIVEN
         return
-    binaries = programs()
-    assert binaries is not None
-    directory = Path(tempfile.mkdtemp(prefix="dragoman-pg-"))
-    user = _unprivileged()
-    if user is not None:
-        directory.chmod(0o755)
-        shutil.chown(directory, user.pw_name)
-    identity = {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-    data = directory / "data"
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "cwd": directory, **identity}
-    subprocess.run(
-        [binaries / "initdb", "-D", data, "-U", "dragoman", "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C"],
-        check=True,
-        **quiet,
-    )
-    process = subprocess.Popen(
-        [binaries / "postgres", "-D", data, "-k", directory, "-c", "listen_addresses=", "-c", "fsync=off"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=directory,
-        **identity,
-    )
+    cluster = Cluster()
     try:
-        url = f"postgresql://dragoman@/postgres?host={directory}"
-        _wait(url, process)
-        yield url
+        yield cluster.url
     finally:
-        process.terminate()
-        process.wait(30)
-        shutil.rmtree(directory, ignore_errors=True)
+        cluster.remove()
 
 
 @contextmanager

@@ -50,6 +50,9 @@ class Server:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self._follow()
+
+    def _follow(self) -> None:
         self.log: list[str] = []
         self.url = self._announced()
         self._reader = Thread(target=self._read, daemon=True)

@@ -3,11 +3,12 @@ from __future__ import annotations
 import errno
 import sqlite3
 
+import psycopg
 import pytest
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 
 from dragoman.lexicon.languages import UnknownLanguage
-from dragoman.service.errors import ERRORS, InvalidRequest, StorageFull, Unavailable, classify, from_status
+from dragoman.service.errors import ERRORS, Conflict, InvalidRequest, StorageFull, Unavailable, classify, from_status
 
 
 def _sqlite(code: int) -> OperationalError:
@@ -40,6 +41,13 @@ def test_other_statuses_are_answered_with_one_of_the_set(status, answered):
         (_sqlite(sqlite3.SQLITE_BUSY), Unavailable),
         (_sqlite(sqlite3.SQLITE_IOERR | 1 << 8), Unavailable),
         (_sqlite(sqlite3.SQLITE_CORRUPT), Unavailable),
+        (psycopg.errors.DiskFull("could not extend file"), StorageFull),
+        (psycopg.errors.AdminShutdown("terminating connection"), Unavailable),
+        (psycopg.errors.DeadlockDetected("deadlock detected"), Unavailable),
+        (psycopg.errors.ReadOnlySqlTransaction("cannot execute INSERT"), Unavailable),
+        (psycopg.errors.UniqueViolation("duplicate key"), Conflict),
+        (psycopg.OperationalError("consuming input failed"), Unavailable),
+        (DBAPIError("COPY", None, psycopg.errors.DiskFull("could not extend file")), StorageFull),
         (UnknownLanguage("unknown language code 'x'"), InvalidRequest),
     ],
 )
@@ -54,3 +62,5 @@ def test_known_faults_are_classified_also_as_causes(fault, kind):
 def test_an_unexpected_fault_is_not_classified():
     assert classify(KeyError("x")) is None
     assert classify(_sqlite(sqlite3.SQLITE_ERROR)) is None
+    assert classify(psycopg.errors.SyntaxError("x")) is None
+    assert classify(psycopg.DataError("text fields cannot contain NUL")) is None

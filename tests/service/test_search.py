@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from threading import Event, Thread
 
 import pytest
@@ -21,8 +20,8 @@ VERSIONS = 6
 
 
 @pytest.fixture
-def runtime(tmp_path: Path) -> Iterator[Runtime]:
-    with running(Settings(data_dir=tmp_path)) as opened:
+def runtime(settings: Settings) -> Iterator[Runtime]:
+    with running(settings) as opened:
         opened.collections.create("de", "de")
         words = ["Haus", "Heim", "Hütte"]
         add(opened, "de", *({"id": f"{word}{n}", "text": f"{word} am See {n}"} for word in words for n in range(5)))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
+from tests.service import postgresql
 from tests.service.serving import Server, server
 
 LIMITS = {
@@ -20,9 +21,17 @@ LIMITS = {
 
 
 @pytest.fixture(scope="package")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One server with low limits for all tests of this folder."""
-    with server(tmp_path_factory.mktemp("served"), **LIMITS) as running:
+def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server with low limits for all tests of this folder, over SQLite unless they are parametrised."""
+    folder = tmp_path_factory.mktemp("served")
+    if getattr(request, "param", "sqlite") == "sqlite":
+        with server(folder, **LIMITS) as running:
+            yield running
+        return
+    with (
+        postgresql.database(request.getfixturevalue("postgresql_server")) as url,
+        server(folder, **LIMITS, database_url=url) as running,
+    ):
         yield running
 
 

@@ -13,7 +13,10 @@ import httpx
 import pytest
 
 from tests.service.api.errorbody import check_error
+from tests.service.postgresql import DATABASES
 from tests.service.searching import ndjson
+
+pytestmark = pytest.mark.parametrize("served", DATABASES, indirect=True, scope="package")
 
 NDJSON = {"content-type": "application/x-ndjson"}
 
