@@ -2,7 +2,8 @@
 
     python -m benchmarks.reranking --data DATA --tables runs/first_stage/tables --output runs/reranking
 
-For each language, both directions, XQuAD-R sentences and paragraphs: MAP of psq's best hits as they are, in the order
+For each language, both directions, XQuAD-R sentences and paragraphs, for Swahili AfriQA's questions over English
+passages, for Swahili and Somali FLORES sentences: MAP of psq's best hits as they are, in the order
 of the model alone, and of model and first stage together with the weight that was fitted on the tuning questions; and
 the same model with the table taken away. Lists that are in the output folder already are kept, and so are results, so
 that an interrupted run goes on. The tables are those that `benchmarks/first_stage.py` makes.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -35,7 +37,7 @@ def main() -> None:
     parser.add_argument("--tables", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--model", default="mart")
-    parser.add_argument("--languages", default="de,es,ru,zh,ar")
+    parser.add_argument("--languages", default="de,es,ru,zh,ar,sw,so")
     parser.add_argument("--units", default=",".join(UNITS))
     parser.add_argument("--depth", type=int, default=50)
     parser.add_argument("--questions", type=int, help="at even distances; default: all")
@@ -47,27 +49,31 @@ def main() -> None:
     scorer = Scorer(model)
     rows = []
     for language in arguments.languages.split(","):
-        for unit in arguments.units.split(","):
-            sources = MartSources(
-                str(arguments.tables),
-                languages=[language],
-                tuning=[
-                    Judged(
-                        str(arguments.data / "xquad_r"), unit, languages=[language], only=TEST, depth=arguments.depth
-                    )
-                ],
-            )
+        for task in tasks(arguments, language):
+            sources = MartSources(str(arguments.tables), languages=[language], tuning=[task])
             lists = arguments.output / "lists"
             prepare(sources, model.encoder, lists, lists, lambda: None)
-            for pair in (f"en-{language}", f"{language}-en"):
-                name = f"xquad_r-{unit}-{pair}"
+            pairs = [f"en-{language}", f"{language}-en"] if task.languages else [f"{task.source}-{task.target}"]
+            for pair in pairs:
+                name = f"{Path(task.data).name}-{task.unit}-{pair}"
                 result = arguments.output / f"{name}.json"
                 if not result.exists():
                     found = measured(scorer, lists / name, arguments, about.first_stage_weight)
-                    result.write_text(json.dumps({"unit": unit, "pair": pair} | found, indent=1) + "\n")
+                    result.write_text(json.dumps({"unit": task.unit, "pair": pair} | found, indent=1) + "\n")
                 rows.append(json.loads(result.read_text()))
                 (arguments.output / "summary.md").write_text(summary(rows), encoding="utf-8")
     print(summary(rows))  # noqa: T201
+
+
+def tasks(arguments: argparse.Namespace, language: str) -> Iterator[Judged]:
+    """What a language is measured on: XQuAD-R, and Swahili and Somali on AfriQA and FLORES."""
+    if language in ("sw", "so"):
+        if language == "sw":
+            yield Judged(str(arguments.data / "afriqa"), "passage", "sw", queries="sw.open", depth=arguments.depth)
+        yield Judged(str(arguments.data / "flores200"), "sentence", languages=[language], depth=arguments.depth)
+        return
+    for unit in arguments.units.split(","):
+        yield Judged(str(arguments.data / "xquad_r"), unit, languages=[language], only=TEST, depth=arguments.depth)
 
 
 def measured(scorer: Scorer, folder: Path, arguments: argparse.Namespace, weight: float) -> dict[str, float]:
