@@ -70,7 +70,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
         redoc_url=None,
     )
     documentation.install(app)
-    app.state.settings = settings
+    app.state.settings, app.state.draining = settings, False
     for router in ROUTERS:
         app.include_router(router)
     errors.install(app)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
+import signal
 import socket
+import time
 from collections.abc import Callable
+from threading import Timer
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
@@ -14,17 +19,42 @@ from dragoman.service.errors import InvalidRequest, Unavailable
 from dragoman.service.runtime import Runtime
 from dragoman.service.settings import Settings
 
+logger = logging.getLogger("dragoman")
+
 _BACKLOG = 512
-_STOP_SECONDS = 30
+_LEAVE_SECONDS = 5.0
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it answers, and that ends uploads where they are when it has to stop."""
+    """A server that says when it answers, and that drains when it is told to stop.
 
-    def __init__(self, config: uvicorn.Config, app: FastAPI, ready: Callable[[], None]) -> None:
+    From SIGTERM on ``/readyz`` says that it stops, and all else is answered for ``drain_seconds`` more. Then no
+    connection is taken, uploads end at what they have stored, and what is under way is finished, for
+    ``shutdown_seconds`` at most. SIGINT skips the first of these. A second signal ends the process at once, which
+    loses nothing that was acknowledged.
+    """
+
+    def __init__(self, config: uvicorn.Config, app: FastAPI, settings: Settings, ready: Callable[[], None]) -> None:
         super().__init__(config)
         self._app = app
+        self._drain_seconds = settings.drain_seconds
         self._ready = ready
+        self._stop_at: float | None = None
+        self.leaving = Timer(_LEAVE_SECONDS, os._exit, [0])
+        """Ends the process where threads are still at work for requests that were given up."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self._stop_at is not None:
+            signal.signal(sig, signal.SIG_DFL)
+            signal.raise_signal(sig)
+        self._app.state.draining = True
+        self._stop_at = time.monotonic() + self._drain_seconds
+        if sig == signal.SIGINT:
+            super().handle_exit(sig, frame)
+
+    async def on_tick(self, counter: int) -> bool:
+        due = self._stop_at is not None and time.monotonic() >= self._stop_at
+        return await super().on_tick(counter) or due
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -32,14 +62,19 @@ class _Server(uvicorn.Server):
             self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.state.draining = True
+        logger.info("stopping; %d requests are under way", len(self.server_state.tasks))
         if uploads := getattr(self._app.state, "uploads", None):
             uploads.stop()
         await super().shutdown(sockets)
+        logger.info("stopped")
+        self.leaving.daemon = True
+        self.leaving.start()
 
 
 def serve(settings: Settings, runtime: Runtime | None = None, ready: Callable[[str], None] | None = None) -> None:
-    """Serve until the process is told to stop (SIGTERM, SIGINT). Requests under way are finished first;
-    uploads end at what they have stored, and are told so.
+    """Serve until the process is told to stop (SIGTERM, SIGINT). Requests under way are finished first, as far as
+    ``shutdown_seconds`` allow; uploads end at what they have stored, and are told so.
 
     ``ready`` is called with the server's address once it answers. A ``runtime`` that is handed over is
     closed at the end.
@@ -74,12 +109,15 @@ def _run(settings: Settings, make: Callable[[], FastAPI], ready: Callable[[str],
             log_config=None,
             access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=_STOP_SECONDS,
+            timeout_graceful_shutdown=settings.shutdown_seconds,
             lifespan="on",
         )
         address = _address(settings.host, listener.getsockname()[1])
-        server = _Server(config, app, lambda: ready(address) if ready else None)
-        server.run(sockets=[listener])
+        server = _Server(config, app, settings, lambda: ready(address) if ready else None)
+        try:
+            server.run(sockets=[listener])
+        finally:
+            server.leaving.cancel()
 
 
 def check_host(settings: Settings) -> None:

@@ -38,6 +38,13 @@ class Settings(BaseSettings):
         default=10.0, ge=0, description="How long a start waits for the indexes before it answers requests."
     )
 
+    drain_seconds: float = Field(
+        default=0.0, ge=0, description="How long requests are still taken after SIGTERM, while /readyz says 503."
+    )
+    shutdown_seconds: int = Field(
+        default=30, ge=0, description="How long a stop waits for the requests under way, seconds."
+    )
+
     body_bytes: int = Field(default=64 * MIB, gt=0, description="Largest JSON request body, bytes.")
     body_depth: int = Field(default=64, gt=0, description="Deepest nesting of a JSON request body or NDJSON line.")
     upload_bytes: int = Field(default=4 * GIB, gt=0, description="Largest streamed upload as sent, bytes.")

@@ -29,7 +29,7 @@ Gone = Callable[[], bool]
 
 _BACKGROUND_TURN = 8
 _POLL_SECONDS = 0.2
-_PATIENCE_SECONDS = 20.0
+_PATIENCE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)

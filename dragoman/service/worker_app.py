@@ -16,7 +16,7 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import PlainTextResponse, Response
 
 from dragoman.service.api import errors
-from dragoman.service.api.health import METRICS_TYPE, Health
+from dragoman.service.api.health import METRICS_TYPE, Health, check_not_stopping
 from dragoman.service.api.middleware import RequestContext
 from dragoman.service.api.requests import StrictRoute
 from dragoman.service.api.waiting import settled
@@ -70,6 +70,7 @@ async def healthz() -> Health:
 @router.get("/readyz")
 def readyz(request: Request) -> Health:
     """A pair is scored; 503 where it cannot be."""
+    check_not_stopping(request)
     score_one(_runtime(request).scoring, _READY_SECONDS)
     return Health(status="ready")
 
@@ -104,7 +105,7 @@ def create_worker_app(settings: Settings) -> FastAPI:
     app = FastAPI(
         title="Dragoman worker", version=version("dragoman"), lifespan=lifespan, docs_url=None, redoc_url=None
     )
-    app.state.runtime, app.state.settings = runtime, settings
+    app.state.runtime, app.state.settings, app.state.draining = runtime, settings, False
     app.include_router(router)
     errors.install(app)
     app.add_middleware(RequestContext)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 from pydantic import BaseModel
 
@@ -19,6 +19,12 @@ class Health(BaseModel):
     status: str
 
 
+def check_not_stopping(request: Request) -> None:
+    """Raise :class:`Unavailable` from the moment on that the process was told to stop."""
+    if request.app.state.draining:
+        raise Unavailable("the service is stopping")
+
+
 @router.get("/healthz")
 async def healthz() -> Health:
     """The process is alive."""
@@ -26,8 +32,9 @@ async def healthz() -> Health:
 
 
 @router.get("/readyz")
-def readyz(runtime: RuntimeDep) -> Health:
+def readyz(request: Request, runtime: RuntimeDep) -> Health:
     """Every index is open, the database can be written and the reranker scores; 503 with what is missing otherwise."""
+    check_not_stopping(request)
     if not runtime.store.writable():
         raise Unavailable("the database cannot be written")
     waiting = {state.value: count for state, count in runtime.indexes.states().items() if state != "ready"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
 from urllib.parse import unquote_to_bytes
@@ -10,7 +11,7 @@ from uuid import uuid4
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.service.api.errors import error_response, unexpected
-from dragoman.service.errors import InvalidRequest
+from dragoman.service.errors import InvalidRequest, Unavailable
 from dragoman.service.runtime import Runtime
 
 _USABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}", re.ASCII)
@@ -41,6 +42,11 @@ class RequestContext:
         try:
             _check_address(scope)
             await self.app(scope, receive, send_with_id)
+        except asyncio.CancelledError:
+            if status or not scope["app"].state.draining:
+                raise
+            fault_of_stop = Unavailable("the service is stopping, and the request was not done in time")
+            await error_response(fault_of_stop, identifier)(scope, receive, send_with_id)
         except InvalidRequest as fault:
             await error_response(fault, identifier)(scope, receive, send_with_id)
         except Exception as fault:
