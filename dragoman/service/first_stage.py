@@ -96,7 +96,7 @@ class FirstStage:
         }
         translated = time.perf_counter()
         result = FirstStageResult(translations=list(translations.values()))
-        result.degraded.extend(without_tables(source, result.translations))
+        result.degraded.extend(without_tables(source, result.translations, snapshot))
         parts = self._parts(collections, translations, k, result.degraded)
         result.places = [
             Place(part, key, share) for part, key, share in normalised([(part, part.ranking) for part in parts], k)
@@ -120,13 +120,12 @@ class FirstStage:
             except (NotFound, Unavailable, IndexFault) as fault:
                 known = classify(fault) or Unavailable(str(fault))
                 faults.append(known)
-                degraded.append(
-                    Degraded(stage=STAGE, reason=f"collection '{collection.name}' was not searched: {known}")
-                )
+                reason = f"collection '{collection.name}' was not searched: {known}"
+                degraded.append(Degraded.of(STAGE, reason, known.error_type))
                 continue
             if collection.index_state == IndexState.STALE:
                 reason = "the index lacks the latest changes, which could not be indexed"
-                degraded.append(Degraded(stage=STAGE, reason=f"collection '{collection.name}': {reason}"))
+                degraded.append(Degraded.of(STAGE, f"collection '{collection.name}': {reason}", "stale_index"))
         if faults and len(faults) == len(collections):
             raise faults[0]
         return parts

@@ -44,6 +44,8 @@ class Outcome:
     degraded: list[Degraded]
     truncated: list[str]
     seconds: float = 0.0
+    result: str = "degraded"
+    """``reranked``; ``partial``: some hits could not be scored; ``nothing``: there were none; ``degraded``."""
 
 
 class RerankStage:
@@ -127,6 +129,7 @@ class RerankStage:
             for found in (documents[place.key] for place in chosen)
         ]
         if not texts:
+            outcome.result = "nothing"
             return
         seconds = max(0.001, until - time.monotonic())
         _, pending = self._reranking.begin(request.query, language, texts, snapshot, seconds, gone)
@@ -141,7 +144,8 @@ class RerankStage:
             outcome.truncated.append("rerank: only the beginning of the query was read beside the documents")
         if unscored:
             reason = f"{unscored} of {len(chosen)} hits could not be scored and follow the others"
-            outcome.degraded.append(Degraded(stage=STAGE, reason=f"{reason}: {next(iter(found.failed.values()))}"))
+            outcome.degraded.append(Degraded.of(STAGE, f"{reason}: {next(iter(found.failed.values()))}", "partial"))
+        outcome.result = "partial" if unscored else "reranked"
 
 
 def _reordered(places: Sequence[Ranked], found: Scores, weight: float) -> tuple[list[Ranked], int]:
@@ -168,4 +172,4 @@ def _following(scored: list[Ranked], others: Sequence[Ranked]) -> list[Ranked]:
 
 
 def _degraded(fault: ServiceError) -> Degraded:
-    return Degraded(stage=STAGE, reason=f"hits are in first-stage order: {fault}")
+    return Degraded.of(STAGE, f"hits are in first-stage order: {fault}", fault.error_type)

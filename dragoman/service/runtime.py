@@ -14,6 +14,7 @@ from dragoman.service.dense_stage import DenseStage
 from dragoman.service.errors import InvalidRequest, Unavailable
 from dragoman.service.indexes_registry import Indexes
 from dragoman.service.metrics import Metrics
+from dragoman.service.metrics_state import ServiceState, WorkerState
 from dragoman.service.models import Load, Models, has_reranker
 from dragoman.service.remote_scoring import RemoteScoring
 from dragoman.service.rerank_stage import RerankStage
@@ -54,6 +55,7 @@ class Runtime:
             self.translations = Translations(self.models, settings)
             self.collections = Collections(self.store, self.indexes, settings, self.metrics, self.dense)
             self.tables = Tables(self.store, settings, analysis)
+            opened.callback(self.tables.close)
             self.scoring = RemoteScoring(settings.worker_url) if settings.worker_url else LocalScoring(self.models)
             opened.callback(self.scoring.close)
             self.reranking = Reranking(self.scoring, analysis)
@@ -70,6 +72,8 @@ class Runtime:
                 self.translations,
                 RerankStage(self.reranking, self.collections, settings, has_reranker(settings)),
             )
+            self.metrics.watch(WorkerState(self.models))
+            self.metrics.watch(ServiceState(self))
             self._opened = opened.pop_all()
 
     def start(self) -> None:

@@ -112,7 +112,7 @@ class SearchRanking:
         except Unavailable as fault:
             unmatched = fault
             reason = f"hits are ranked by dense search alone: {fault}"
-            bm25 = FirstStageResult(degraded=[Degraded(stage=BM25_STAGE, reason=reason)])
+            bm25 = FirstStageResult(degraded=[Degraded.of(BM25_STAGE, reason, fault.error_type)])
         try:
             dense = self._dense.rank(request.query, collections, depth, gone)
         except Exception as fault:
@@ -128,11 +128,11 @@ class SearchRanking:
 
 def _without_dense(fault: Exception) -> Degraded:
     if isinstance(fault, ServiceError):
-        reason = str(fault)
+        reason, cause = str(fault), fault.error_type
     else:
         logger.error("dense search failed", exc_info=fault)
-        reason = "the encoder failed"
-    return Degraded(stage=STAGE, reason=f"hits are ranked by BM25 alone: {reason}")
+        reason, cause = "the encoder failed", ServiceError.error_type
+    return Degraded.of(STAGE, f"hits are ranked by BM25 alone: {reason}", cause)
 
 
 def _of_bm25(result: FirstStageResult) -> Answer:

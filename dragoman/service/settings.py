@@ -113,6 +113,9 @@ class Settings(BaseSettings):
     worker_seconds: float = Field(
         default=60.0, gt=0, description="How long a request waits for the models, which may have to be loaded."
     )
+    worker_hung_seconds: float = Field(
+        default=30.0, gt=0, description="How long one batch may take before /readyz says that the models hang."
+    )
     embed: Literal["on_demand", "always"] = Field(
         default="on_demand",
         description="Which collections get embeddings: on_demand, from the first dense search on; always, all.",

@@ -97,6 +97,11 @@ class Store:
             return False
         return True
 
+    def check(self) -> None:
+        """Read something; raises what SQLAlchemy does where the database cannot be read."""
+        with self.read() as session:
+            session.execute(text("SELECT version_num FROM alembic_version"))
+
     def close(self) -> None:
         self.engine.dispose()
 

@@ -22,14 +22,14 @@ from dragoman.service.api.requests import StrictRoute
 from dragoman.service.api.waiting import settled
 from dragoman.service.errors import ServiceError
 from dragoman.service.metrics import Metrics
+from dragoman.service.metrics_state import WorkerState
 from dragoman.service.models import Models
 from dragoman.service.schemas.scoring import ModelBody, ScoreBody, ScoresBody
-from dragoman.service.scoring import LocalScoring, score_one
+from dragoman.service.scoring import LocalScoring
 from dragoman.service.settings import Settings
 
 router = APIRouter(route_class=StrictRoute, tags=["worker"])
 
-_READY_SECONDS = 3.0
 _BODY_BYTES = 1 << 30
 """Texts, words and links of what an API process took within its own limits."""
 
@@ -41,6 +41,7 @@ class WorkerRuntime:
         self.metrics = Metrics()
         self.models = Models(settings.model_copy(update={"worker_url": None}), self.metrics)
         self.scoring = LocalScoring(self.models)
+        self.metrics.watch(WorkerState(self.models))
 
 
 @router.get("/v1/model")
@@ -69,9 +70,9 @@ async def healthz() -> Health:
 
 @router.get("/readyz")
 def readyz(request: Request) -> Health:
-    """A pair is scored; 503 where it cannot be."""
+    """A pair is scored, or others are; 503 where none can be."""
     check_not_stopping(request)
-    score_one(_runtime(request).scoring, _READY_SECONDS)
+    _runtime(request).scoring.ready()
     return Health(status="ready")
 
 

@@ -12,6 +12,7 @@ from dragoman.service.errors import Unavailable
 
 router = APIRouter(route_class=StrictRoute, tags=["running"])
 
+_NAMED = 10
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -37,17 +38,20 @@ def readyz(request: Request, runtime: RuntimeDep) -> Health:
     check_not_stopping(request)
     if not runtime.store.writable():
         raise Unavailable("the database cannot be written")
-    waiting = {state.value: count for state, count in runtime.indexes.states().items() if state != "ready"}
-    if waiting:
-        raise Unavailable(
-            "not all indexes are ready: " + ", ".join(f"{count} {state}" for state, count in waiting.items())
-        )
+    if waiting := runtime.indexes.lacking():
+        told = (f"{len(names)} {state.value} ({_some(names)})" for state, names in waiting.items())
+        raise Unavailable("not all indexes are ready: " + ", ".join(told))
+    if unserved := runtime.tables.registry.snapshot.unserved:
+        raise Unavailable("not all tables are served: " + "; ".join(map(str, unserved.values())))
     runtime.scoring.ready()
     return Health(status="ready")
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join([*sorted(names)[:_NAMED], *(["..."] if len(names) > _NAMED else [])])
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
 def metrics(runtime: RuntimeDep) -> Response:
     """Counters and timings for Prometheus."""
-    runtime.metrics.indexes({state.value: count for state, count in runtime.indexes.states().items()})
     return Response(runtime.metrics.expose(), media_type=METRICS_TYPE)

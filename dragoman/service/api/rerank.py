@@ -105,6 +105,7 @@ async def _ranked(
     finally:
         pending.cancel()
     found = ranking(about, scores, raw=bool(body.raw_scores))
+    runtime.metrics.rerank("partial" if found.best and found.failed else "reranked" if found.best else "degraded")
     if not found.best:
         raise InternalError(f"none of {len(texts)} documents could be scored: {found.failed[0]}")
     runtime.metrics.stage("rerank", time.perf_counter() - started)
