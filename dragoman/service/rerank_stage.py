@@ -20,6 +20,7 @@ from dragoman.service.scoring import Scores
 from dragoman.service.search_ranking import Ranked
 from dragoman.service.settings import Settings
 from dragoman.service.tables_registry import Snapshot
+from dragoman.service.tracing import span
 from dragoman.service.worker import Gone
 
 logger = logging.getLogger("dragoman")
@@ -90,7 +91,8 @@ class RerankStage:
             outcome.degraded.append(_degraded(TooManyRequests(f"{_WAITING} searches are waiting for the reranker")))
             return outcome
         try:
-            self._rerank(outcome, request, options, language, snapshot, gone)
+            with span("rerank"):
+                self._rerank(outcome, request, options, language, snapshot, gone)
         except UnknownReranker:
             raise
         except ServiceError as fault:

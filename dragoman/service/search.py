@@ -34,6 +34,7 @@ from dragoman.service.search_translation import described, foreign_words, unknow
 from dragoman.service.settings import Settings
 from dragoman.service.tables import check_active
 from dragoman.service.tables_registry import Snapshot, TableRegistry
+from dragoman.service.tracing import span
 from dragoman.service.translation import Translations
 from dragoman.service.worker import Gone
 
@@ -102,7 +103,8 @@ class Search:
             timings.dense = _milliseconds(answer.dense_seconds)
         if request.translate_snippets:
             begun = time.perf_counter()
-            untranslated = self._translate_snippets(hits, query.language, gone)
+            with span("translate_snippets"):
+                untranslated = self._translate_snippets(hits, query.language, gone)
             self._metrics.degraded(untranslated)
             answer.degraded.extend(untranslated)
             timings.translate_snippets = _milliseconds(time.perf_counter() - begun)

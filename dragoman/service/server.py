@@ -8,6 +8,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from threading import Timer
 from types import FrameType
 
@@ -18,11 +19,13 @@ from dragoman.service.app import create_app
 from dragoman.service.errors import InvalidRequest, Unavailable
 from dragoman.service.runtime import Runtime
 from dragoman.service.settings import Settings
+from dragoman.service.tracing import traced
 
 logger = logging.getLogger("dragoman")
 
 _BACKLOG = 512
 _LEAVE_SECONDS = 5.0
+"""After this the process ends, though threads be still at work for requests that were given up."""
 
 
 class _Server(uvicorn.Server):
@@ -34,14 +37,21 @@ class _Server(uvicorn.Server):
     loses nothing that was acknowledged.
     """
 
-    def __init__(self, config: uvicorn.Config, app: FastAPI, settings: Settings, ready: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        app: FastAPI,
+        settings: Settings,
+        ready: Callable[[], None],
+        leaving: Callable[[], None],
+    ) -> None:
+        """``ready`` is called once requests are answered, ``leaving`` when all is saved and closed."""
         super().__init__(config)
         self._app = app
         self._drain_seconds = settings.drain_seconds
         self._ready = ready
         self._stop_at: float | None = None
-        self.leaving = Timer(_LEAVE_SECONDS, os._exit, [0])
-        """Ends the process where threads are still at work for requests that were given up."""
+        self._leaving = leaving
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self._stop_at is not None:
@@ -68,8 +78,7 @@ class _Server(uvicorn.Server):
             uploads.stop()
         await super().shutdown(sockets)
         logger.info("stopped")
-        self.leaving.daemon = True
-        self.leaving.start()
+        self._leaving()
 
 
 def serve(settings: Settings, runtime: Runtime | None = None, ready: Callable[[str], None] | None = None) -> None:
@@ -84,7 +93,7 @@ def serve(settings: Settings, runtime: Runtime | None = None, ready: Callable[[s
         ServiceError: the address, the data directory or the database cannot be used.
     """
     check_host(settings)
-    _run(settings, lambda: create_app(settings, runtime or Runtime(settings)), ready)
+    _run(settings, "dragoman", lambda: create_app(settings, runtime or Runtime(settings)), ready)
 
 
 def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None) -> None:
@@ -97,12 +106,16 @@ def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None)
     from dragoman.service.worker_app import create_worker_app
 
     check_host(settings)
-    _run(settings, lambda: create_worker_app(settings), ready)
+    _run(settings, "dragoman-worker", lambda: create_worker_app(settings), ready)
 
 
-def _run(settings: Settings, make: Callable[[], FastAPI], ready: Callable[[str], None] | None) -> None:
-    listener = _listen(settings.host, settings.port)
-    with listener:
+def _run(settings: Settings, name: str, make: Callable[[], FastAPI], ready: Callable[[str], None] | None) -> None:
+    with ExitStack() as opened:
+        listener = opened.enter_context(_listen(settings.host, settings.port))
+        leaving = Timer(_LEAVE_SECONDS, os._exit, [0])
+        leaving.daemon = True
+        opened.callback(leaving.cancel)
+        opened.enter_context(traced(settings, name))
         app = make()
         config = uvicorn.Config(
             app,
@@ -113,11 +126,7 @@ def _run(settings: Settings, make: Callable[[], FastAPI], ready: Callable[[str],
             lifespan="on",
         )
         address = _address(settings.host, listener.getsockname()[1])
-        server = _Server(config, app, settings, lambda: ready(address) if ready else None)
-        try:
-            server.run(sockets=[listener])
-        finally:
-            server.leaving.cancel()
+        _Server(config, app, settings, lambda: ready(address) if ready else None, leaving.start).run([listener])
 
 
 def check_host(settings: Settings) -> None:
@@ -127,14 +136,6 @@ def check_host(settings: Settings) -> None:
             f"refusing to listen on {settings.host}: other machines could reach it, and no API key is configured, "
             "so anybody could read and change everything; listen on 127.0.0.1 (behind a proxy that authenticates)"
         )
-
-
-def configure_log(level: str) -> None:
-    """Send the log to standard error, one line an event."""
-    logging.basicConfig(level=level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("alembic").setLevel("WARNING")
-    logging.getLogger("uvicorn.error").setLevel("WARNING")
-    logging.getLogger("kivy").setLevel("WARNING")
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -38,6 +38,20 @@ class Settings(BaseSettings):
         default=10.0, ge=0, description="How long a start waits for the indexes before it answers requests."
     )
 
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least important events that are logged: debug, info, warning or error."
+    )
+    log_format: Literal["text", "json"] = Field(
+        default="text", description="Form of the log on standard error: text, or json, an object a line."
+    )
+    log_queries: bool = Field(
+        default=False, description="Whether the log's line of a search or rerank request has its query."
+    )
+    traces: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^/\s]+",
+        description="OTLP/HTTP collector of traces, such as http://host:4318; default: OTEL_EXPORTER_OTLP_ENDPOINT.",
+    )
     drain_seconds: float = Field(
         default=0.0, ge=0, description="How long requests are still taken after SIGTERM, while /readyz says 503."
     )

@@ -136,7 +136,9 @@ def _copy_entries(connection: Connection, rows: Iterable[tuple[Any, ...]]) -> in
 
 
 def _sqlite_engine(url: str) -> Engine:
-    engine = create_engine(url, connect_args={"timeout": BUSY_MS / 1000}, pool_size=16, max_overflow=48)
+    engine = create_engine(
+        url, connect_args={"timeout": BUSY_MS / 1000}, pool_size=16, max_overflow=48, hide_parameters=True
+    )
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _record: Any) -> None:
@@ -170,7 +172,7 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
 
 
 def _postgresql_engine(url: str) -> Engine:
-    return create_engine(url, pool_pre_ping=True, pool_size=16, max_overflow=48)
+    return create_engine(url, pool_pre_ping=True, pool_size=16, max_overflow=48, hide_parameters=True)
 
 
 def _first_line(fault: DBAPIError) -> str:

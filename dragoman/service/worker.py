@@ -18,6 +18,7 @@ from threading import Condition, Thread
 from typing import Any, Protocol
 
 from dragoman.service.errors import InternalError, ServiceError, TooManyRequests, Unavailable
+from dragoman.service.tracing import forward_span, here
 
 logger = logging.getLogger("dragoman")
 
@@ -44,6 +45,8 @@ class Limits:
 class _Item:
     content: Any
     cost: int
+    origin: Any = None
+    """Of which request it is, for traces."""
     result: Future[Any] = field(default_factory=Future)
 
 
@@ -115,7 +118,8 @@ class Worker:
             Unavailable: the worker is closed.
         """
         priced = zip(contents, costs if costs is not None else map(len, contents), strict=True)
-        items = [_Item(content, cost) for content, cost in priced]
+        origin = here()
+        items = [_Item(content, cost, origin) for content, cost in priced]
         if not items:
             return []
         with self._changed:
@@ -173,7 +177,8 @@ class Worker:
         while (taken := self._take()) is not None:
             task, items = taken
             started = time.perf_counter()
-            self._run(task, items)
+            with forward_span(type(task).__name__.lower(), [item.origin for item in items]):
+                self._run(task, items)
             self._computing = None
             self._observer.batch(task, len(items), sum(item.cost for item in items), time.perf_counter() - started)
 
