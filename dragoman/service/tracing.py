@@ -1,4 +1,7 @@
-"""Traces, where they are configured; where not, nothing of OpenTelemetry is imported and spans cost nothing."""
+"""Traces, where they are configured; where not, OpenTelemetry's SDK is not imported and spans cost nothing.
+
+The request's span is made here and not by FastAPI, whose own has the address as it was sent, and so what was asked.
+"""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_a_worker_finishes_what_it_scores(gate: Path, clients: ThreadPoolExecuto
     document = {"text": "hold hold hold hold", "spans": [[5 * n, 5 * n + 4] for n in range(4)], "links": []}
     body = {"query": {"text": "a", "spans": [[0, 1]]}, "documents": [document], "seconds": 60}
     answer = clients.submit(post, worker.url, "/v1/score", body)
-    wait_for(lambda: "batches 1" in metrics(worker))
+    wait_for(lambda: 'dragoman_worker_busy_seconds{task="score"}' in metrics(worker))
     worker.tell(signal.SIGTERM)
     wait_for(lambda: answers(f"{worker.url}/healthz") == 0)
     assert not answer.done()
