@@ -29,7 +29,7 @@ $(STAMP): pyproject.toml constraints.txt Makefile
 	@$(PIP_INSTALL) setuptools wheel
 	@$(PIP_INSTALL) --no-deps pyserini
 	@test -z "$(TORCH_INDEX)" || $(PIP_INSTALL) --index-url "$(TORCH_INDEX)" torch
-	@$(PIP_INSTALL) --no-build-isolation -e '.[dev,postgresql]'
+	@$(PIP_INSTALL) --no-build-isolation -e '.[dev,postgresql,telemetry]'
 	@touch $@
 
 demo: $(STAMP)

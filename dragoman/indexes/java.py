@@ -57,6 +57,7 @@ def _class(name: str, /, *constructors: str, fields: Mapping[str, str] | None = 
 
 # java.*
 _class("java/nio/file/Path")
+_class("java/util/Collection")
 _class("java/util/Map")
 _class("java/util/Set")
 File = _class("java/io/File", f"({_STRING})V", toPath="()Ljava/nio/file/Path;")
@@ -167,9 +168,18 @@ IndexWriter = _class(
     commit="()J",
     rollback="()V",
 )
-MMapDirectory = _class(f"{_LUCENE}store/MMapDirectory", "(Ljava/nio/file/Path;)V", close="()V")
+MMapDirectory = _class(
+    f"{_LUCENE}store/MMapDirectory",
+    "(Ljava/nio/file/Path;)V",
+    openInput=f"({_STRING}L{_LUCENE}store/IOContext;)L{_LUCENE}store/IndexInput;",
+    close="()V",
+)
+IOContext = _class(f"{_LUCENE}store/IOContext", fields={"READONCE": f"static L{_LUCENE}store/IOContext;"})
+_class(f"{_LUCENE}store/IndexInput", close="()V")
+CodecUtil = _class(f"{_LUCENE}codecs/CodecUtil", checksumEntireFile=f"static (L{_LUCENE}store/IndexInput;)J")
 SegmentInfos = _class(
     f"{_LUCENE}index/SegmentInfos",
+    files="(Z)Ljava/util/Collection;",
     readLatestCommit=f"static ({_DIRECTORY})L{_LUCENE}index/SegmentInfos;",
     getUserData="()Ljava/util/Map;",
 )

@@ -34,6 +34,8 @@ class LuceneIndex:
     can share an index. Only :meth:`commit` makes changes durable and only :meth:`refresh` makes them
     searchable; an index that is reopened after a crash is as the last commit left it.
 
+    All files are read and compared with their checksums when it is opened.
+
     Every method raises :class:`IndexClosed` after :meth:`close`, :class:`IndexCorrupt` where damage to the
     files shows, and ``OSError`` (``ENOSPC``) on a full disk.
 
@@ -47,6 +49,8 @@ class LuceneIndex:
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
         with index_faults(directory):
+            for name in jvm.run(_committed, directory):
+                jvm.run(_check, directory, name)  # one at a time, so that other indexes are searched in between
             self._store: LuceneStore | None = jvm.run(_open, directory)
 
     def _run(self, function: Callable[Concatenate[LuceneStore, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -199,6 +203,18 @@ class LuceneIndex:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def _committed(directory: Path) -> list[str]:
+    from dragoman.indexes.lucene_files import committed
+
+    return committed(directory)
+
+
+def _check(directory: Path, name: str) -> None:
+    from dragoman.indexes.lucene_files import check
+
+    check(directory, name)
 
 
 def _open(directory: Path) -> LuceneStore:

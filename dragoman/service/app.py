@@ -84,7 +84,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
         redoc_url=None,
     )
     documentation.install(app)
-    app.state.settings = settings
+    app.state.settings, app.state.draining = settings, False
     check_routes(ROUTERS)
     for router in ROUTERS:
         app.include_router(router)

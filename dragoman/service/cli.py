@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
 from dragoman.service import cli_data, cli_keys, cli_tables, cli_train
 from dragoman.service.cli_options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, load_settings
+
+if TYPE_CHECKING:
+    from dragoman.service.settings import Settings
 
 app = typer.Typer(
     name="dragoman",
@@ -43,6 +46,7 @@ Device = Annotated[str, typer.Option(envvar="DRAGOMAN_DEVICE", help="Where the m
 LogLevel = Annotated[
     str, typer.Option(envvar="DRAGOMAN_LOG_LEVEL", help="debug, info, warning or error, to standard error.")
 ]
+LogFormat = Annotated[str, typer.Option(envvar="DRAGOMAN_LOG_FORMAT", help="text, or json: an object a line.")]
 
 
 @app.command()
@@ -53,34 +57,47 @@ def serve(
     database_url: DatabaseUrl = DATABASE_URL,
     worker_url: WorkerUrl = None,
     log_level: LogLevel = "info",
+    log_format: LogFormat = "text",
 ) -> None:
     """Serve the HTTP API and the web page until told to stop.
 
     All limits have environment variables too; docs/settings.md lists them.
     """
-    from dragoman.service.server import configure_log
+    from dragoman.service.logs import configure_log
     from dragoman.service.server import serve as run
 
     chosen = {} if worker_url is None else {"worker_url": worker_url}
+    chosen |= {"log_level": log_level.lower(), "log_format": log_format}
     settings = load_settings(host=host, port=port, data_dir=data_dir, database_url=database_url, **chosen)
-    configure_log(_level(log_level))
-    run(settings, ready=lambda address: _console.print(f"Dragoman listens on {address}", highlight=False))
+    configure_log(settings.log_level, settings.log_format)
+    run(settings, ready=lambda address: _announce(f"Dragoman listens on {address}", settings))
 
 
 @app.command()
-def worker(host: Host = "127.0.0.1", port: Port = 8081, device: Device = "cpu", log_level: LogLevel = "info") -> None:
+def worker(
+    host: Host = "127.0.0.1",
+    port: Port = 8081,
+    device: Device = "cpu",
+    log_level: LogLevel = "info",
+    log_format: LogFormat = "text",
+) -> None:
     """Serve the reranker to `dragoman serve --worker-url`, in a process of its own, such as one for a GPU."""
-    from dragoman.service.server import configure_log, serve_worker
+    from dragoman.service.logs import configure_log
+    from dragoman.service.server import serve_worker
 
-    settings = load_settings(host=host, port=port, device=device)
-    configure_log(_level(log_level))
-    serve_worker(settings, ready=lambda address: _console.print(f"Dragoman worker listens on {address}"))
+    settings = load_settings(host=host, port=port, device=device, log_level=log_level.lower(), log_format=log_format)
+    configure_log(settings.log_level, settings.log_format)
+    serve_worker(settings, ready=lambda address: _announce(f"Dragoman worker listens on {address}", settings))
 
 
-def _level(name: str) -> str:
-    if name.lower() not in ("debug", "info", "warning", "error"):
-        raise typer.BadParameter("choose debug, info, warning or error", param_hint="--log-level")
-    return name
+def _announce(line: str, settings: Settings) -> None:
+    """Say where the service is, in the form of the log."""
+    from dragoman.service.logs import announce
+
+    if settings.log_format == "json":
+        announce(line)
+    else:
+        _console.print(line, highlight=False)
 
 
 @app.command()

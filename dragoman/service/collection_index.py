@@ -54,8 +54,10 @@ class _Opened:
 class CollectionIndex:
     """The index of one collection; all methods may be called from any thread."""
 
-    def __init__(self, store: Store, directory: Path, collection_id: int, uid: str) -> None:
+    def __init__(self, store: Store, directory: Path, collection_id: int, uid: str, name: str = "") -> None:
+        """``name`` is what people know the collection by, for messages."""
         self._store = store
+        self.name = name or uid
         self.directory = directory
         self._collection_id = collection_id
         self._uid = uid
@@ -200,6 +202,7 @@ class CollectionIndex:
                 raise
             self._damaged = False
             self._install(index)
+            logger.info("the index of %s is built", self.name)
             self._remove_others(name)
             self._purge = True
             self._purge_tombstones()
@@ -210,7 +213,7 @@ class CollectionIndex:
             try:
                 self.commit()
             except Exception as fault:
-                logger.warning("index %s was closed without a commit: %s", self._uid, fault)
+                logger.warning("the index of %s was closed without a commit: %s", self.name, fault)
             self._retire()
 
     def destroy(self) -> None:
@@ -270,10 +273,10 @@ class CollectionIndex:
         try:
             index = LuceneIndex(self.directory / name)
         except (IndexCorrupt, JavaError) as fault:
-            logger.warning("index %s cannot be opened and is built anew: %s", self._uid, fault)
+            logger.warning("the index of %s cannot be opened and is built anew: %s", self.name, fault)
             return None
         if (reason := self._outdated(index)) is not None:
-            logger.warning("index %s is built anew: %s", self._uid, reason)
+            logger.warning("the index of %s is built anew: %s", self.name, reason)
             index.close()
             return None
         return index
@@ -304,7 +307,7 @@ class CollectionIndex:
             if opened is None:
                 return
             if not self._users.wait_for(lambda: not opened.users, _PATIENCE_SECONDS):
-                logger.warning("index %s is closed while it is searched", self._uid)
+                logger.warning("the index of %s is closed while it is searched", self.name)
         opened.index.close()
 
     def _point_to(self, name: str) -> None:
@@ -338,5 +341,5 @@ class CollectionIndex:
         except Exception as fault:
             self.state = state
             known = classify(fault)
-            logger.error("index %s is %s: %s", self._uid, state.value, known or fault)
+            logger.error("the index of %s is %s: %s", self.name, state.value, known or fault)
             raise

@@ -98,7 +98,7 @@ class Collections:
         except IntegrityError as fault:
             raise Conflict(f"there is a collection named '{name}' already") from fault
         try:
-            self._indexes.add(row.id, row.uid)
+            self._indexes.add(row.id, row.uid, row.name)
         except BaseException:
             self._forget(row.id, row.uid)
             raise

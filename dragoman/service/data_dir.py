@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from dragoman.service.errors import Conflict, Unavailable
@@ -26,16 +27,28 @@ class DataDirectory:
         except OSError as fault:
             raise Unavailable(f"the data directory {path} cannot be written: {fault.strerror}") from fault
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as fault:
-            holder = os.pread(self._descriptor, 32, 0).decode("ascii", "replace").strip()
+            self._lock()
+        except BaseException:
             os.close(self._descriptor)
+            raise
+        with suppress(OSError):  # a full disk: who holds the lock can then not be told, but it is held
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as fault:
+            holder = os.pread(self._descriptor, 32, 0).decode("ascii", "replace").strip()
             raise Conflict(
-                f"the data directory {path} is in use by another dragoman process"
+                f"the data directory {self.path} is in use by another dragoman process"
                 f"{f' (process {holder})' if holder else ''}: stop it, or choose another --data-dir"
             ) from fault
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+        except OSError as fault:
+            raise Unavailable(
+                f"the data directory {self.path} cannot be locked: {fault.strerror}; it has to lie on a file system"
+                " with locks, such as a local disk"
+            ) from fault
 
     def close(self) -> None:
         os.close(self._descriptor)

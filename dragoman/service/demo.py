@@ -14,8 +14,9 @@ from pathlib import Path
 import typer
 
 from dragoman.service.errors import NotFound, ServiceError
+from dragoman.service.logs import configure_log
 from dragoman.service.runtime import Runtime
-from dragoman.service.server import configure_log, serve
+from dragoman.service.server import serve
 from dragoman.service.settings import Settings
 from dragoman.service.tables import Upload
 from dragoman.service.tables_registry import Kind

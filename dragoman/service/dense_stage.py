@@ -61,14 +61,14 @@ class DenseStage:
             found = coverage.get(collection.key)
             if found is None:
                 reason = f"collection '{collection.name}' was not searched: it has been deleted"
-                result.degraded.append(Degraded(stage=STAGE, reason=reason))
+                result.degraded.append(Degraded.of(STAGE, reason, NotFound.error_type))
                 continue
             result.degraded.extend(_lacking(collection.name, found))
             try:
                 hits = self._dense.search(collection.key, vector, k)
             except (NotFound, Unavailable) as fault:
                 reason = f"collection '{collection.name}' was not searched: {fault}"
-                result.degraded.append(Degraded(stage=STAGE, reason=reason))
+                result.degraded.append(Degraded.of(STAGE, reason, fault.error_type))
                 continue
             result.places.extend(DensePlace(collection, hit) for hit in hits)
         counts = coverage.values()
@@ -89,4 +89,4 @@ def _lacking(name: str, coverage: Coverage) -> list[Degraded]:
         lacking.append(f"{waiting} of {coverage.total} documents have no embedding yet")
     if coverage.failed:
         lacking.append(f"{coverage.failed} of {coverage.total} documents could not be embedded")
-    return [Degraded(stage=STAGE, reason=f"collection '{name}': {reason}") for reason in lacking]
+    return [Degraded.of(STAGE, f"collection '{name}': {reason}", "not_embedded") for reason in lacking]

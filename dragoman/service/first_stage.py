@@ -20,6 +20,7 @@ from dragoman.service.indexes_registry import Indexes
 from dragoman.service.schemas.search import Degraded
 from dragoman.service.search_translation import Translated, translate, without_tables
 from dragoman.service.tables_registry import Snapshot
+from dragoman.service.tracing import span
 
 STAGE = "first_stage"
 
@@ -82,25 +83,27 @@ class FirstStage:
             Unavailable: there are collections, and none of them can be searched now.
         """
         started = time.perf_counter()
-        translations = {
-            language: translate(
-                text,
-                source,
-                language,
-                method,
-                snapshot,
-                self._analysis,
-                partial(self._sounding, collections, language),
-            )
-            for language in sorted({language for one in collections for language in one.languages})
-        }
+        with span("translate"):
+            translations = {
+                language: translate(
+                    text,
+                    source,
+                    language,
+                    method,
+                    snapshot,
+                    self._analysis,
+                    partial(self._sounding, collections, language),
+                )
+                for language in sorted({language for one in collections for language in one.languages})
+            }
         translated = time.perf_counter()
         result = FirstStageResult(translations=list(translations.values()))
-        result.degraded.extend(without_tables(source, result.translations))
-        parts = self._parts(collections, translations, k, result.degraded)
-        result.places = [
-            Place(part, key, share) for part, key, share in normalised([(part, part.ranking) for part in parts], k)
-        ]
+        result.degraded.extend(without_tables(source, result.translations, snapshot))
+        with span("first_stage"):
+            parts = self._parts(collections, translations, k, result.degraded)
+            result.places = [
+                Place(part, key, share) for part, key, share in normalised([(part, part.ranking) for part in parts], k)
+            ]
         result.translate_seconds = translated - started
         result.rank_seconds = time.perf_counter() - translated
         return result
@@ -120,13 +123,12 @@ class FirstStage:
             except (NotFound, Unavailable, IndexFault) as fault:
                 known = classify(fault) or Unavailable(str(fault))
                 faults.append(known)
-                degraded.append(
-                    Degraded(stage=STAGE, reason=f"collection '{collection.name}' was not searched: {known}")
-                )
+                reason = f"collection '{collection.name}' was not searched: {known}"
+                degraded.append(Degraded.of(STAGE, reason, known.error_type))
                 continue
             if collection.index_state == IndexState.STALE:
                 reason = "the index lacks the latest changes, which could not be indexed"
-                degraded.append(Degraded(stage=STAGE, reason=f"collection '{collection.name}': {reason}"))
+                degraded.append(Degraded.of(STAGE, f"collection '{collection.name}': {reason}", "stale_index"))
         if faults and len(faults) == len(collections):
             raise faults[0]
         return parts

@@ -39,8 +39,8 @@ class Indexes:
         self._keeper: Thread | None = None
         directory.mkdir(parents=True, exist_ok=True)
         with store.read() as session:
-            for id, uid in session.execute(select(Collection.id, Collection.uid)):
-                self._all[id] = CollectionIndex(store, directory / uid, id, uid)
+            for id, uid, name in session.execute(select(Collection.id, Collection.uid, Collection.name)):
+                self._all[id] = CollectionIndex(store, directory / uid, id, uid, name)
         self._remove_orphans()
 
     def start(self, patience: float) -> None:
@@ -51,9 +51,9 @@ class Indexes:
         while time.monotonic() < until and IndexState.BUILDING in self.states():
             time.sleep(0.01)
 
-    def add(self, collection_id: int, uid: str) -> None:
+    def add(self, collection_id: int, uid: str, name: str) -> None:
         """Make the index of a new collection."""
-        index = CollectionIndex(self._store, self._directory / uid, collection_id, uid)
+        index = CollectionIndex(self._store, self._directory / uid, collection_id, uid, name)
         with self._lock:
             self._all[collection_id] = index
         index.open()
@@ -95,6 +95,14 @@ class Indexes:
         """How many indexes are in each state."""
         with self._lock:
             return Counter(index.state for index in self._all.values())
+
+    def lacking(self) -> dict[IndexState, list[str]]:
+        """The names of the collections whose index is not ready, by its state."""
+        found: dict[IndexState, list[str]] = {}
+        for index in self._snapshot():
+            if (state := index.state) is not IndexState.READY:
+                found.setdefault(state, []).append(index.name)
+        return found
 
     def close(self) -> None:
         """Commit and close all."""

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("dragoman")
 
 _RETRY_SECONDS = 30.0
+_LOAD_SECONDS = 600.0
+"""How long a model may take to be loaded before the worker counts as hung."""
 
 
 class SentenceEncoder(Protocol):
@@ -113,7 +115,7 @@ class Models:
             self._compute,
             queue=settings.worker_queue,
             limits=self._limits,
-            observe=lambda items, seconds: metrics.batch(items, seconds),
+            observer=metrics,
         )
 
     def encoder(self, gone: Gone | None = None) -> EncoderInfo:
@@ -167,6 +169,15 @@ class Models:
     def failure(self, model: str) -> str | None:
         """Why a model could not be loaded, where that is so."""
         return self._failed[model][1] if model in self._failed and model not in self._loaded else None
+
+    def stuck(self) -> str | None:
+        """Why the worker counts as hung: one forward pass takes longer than any should; None while it gets on."""
+        found = self.worker.computing()
+        if found is None:
+            return None
+        task, seconds = found
+        limit = _LOAD_SECONDS if isinstance(task, Load) else self._settings.worker_hung_seconds
+        return f"the models have been at one batch for {seconds:.0f} seconds" if seconds > limit else None
 
     def _info(self, model: str, gone: Gone | None, seconds: float | None = None) -> Any:
         known = self.loaded(model)

@@ -16,7 +16,9 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from dragoman.ranking.about import MartAbout
+from dragoman.service import tracing
 from dragoman.service.errors import ServiceError, TooLarge, TooManyRequests, Unavailable
+from dragoman.service.logs import request_id
 from dragoman.service.schemas.scoring import ModelBody, ScoreBody, ScoresBody
 from dragoman.service.scoring import Asked, Pending, Scores
 from dragoman.service.worker import Gone
@@ -100,7 +102,11 @@ class RemoteScoring:
                 self._client = httpx.AsyncClient(limits=limits, headers=self._headers, trust_env=False)
         assert self._client is not None
         timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
-        headers = {"Content-Type": "application/json"} if body is not None else {}
+        headers = tracing.headers()
+        if identifier := request_id.get():
+            headers["X-Request-Id"] = identifier
+        if body is not None:
+            headers["Content-Type"] = "application/json"
         request = self._client.request(method, self._url + path, content=body, headers=headers, timeout=timeout)
         return asyncio.run_coroutine_threadsafe(request, self._loop)
 

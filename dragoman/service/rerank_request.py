@@ -8,11 +8,12 @@ from typing import Protocol
 
 from dragoman.ranking.about import MartAbout
 from dragoman.service.detection import FALLBACK, detect
-from dragoman.service.errors import InvalidRequest, NotFound
+from dragoman.service.errors import InvalidRequest
 from dragoman.service.reranking import Document, sigmoid
 from dragoman.service.runtime import Runtime
 from dragoman.service.scoring import Pending, Scores
 from dragoman.service.settings import Settings
+from dragoman.service.tables import check_active
 
 
 class RerankAsked(Protocol):
@@ -46,9 +47,7 @@ def begin(runtime: Runtime, settings: Settings, asked: RerankAsked, texts: Seque
     """
     _check(settings, asked, texts)
     snapshot = runtime.tables.registry.snapshot
-    for place, name in enumerate(asked.tables or ()):
-        if name not in snapshot.names:
-            raise NotFound(f"tables[{place}]: there is no active table named {name!r}")
+    check_active(asked.tables or (), snapshot)
     known = {FALLBACK, *snapshot.languages}
     language = asked.query_language or detect(asked.query, known, snapshot.knows).language
     documents = [

@@ -20,6 +20,7 @@ from dragoman.service.scoring import Scores
 from dragoman.service.search_ranking import Ranked
 from dragoman.service.settings import Settings
 from dragoman.service.tables_registry import Snapshot
+from dragoman.service.tracing import span
 from dragoman.service.worker import Gone
 
 logger = logging.getLogger("dragoman")
@@ -44,6 +45,8 @@ class Outcome:
     degraded: list[Degraded]
     truncated: list[str]
     seconds: float = 0.0
+    result: str = "degraded"
+    """``reranked``; ``partial``: some hits could not be scored; ``nothing``: there were none; ``degraded``."""
 
 
 class RerankStage:
@@ -88,7 +91,8 @@ class RerankStage:
             outcome.degraded.append(_degraded(TooManyRequests(f"{_WAITING} searches are waiting for the reranker")))
             return outcome
         try:
-            self._rerank(outcome, request, options, language, snapshot, gone)
+            with span("rerank"):
+                self._rerank(outcome, request, options, language, snapshot, gone)
         except UnknownReranker:
             raise
         except ServiceError as fault:
@@ -127,6 +131,7 @@ class RerankStage:
             for found in (documents[place.key] for place in chosen)
         ]
         if not texts:
+            outcome.result = "nothing"
             return
         seconds = max(0.001, until - time.monotonic())
         _, pending = self._reranking.begin(request.query, language, texts, snapshot, seconds, gone)
@@ -141,7 +146,8 @@ class RerankStage:
             outcome.truncated.append("rerank: only the beginning of the query was read beside the documents")
         if unscored:
             reason = f"{unscored} of {len(chosen)} hits could not be scored and follow the others"
-            outcome.degraded.append(Degraded(stage=STAGE, reason=f"{reason}: {next(iter(found.failed.values()))}"))
+            outcome.degraded.append(Degraded.of(STAGE, f"{reason}: {next(iter(found.failed.values()))}", "partial"))
+        outcome.result = "partial" if unscored else "reranked"
 
 
 def _reordered(places: Sequence[Ranked], found: Scores, weight: float) -> tuple[list[Ranked], int]:
@@ -168,4 +174,4 @@ def _following(scored: list[Ranked], others: Sequence[Ranked]) -> list[Ranked]:
 
 
 def _degraded(fault: ServiceError) -> Degraded:
-    return Degraded(stage=STAGE, reason=f"hits are in first-stage order: {fault}")
+    return Degraded.of(STAGE, f"hits are in first-stage order: {fault}", fault.error_type)

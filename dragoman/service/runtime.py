@@ -16,6 +16,7 @@ from dragoman.service.errors import InvalidRequest, Unavailable
 from dragoman.service.indexes_registry import Indexes
 from dragoman.service.keys import Keys
 from dragoman.service.metrics import Metrics
+from dragoman.service.metrics_state import ServiceState, WorkerState
 from dragoman.service.models import Load, Models, has_reranker
 from dragoman.service.remote_scoring import RemoteScoring
 from dragoman.service.rerank_stage import RerankStage
@@ -57,6 +58,7 @@ class Runtime:
             self.translations = Translations(self.models, settings)
             self.collections = Collections(self.store, self.indexes, settings, self.metrics, self.dense)
             self.tables = Tables(self.store, settings, analysis)
+            opened.callback(self.tables.close)
             self.scoring = _scoring(settings, self.models)
             opened.callback(self.scoring.close)
             self.reranking = Reranking(self.scoring, analysis)
@@ -73,6 +75,8 @@ class Runtime:
                 self.translations,
                 RerankStage(self.reranking, self.collections, settings, has_reranker(settings)),
             )
+            self.metrics.watch(WorkerState(self.models))
+            self.metrics.watch(ServiceState(self))
             self._opened = opened.pop_all()
 
     def start(self) -> None:

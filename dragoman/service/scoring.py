@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Spans = Sequence[tuple[int, int]]
 
 _POLL_SECONDS = 0.2
-_READY_SECONDS = 4.0
+_READY_SECONDS = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,14 @@ class Asked:
     query: Text
     documents: Sequence[Text]
     links: Sequence[Links]
+
+
+def _pair() -> Asked:
+    """A small pair, to see that pairs can be scored."""
+    from dragoman.ranking.attention import NO_LINKS
+
+    word = Text("ready", [(0, 5)])
+    return Asked(word, [word], [NO_LINKS])
 
 
 @dataclass(slots=True)
@@ -111,10 +119,10 @@ class Scoring(Protocol):
         """
 
     def ready(self) -> None:
-        """Score a pair, where that needs no model to be loaded first.
+        """Score a pair, where that needs no model to be loaded first, or see that other work gets on.
 
         Raises:
-            Unavailable: it cannot be scored.
+            Unavailable: it cannot be scored, or the model hangs.
         """
 
     def close(self) -> None:
@@ -138,30 +146,23 @@ class LocalScoring:
         return Pending(futures, lambda: _collected(futures, scores))
 
     def ready(self) -> None:
-        if reason := self._models.failure("reranker"):
+        if reason := self._models.failure("reranker") or self._models.stuck():
             raise Unavailable(reason)
-        if self._models.loaded("reranker") is not None:
-            score_one(self, _READY_SECONDS)
+        if self._models.loaded("reranker") is None:
+            return
+        try:
+            pending = self.begin(_pair(), _READY_SECONDS)
+        except TooManyRequests:
+            return  # it works, and has much to do
+        _, waiting = wait(pending.futures, _READY_SECONDS)
+        if waiting:
+            pending.cancel()  # it works for others: whether it gets on was asked above
+            return
+        if failed := pending.finish().failed:
+            raise Unavailable(f"the reranker cannot score: {failed[0]}")
 
     def close(self) -> None:
         """Nothing of its own."""
-
-
-def score_one(scoring: Scoring, seconds: float) -> None:
-    """Score one small pair, to see that it can be done.
-
-    Raises:
-        Unavailable: it cannot.
-    """
-    from dragoman.ranking.attention import NO_LINKS
-
-    word = Text("ready", [(0, 5)])
-    try:
-        found = scoring.begin(Asked(word, [word], [NO_LINKS]), seconds).result(time.monotonic() + seconds)
-    except TooManyRequests:
-        return  # it works, and has much to do
-    if found.failed:
-        raise Unavailable(f"the reranker cannot score: {found.failed[0]}")
 
 
 def _read(info: RerankerInfo, asked: Asked) -> tuple[list[list[Any]], Scores]:

@@ -30,9 +30,11 @@ from dragoman.service.schemas.search import (
 )
 from dragoman.service.search_hits import Found, HitBuilder, passage_window, plain_hit
 from dragoman.service.search_ranking import Answer, SearchRanking
-from dragoman.service.search_translation import described
+from dragoman.service.search_translation import described, foreign_words, unknown
 from dragoman.service.settings import Settings
+from dragoman.service.tables import check_active
 from dragoman.service.tables_registry import Snapshot, TableRegistry
+from dragoman.service.tracing import span
 from dragoman.service.translation import Translations
 from dragoman.service.worker import Gone
 
@@ -101,7 +103,10 @@ class Search:
             timings.dense = _milliseconds(answer.dense_seconds)
         if request.translate_snippets:
             begun = time.perf_counter()
-            answer.degraded.extend(self._translate_snippets(hits, query.language, gone))
+            with span("translate_snippets"):
+                untranslated = self._translate_snippets(hits, query.language, gone)
+            self._metrics.degraded(untranslated)
+            answer.degraded.extend(untranslated)
             timings.translate_snippets = _milliseconds(time.perf_counter() - begun)
         response = SearchResponse(
             request_id=request_id,
@@ -147,14 +152,14 @@ class Search:
         lines = [
             RunLine(place.collection.name, ids[place.key], place.score) for place in answer.places if place.key in ids
         ]
-        cut = [Degraded(stage="truncated", reason=reason) for reason in answer.truncated]
+        cut = [Degraded.of("truncated", reason, "truncated") for reason in answer.truncated]
         return lines, [*answer.degraded, *cut]
 
     def _rank(self, request: SearchRequest, gone: Gone | None) -> tuple[QueryRead, Answer]:
         self._check(request)
         started = time.perf_counter()
         snapshot = self._registry.snapshot
-        _check_tables(request, snapshot)
+        check_active(request.tables or (), snapshot)
         collections = self._chosen(request)
         languages = {language for collection in collections for language in collection.languages}
         query, degraded = self._understood(request, snapshot, languages)
@@ -172,10 +177,14 @@ class Search:
             answer.degraded += outcome.degraded
             answer.truncated += outcome.truncated
             self._metrics.stage("rerank", outcome.seconds)
+            self._metrics.rerank(outcome.result)
         self._metrics.stage("translate", answer.translate_seconds)
         self._metrics.stage("first_stage", answer.rank_seconds)
         if answer.dense_seconds is not None:
             self._metrics.stage("dense", answer.dense_seconds)
+        self._metrics.degraded(answer.degraded)
+        words, oov = len(foreign_words(answer.translations)), len(unknown(request.query, answer.translations))
+        self._metrics.query(query.language, words, oov)
         return query, answer
 
     def _check(self, request: SearchRequest) -> None:
@@ -211,7 +220,7 @@ class Search:
         degraded = []
         if not found.decided:
             reason = f"nothing in the query tells its language: it was taken as {found.language}"
-            degraded.append(Degraded(stage="detect", reason=reason))
+            degraded.append(Degraded.of("detect", reason, "undecided"))
         return QueryRead(text=request.query, language=found.language, detected=True), degraded
 
     def _hits(self, request: SearchRequest, answer: Answer) -> list[Hit]:
@@ -247,12 +256,6 @@ class Search:
                 )
             hits.append(builder.hit(found, document, window))
         return hits
-
-
-def _check_tables(request: SearchRequest, snapshot: Snapshot) -> None:
-    for place, name in enumerate(request.tables or ()):
-        if name not in snapshot.names:
-            raise NotFound(f"tables[{place}]: there is no active table named {name!r}")
 
 
 def _cut_words(text: str, analysis: Analysis) -> list[str]:

@@ -17,6 +17,7 @@ from dragoman.service.first_stage import FirstStage, FirstStageResult, Part, Pla
 from dragoman.service.schemas.search import Degraded, Fusion, RankedBy, SearchRequest
 from dragoman.service.search_translation import Translated
 from dragoman.service.tables_registry import Snapshot
+from dragoman.service.tracing import span
 from dragoman.service.worker import Gone
 
 logger = logging.getLogger("dragoman")
@@ -88,7 +89,8 @@ class SearchRanking:
             ServiceError: they cannot be ranked now.
         """
         if request.method == "dense":
-            return _of_dense(self._dense.rank(request.query, collections, request.top_k, gone))
+            with span("dense"):
+                return _of_dense(self._dense.rank(request.query, collections, request.top_k, gone))
         if request.method == "hybrid":
             return self._hybrid(request, language, snapshot, collections, gone)
         return _of_bm25(
@@ -112,9 +114,10 @@ class SearchRanking:
         except Unavailable as fault:
             unmatched = fault
             reason = f"hits are ranked by dense search alone: {fault}"
-            bm25 = FirstStageResult(degraded=[Degraded(stage=BM25_STAGE, reason=reason)])
+            bm25 = FirstStageResult(degraded=[Degraded.of(BM25_STAGE, reason, fault.error_type)])
         try:
-            dense = self._dense.rank(request.query, collections, depth, gone)
+            with span("dense"):
+                dense = self._dense.rank(request.query, collections, depth, gone)
         except Exception as fault:
             if unmatched is not None:
                 raise unmatched from fault
@@ -128,11 +131,11 @@ class SearchRanking:
 
 def _without_dense(fault: Exception) -> Degraded:
     if isinstance(fault, ServiceError):
-        reason = str(fault)
+        reason, cause = str(fault), fault.error_type
     else:
         logger.error("dense search failed", exc_info=fault)
-        reason = "the encoder failed"
-    return Degraded(stage=STAGE, reason=f"hits are ranked by BM25 alone: {reason}")
+        reason, cause = "the encoder failed", ServiceError.error_type
+    return Degraded.of(STAGE, f"hits are ranked by BM25 alone: {reason}", cause)
 
 
 def _of_bm25(result: FirstStageResult) -> Answer:

@@ -82,20 +82,27 @@ def described(text: str, translations: Sequence[Translated]) -> Translation:
     return Translation(
         tables=[TableUsed(name=name, version=version) for name, version in used],
         terms=[QueryTerm(term=term, translations=found) for term, found in terms.items()],
-        oov=_unknown(text, translations),
+        oov=unknown(text, translations),
     )
 
 
-def without_tables(source: str, translations: Iterable[Translated]) -> list[Degraded]:
+def foreign_words(translations: Sequence[Translated]) -> set[int]:
+    """Where the words of a query begin that were to be translated into some language."""
+    return {group.start for one in translations if one.foreign for group in one.query.groups}
+
+
+def without_tables(source: str, translations: Iterable[Translated], snapshot: Snapshot) -> list[Degraded]:
     """One entry for every language that the query could not be translated into."""
-    return [
-        Degraded(
-            stage="translate",
-            reason=f"no active table translates {source} to {one.language}: the query was searched as it is",
-        )
-        for one in translations
-        if one.foreign and one.view is None
-    ]
+    lacking = []
+    for one in translations:
+        if one.foreign and one.view is None:
+            unserved = snapshot.unserved.get((min(source, one.language), max(source, one.language)))
+            reason = f"no active table translates {source} to {one.language}"
+            if unserved:
+                reason = f"what translates {source} to {one.language} cannot be served ({unserved})"
+            cause = "unserved_table" if unserved else "no_table"
+            lacking.append(Degraded.of("translate", f"{reason}: the query was searched as it is", cause))
+    return lacking
 
 
 def query_term(text: str, group: TermGroup) -> str:
@@ -118,7 +125,7 @@ def _shown(one: Translated, view: View, group: TermGroup) -> list[TermTranslatio
     ]
 
 
-def _unknown(text: str, translations: Sequence[Translated]) -> list[str]:
+def unknown(text: str, translations: Sequence[Translated]) -> list[str]:
     """Words without an entry for some language that there are tables for, or for any where there are none."""
     foreign = [one for one in translations if one.foreign]
     asked = [one for one in foreign if one.view is not None] or foreign

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
+import signal
 import socket
+import time
 from collections.abc import Callable
+from contextlib import ExitStack
+from threading import Timer
+from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
@@ -16,18 +22,52 @@ from dragoman.service.runtime import Runtime
 from dragoman.service.settings import DATABASE, Settings
 from dragoman.service.store import opened_store
 from dragoman.service.store_models import now
+from dragoman.service.tracing import traced
+
+logger = logging.getLogger("dragoman")
 
 _BACKLOG = 512
-_STOP_SECONDS = 30
+_LEAVE_SECONDS = 5.0
+"""After this the process ends, though threads be still at work for requests that were given up."""
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it answers, and that ends uploads where they are when it has to stop."""
+    """A server that says when it answers, and that drains when it is told to stop.
 
-    def __init__(self, config: uvicorn.Config, app: FastAPI, ready: Callable[[], None]) -> None:
+    From SIGTERM on ``/readyz`` says that it stops, and all else is answered for ``drain_seconds`` more. Then no
+    connection is taken, uploads end at what they have stored, and what is under way is finished, for
+    ``shutdown_seconds`` at most. SIGINT skips the first of these. A second signal ends the process at once, which
+    loses nothing that was acknowledged.
+    """
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        app: FastAPI,
+        settings: Settings,
+        ready: Callable[[], None],
+        leaving: Callable[[], None],
+    ) -> None:
+        """``ready`` is called once requests are answered, ``leaving`` when all is saved and closed."""
         super().__init__(config)
         self._app = app
+        self._drain_seconds = settings.drain_seconds
         self._ready = ready
+        self._stop_at: float | None = None
+        self._leaving = leaving
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if self._stop_at is not None:
+            signal.signal(sig, signal.SIG_DFL)
+            signal.raise_signal(sig)
+        self._app.state.draining = True
+        self._stop_at = time.monotonic() + self._drain_seconds
+        if sig == signal.SIGINT:
+            super().handle_exit(sig, frame)
+
+    async def on_tick(self, counter: int) -> bool:
+        due = self._stop_at is not None and time.monotonic() >= self._stop_at
+        return await super().on_tick(counter) or due
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -35,14 +75,18 @@ class _Server(uvicorn.Server):
             self._ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._app.state.draining = True
+        logger.info("stopping; %d requests are under way", len(self.server_state.tasks))
         if uploads := getattr(self._app.state, "uploads", None):
             uploads.stop()
         await super().shutdown(sockets)
+        logger.info("stopped")
+        self._leaving()
 
 
 def serve(settings: Settings, runtime: Runtime | None = None, ready: Callable[[str], None] | None = None) -> None:
-    """Serve until the process is told to stop (SIGTERM, SIGINT). Requests under way are finished first;
-    uploads end at what they have stored, and are told so.
+    """Serve until the process is told to stop (SIGTERM, SIGINT). Requests under way are finished first, as far as
+    ``shutdown_seconds`` allow; uploads end at what they have stored, and are told so.
 
     ``ready`` is called with the server's address once it answers. A ``runtime`` that is handed over is
     closed at the end.
@@ -52,7 +96,7 @@ def serve(settings: Settings, runtime: Runtime | None = None, ready: Callable[[s
         ServiceError: the address, the data directory or the database cannot be used.
     """
     check_host(settings)
-    _run(settings, lambda: create_app(settings, runtime or Runtime(settings)), ready)
+    _run(settings, "dragoman", lambda: create_app(settings, runtime or Runtime(settings)), ready)
 
 
 def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None) -> None:
@@ -69,12 +113,16 @@ def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None)
             f"refusing to listen on {settings.host}: other machines could reach it, and DRAGOMAN_WORKER_TOKEN is not "
             "set; set it here and for `dragoman serve`, or listen on 127.0.0.1"
         )
-    _run(settings, lambda: create_worker_app(settings), ready)
+    _run(settings, "dragoman-worker", lambda: create_worker_app(settings), ready)
 
 
-def _run(settings: Settings, make: Callable[[], FastAPI], ready: Callable[[str], None] | None) -> None:
-    listener = _listen(settings.host, settings.port)
-    with listener:
+def _run(settings: Settings, name: str, make: Callable[[], FastAPI], ready: Callable[[str], None] | None) -> None:
+    with ExitStack() as opened:
+        listener = opened.enter_context(_listen(settings.host, settings.port))
+        leaving = Timer(_LEAVE_SECONDS, os._exit, [0])
+        leaving.daemon = True
+        opened.callback(leaving.cancel)
+        opened.enter_context(traced(settings, name))
         app = make()
         config = uvicorn.Config(
             app,
@@ -82,12 +130,11 @@ def _run(settings: Settings, make: Callable[[], FastAPI], ready: Callable[[str],
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            timeout_graceful_shutdown=_STOP_SECONDS,
+            timeout_graceful_shutdown=settings.shutdown_seconds,
             lifespan="on",
         )
         address = _address(settings.host, listener.getsockname()[1])
-        server = _Server(config, app, lambda: ready(address) if ready else None)
-        server.run(sockets=[listener])
+        _Server(config, app, settings, lambda: ready(address) if ready else None, leaving.start).run([listener])
 
 
 def check_host(settings: Settings) -> None:
@@ -105,14 +152,6 @@ def _has_key(settings: Settings) -> bool:
         return False
     with opened_store(settings.url) as store:
         return any(key.usable(now()) for key in Keys(store).all())
-
-
-def configure_log(level: str) -> None:
-    """Send the log to standard error, one line an event."""
-    logging.basicConfig(level=level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("alembic").setLevel("WARNING")
-    logging.getLogger("uvicorn.error").setLevel("WARNING")
-    logging.getLogger("kivy").setLevel("WARNING")
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -66,6 +66,27 @@ class Settings(BaseSettings):
         default=10.0, ge=0, description="How long a start waits for the database to be free, and then for the indexes."
     )
 
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least important events that are logged: debug, info, warning or error."
+    )
+    log_format: Literal["text", "json"] = Field(
+        default="text", description="Form of the log on standard error: text, or json, an object a line."
+    )
+    log_queries: bool = Field(
+        default=False, description="Whether the log's line of a search or rerank request has its query."
+    )
+    traces: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^/\s]+",
+        description="OTLP/HTTP collector of traces, such as http://host:4318; default: OTEL_EXPORTER_OTLP_ENDPOINT.",
+    )
+    drain_seconds: float = Field(
+        default=0.0, ge=0, description="How long requests are still taken after SIGTERM, while /readyz says 503."
+    )
+    shutdown_seconds: int = Field(
+        default=30, ge=0, description="How long a stop waits for the requests under way, seconds."
+    )
+
     body_bytes: int = Field(default=64 * MIB, gt=0, description="Largest JSON request body, bytes.")
     body_depth: int = Field(default=64, gt=0, description="Deepest nesting of a JSON request body or NDJSON line.")
     upload_bytes: int = Field(default=4 * GIB, gt=0, description="Largest streamed upload as sent, bytes.")
@@ -140,6 +161,9 @@ class Settings(BaseSettings):
     )
     worker_seconds: float = Field(
         default=60.0, gt=0, description="How long a request waits for the models, which may have to be loaded."
+    )
+    worker_hung_seconds: float = Field(
+        default=30.0, gt=0, description="How long one batch may take before /readyz says that the models hang."
     )
     embed: Literal["on_demand", "always"] = Field(
         default="on_demand",

@@ -131,6 +131,11 @@ class Store:
             return False
         return True
 
+    def check(self) -> None:
+        """Read something; raises what SQLAlchemy does where the database cannot be read."""
+        with self.read() as session:
+            session.execute(text("SELECT version_num FROM alembic_version"))
+
     def close(self) -> None:
         self.engine.dispose()
 
@@ -183,7 +188,9 @@ def _copy_entries(connection: Connection, rows: Iterable[tuple[Any, ...]]) -> in
 
 
 def _sqlite_engine(url: str) -> Engine:
-    engine = create_engine(url, connect_args={"timeout": BUSY_MS / 1000}, pool_size=16, max_overflow=48)
+    engine = create_engine(
+        url, connect_args={"timeout": BUSY_MS / 1000}, pool_size=16, max_overflow=48, hide_parameters=True
+    )
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _record: Any) -> None:
@@ -220,7 +227,9 @@ def _postgresql_engine(url: str) -> Engine:
     given = make_url(url).query
     chosen = {name: value for name, value in _CONNECTION.items() if name not in given}
     chosen["fallback_application_name"] = instance_name()
-    return create_engine(url, pool_pre_ping=True, pool_size=16, max_overflow=48, connect_args=chosen)
+    return create_engine(
+        url, pool_pre_ping=True, pool_size=16, max_overflow=48, connect_args=chosen, hide_parameters=True
+    )
 
 
 def _first_line(fault: DBAPIError) -> str:

@@ -6,7 +6,7 @@ import hashlib
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from threading import Lock
+from threading import Event, Lock, Thread
 
 import numpy as np
 
@@ -16,14 +16,16 @@ from dragoman.lexicon.normalise import Normalised
 from dragoman.lexicon.table import Entry, Table
 from dragoman.lexicon.text import Analysis, fold_term
 from dragoman.service.collections import check_name
-from dragoman.service.errors import Conflict, InvalidRequest, NotFound
+from dragoman.service.errors import Conflict, InvalidRequest, NotFound, Unavailable, classify
 from dragoman.service.settings import Settings
 from dragoman.service.store import Store
 from dragoman.service.tables_reading import read_table
-from dragoman.service.tables_registry import ActiveVersion, CompiledTables, Kind, TableRegistry
+from dragoman.service.tables_registry import ActiveVersion, CompiledTables, Kind, Snapshot, TableRegistry
 from dragoman.service.tables_store import Counts, NewVersion, TableInfo, TableStore, check_languages
 
 logger = logging.getLogger("dragoman")
+
+_MEND_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,8 @@ class Tables:
         self._settings = settings
         self._publishing = Lock()
         self._serving = False
-        self._files = CompiledTables(settings.tables_dir, self._store.load, analysis)
+        self._closing = Event()
+        self._files = CompiledTables(settings.tables_dir, self._load, analysis)
         self.registry = TableRegistry(self._files)
 
     def start(self) -> None:
@@ -86,10 +89,16 @@ class Tables:
         for row_id in self._store.unfinished():
             logger.warning("table version row %d was never finished and is removed", row_id)
             self._store.purge(row_id)
-        with self._publishing:
-            self._serving = True
-            ready, active = self._store.ready()
-            self._switch(ready, active, lambda: None)
+        self._serving = True
+        self._serve()
+        for version in self.registry.snapshot.versions:
+            self._files.opened(version)
+        if self.registry.snapshot.unserved:
+            Thread(target=self._mend, name="dragoman-tables", daemon=True).start()
+
+    def close(self) -> None:
+        """Give up mending."""
+        self._closing.set()
 
     def upload(self, upload: Upload, parts: Iterator[bytes], gzip: bool = False) -> Uploaded:
         """Read a table file as it streams in and keep it as a new version, active at once where asked for.
@@ -216,6 +225,29 @@ class Tables:
         answers = [_look_up(side, term, chosen.version) for side in sides]
         return next((answer for answer in answers if answer.entries), answers[0])
 
+    def _serve(self) -> None:
+        """Let searches see what is active, but for what cannot be compiled."""
+        with self._publishing:
+            ready, active = self._store.ready()
+            self.registry.install(self.registry.prepare(active, forgiving=True), ready)
+
+    def _mend(self) -> None:
+        """Try again what could not be compiled, until all can."""
+        while self.registry.snapshot.unserved and not self._closing.wait(_MEND_SECONDS):
+            try:
+                self._serve()
+            except Exception as fault:
+                logger.warning("the tables could not be looked at again: %s", classify(fault) or fault)
+
+    def _load(self, version: ActiveVersion) -> Table:
+        table = self._store.load(version)
+        if content_checksum(table) != version.checksum:
+            raise Unavailable(
+                f"version {version.version} of table '{version.name}' in the database does not agree with its checksum:"
+                " upload it again, or activate another version"
+            )
+        return table
+
     def _keep(self, upload: Upload, read: Normalised, counts: Counts) -> int:
         row_id = self._store.begin(
             NewVersion(
@@ -273,6 +305,16 @@ class Tables:
                 return one
         self.get(name)
         raise NotFound(f"table '{name}' has no version {version}")
+
+
+def check_active(names: Sequence[str], snapshot: Snapshot) -> None:
+    """Raise :class:`NotFound` for a name that no active table has, :class:`Unavailable` for one that is not served."""
+    for place, name in enumerate(names):
+        if name not in snapshot.names:
+            for one in snapshot.unserved.values():
+                if any(member.name == name for member in one.members):
+                    raise Unavailable(f"tables[{place}]: cannot be served now: {one}")
+            raise NotFound(f"tables[{place}]: there is no active table named {name!r}")
 
 
 def content_checksum(table: Table) -> str:

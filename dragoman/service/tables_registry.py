@@ -16,6 +16,7 @@ from typing import Literal
 from dragoman.lexicon.compose import Member, analysed, merge
 from dragoman.lexicon.table import CorruptTable, Table
 from dragoman.lexicon.text import Analysis
+from dragoman.service.errors import classify
 
 logger = logging.getLogger("dragoman")
 
@@ -75,12 +76,25 @@ def _glossaries(members: Sequence[ActiveVersion]) -> frozenset[int]:
 
 
 @dataclass(frozen=True, slots=True)
+class Unserved:
+    """Active versions of one pair of languages that cannot be compiled now, and why."""
+
+    members: tuple[ActiveVersion, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{_named(self.members)}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """The active versions at one moment with their compiled views; never changed, so a request holds one."""
 
     versions: tuple[ActiveVersion, ...] = ()
     views: dict[Pair, View] = field(default_factory=dict)
     """By source and target language; both directions of every pair."""
+    unserved: dict[Pair, Unserved] = field(default_factory=dict)
+    """Active versions that are not among ``versions``."""
 
     @property
     def names(self) -> frozenset[str]:
@@ -120,7 +134,7 @@ class CompiledTables:
     def table(self, version: ActiveVersion) -> Table:
         """The table of a version, in the direction it was uploaded in."""
         path = self._path(version)
-        table = _open(path)
+        table = self.opened(version)
         if table is None:
             self.save(version, self._load(version))
             logger.info(
@@ -132,15 +146,24 @@ class CompiledTables:
             table = Table.open(path)
         return table
 
+    def opened(self, version: ActiveVersion) -> Table | None:
+        """The table of a version where its compiled file is there and whole; a damaged one is removed."""
+        path = self._path(version)
+        table = _open(path, _named([version]))
+        if table is None:
+            path.unlink(missing_ok=True)
+        return table
+
     def view(self, pair: Pair, members: Sequence[ActiveVersion]) -> View:
         """The merged view of some versions of one pair, opened or compiled."""
         key = self.key(pair, members)
         surface_path = self._merged / f"{key}-surface.safetensors"
         analysed_path = self._merged / f"{key}-analysed.safetensors"
-        surface = _open(surface_path)
+        what = _named(members)
+        surface = _open(surface_path, what)
         if surface is None:
             surface = _saved(merge([self._member(pair, member) for member in members]), surface_path)
-        by_term = _open(analysed_path)
+        by_term = _open(analysed_path, what)
         if by_term is None:
             source, target = (self._analysis(language) for language in pair)
             by_term = _saved(analysed(surface, source, target, _glossaries(members)), analysed_path)
@@ -181,13 +204,17 @@ class CompiledTables:
         return self._directory / str(version.id) / f"{version.checksum}.safetensors"
 
 
-def _open(path: Path) -> Table | None:
+def _named(members: Sequence[ActiveVersion]) -> str:
+    return ", ".join(f"table '{one.name}' version {one.version}" for one in members)
+
+
+def _open(path: Path, what: str) -> Table | None:
     try:
         return Table.open(path)
     except FileNotFoundError:
         return None
     except CorruptTable as fault:
-        logger.warning("compiled table %s is unusable and is made again: %s", path, fault.reason)
+        logger.warning("the compiled file of %s is unusable and is made again: %s: %s", what, path, fault.reason)
         return None
 
 
@@ -214,18 +241,33 @@ class TableRegistry:
         """What is active now. A request takes it once."""
         return self._snapshot
 
-    def prepare(self, versions: Iterable[ActiveVersion]) -> Snapshot:
-        """The snapshot of these versions, with every view compiled; the current one stays in place."""
+    def prepare(self, versions: Iterable[ActiveVersion], forgiving: bool = False) -> Snapshot:
+        """The snapshot of these versions, with every view compiled; the current one stays in place.
+
+        What cannot be compiled is ``unserved`` in it where that was so before, or where this is ``forgiving``.
+
+        Raises:
+            Exception: what compiling failed with.
+        """
         ordered = tuple(sorted(versions, key=lambda version: version.name))
         views: dict[Pair, View] = {}
+        unserved: dict[Pair, Unserved] = {}
         with self._compiling:
             for pair in sorted({version.pair for version in ordered}):
                 members = tuple(version for version in ordered if version.pair == pair)
                 current = self._snapshot.views.get(pair)
                 if current is None or current.members != members:
-                    current = self.files.view(pair, members)
+                    try:
+                        current = self.files.view(pair, members)
+                    except Exception as fault:
+                        before = self._snapshot.unserved.get(pair)
+                        if not forgiving and (before is None or before.members != members):
+                            raise
+                        unserved[pair] = _unserved(members, fault, before)
+                        continue
                 _add(views, pair, current)
-        return Snapshot(ordered, views)
+        served = tuple(version for version in ordered if version.pair not in unserved)
+        return Snapshot(served, views, unserved)
 
     def install(self, snapshot: Snapshot, ready: Iterable[ActiveVersion]) -> None:
         """Make ``snapshot`` the current one.
@@ -270,6 +312,13 @@ class TableRegistry:
             while len(self._selected) > _SELECTIONS:
                 self._selected.popitem(last=False)
         return view
+
+
+def _unserved(members: tuple[ActiveVersion, ...], fault: Exception, before: Unserved | None) -> Unserved:
+    found = Unserved(members, str(classify(fault) or f"{type(fault).__name__}: {fault}"))
+    if found != before:
+        logger.error("%s cannot be served; all else is: %s", _named(members), found.reason, exc_info=fault)
+    return found
 
 
 def _add(views: dict[Pair, View], pair: Pair, view: View) -> None:

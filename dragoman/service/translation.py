@@ -119,7 +119,7 @@ class Translations:
         try:
             info = self._models.translator(gone)
         except ServiceError as fault:
-            return translated, [Degraded(stage=STAGE, reason=f"no snippet was translated: {fault}")]
+            return translated, [Degraded.of(STAGE, f"no snippet was translated: {fault}", fault.error_type)]
         degraded: list[Degraded] = []
         underway: dict[int, Underway] = {}
         for language in foreign:
@@ -128,7 +128,7 @@ class Translations:
                 check_pair(info, language, target)
                 begun = self.begin([snippets[place][1] for place in places], language, target)
             except ServiceError as fault:
-                degraded.append(Degraded(stage=STAGE, reason=_untranslated(language, target, fault)))
+                degraded.append(Degraded.of(STAGE, _untranslated(language, target, fault), fault.error_type))
                 continue
             underway.update(zip(places, begun, strict=True))
         self._wait(list(underway.values()), gone)
@@ -146,7 +146,7 @@ class Translations:
                 reasons["not translated: the translator failed"] += 1
             one.cancel()
         degraded.extend(
-            Degraded(stage=STAGE, reason=f"{count} of {len(underway)} snippets were {reason}")
+            Degraded.of(STAGE, f"{count} of {len(underway)} snippets were {reason}", "partial")
             for reason, count in reasons.items()
         )
         return translated, degraded

@@ -15,9 +15,10 @@ from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from dataclasses import dataclass, field
 from threading import Condition, Thread
-from typing import Any
+from typing import Any, Protocol
 
 from dragoman.service.errors import InternalError, ServiceError, TooManyRequests, Unavailable
+from dragoman.service.tracing import forward_span, here
 
 logger = logging.getLogger("dragoman")
 
@@ -29,7 +30,7 @@ Gone = Callable[[], bool]
 
 _BACKGROUND_TURN = 8
 _POLL_SECONDS = 0.2
-_PATIENCE_SECONDS = 20.0
+_PATIENCE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,29 @@ class Limits:
 class _Item:
     content: Any
     cost: int
+    origin: Any = None
+    """Of which request it is, for traces."""
     result: Future[Any] = field(default_factory=Future)
+
+
+class Observer(Protocol):
+    """Told what becomes of items."""
+
+    def batch(self, task: Any, items: int, cost: int, seconds: float) -> None: ...
+
+    def refused(self, task: Any, items: int) -> None: ...
+
+    def dropped(self, task: Any, items: int) -> None: ...
+
+
+class _Nobody:
+    """Observes nothing."""
+
+    def batch(self, task: Any, items: int, cost: int, seconds: float) -> None: ...
+
+    def refused(self, task: Any, items: int) -> None: ...
+
+    def dropped(self, task: Any, items: int) -> None: ...
 
 
 _Queue = OrderedDict[Hashable, deque[deque[_Item]]]
@@ -58,7 +81,7 @@ class Worker:
         compute: what computes a batch; called on the worker's thread alone.
         queue: how many items may wait.
         limits: those of a task's batches.
-        observe: told the seconds that each batch took.
+        observer: told of batches, and of items that were refused or dropped.
     """
 
     def __init__(
@@ -66,18 +89,19 @@ class Worker:
         compute: Compute,
         queue: int,
         limits: Callable[[Any], Limits],
-        observe: Callable[[int, float], None] = lambda items, seconds: None,
+        observer: Observer | None = None,
     ) -> None:
         self._compute = compute
         self._limit = queue
         self._limits = limits
-        self._observe = observe
+        self._observer = observer or _Nobody()
         self._changed = Condition()
         self._asked: _Queue = OrderedDict()
         self._background: _Queue = OrderedDict()
         self._waiting = 0
         self._turns = 0
         self._closing = False
+        self._computing: tuple[Hashable, float] | None = None
         self._thread: Thread | None = None
 
     def submit(
@@ -94,7 +118,8 @@ class Worker:
             Unavailable: the worker is closed.
         """
         priced = zip(contents, costs if costs is not None else map(len, contents), strict=True)
-        items = [_Item(content, cost) for content, cost in priced]
+        origin = here()
+        items = [_Item(content, cost, origin) for content, cost in priced]
         if not items:
             return []
         with self._changed:
@@ -104,6 +129,7 @@ class Worker:
                 if self._waiting and self._waiting + len(items) > self._limit:
                     self._drop_cancelled()
                 if self._waiting and self._waiting + len(items) > self._limit:
+                    self._observer.refused(task, len(items))
                     raise TooManyRequests(f"{self._waiting} texts are waiting to be computed; try again in a moment")
                 self._waiting += len(items)
             queue = self._background if background else self._asked
@@ -113,6 +139,22 @@ class Worker:
                 self._thread.start()
             self._changed.notify_all()
         return [item.result for item in items]
+
+    def waiting(self) -> dict[Hashable, tuple[int, int]]:
+        """How many items wait for each task, and what they cost together."""
+        found: dict[Hashable, tuple[int, int]] = {}
+        with self._changed:
+            for queue in (self._asked, self._background):
+                for task, requests in queue.items():
+                    items, cost = found.get(task, (0, 0))
+                    every = [item for request in requests for item in request]
+                    found[task] = (items + len(every), cost + sum(item.cost for item in every))
+        return found
+
+    def computing(self) -> tuple[Hashable, float] | None:
+        """The task of the forward pass under way, and for how many seconds it has been; None when there is none."""
+        found = self._computing
+        return None if found is None else (found[0], time.monotonic() - found[1])
 
     def close(self) -> None:
         """Fail what waits, and finish the batch under way unless that takes very long, as loading a model can."""
@@ -135,8 +177,10 @@ class Worker:
         while (taken := self._take()) is not None:
             task, items = taken
             started = time.perf_counter()
-            self._run(task, items)
-            self._observe(len(items), time.perf_counter() - started)
+            with forward_span(type(task).__name__.lower(), [item.origin for item in items]):
+                self._run(task, items)
+            self._computing = None
+            self._observer.batch(task, len(items), sum(item.cost for item in items), time.perf_counter() - started)
 
     def _take(self) -> tuple[Hashable, list[_Item]] | None:
         """The next batch, its items marked as running; None when the worker is closed."""
@@ -176,6 +220,8 @@ class Worker:
             if item.result.set_running_or_notify_cancel():
                 items.append(item)
                 spent += item.cost
+            else:
+                self._observer.dropped(task, 1)
             if request:
                 requests.append(request)
         if requests:
@@ -183,10 +229,11 @@ class Worker:
         return task, items
 
     def _drop_cancelled(self) -> None:
-        for requests in self._asked.values():
+        for task, requests in self._asked.items():
             for request in requests:
                 for item in [item for item in request if item.result.cancelled()]:
                     request.remove(item)
+                    self._observer.dropped(task, 1)
         for task, requests in list(self._asked.items()):
             kept = deque(request for request in requests if request)
             if kept:
@@ -211,6 +258,7 @@ class Worker:
 
     def _results(self, task: Hashable, items: list[_Item]) -> Sequence[Any] | None:
         """One result an item, or what all failed with; None where the halves are to be tried."""
+        self._computing = (task, time.monotonic())
         try:
             results = list(self._compute(task, [item.content for item in items]))
             if len(results) != len(items):

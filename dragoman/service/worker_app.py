@@ -19,21 +19,21 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dragoman.service.api import errors
 from dragoman.service.api.authentication import bearer
-from dragoman.service.api.health import METRICS_TYPE, Health
+from dragoman.service.api.health import METRICS_TYPE, Health, check_not_stopping
 from dragoman.service.api.middleware import CheckedAddress, RequestContext
 from dragoman.service.api.requests import StrictRoute
 from dragoman.service.api.waiting import settled
 from dragoman.service.errors import ServiceError, Unauthorized
 from dragoman.service.metrics import Metrics
+from dragoman.service.metrics_state import WorkerState
 from dragoman.service.models import Models
 from dragoman.service.schemas.scoring import ModelBody, ScoreBody, ScoresBody
-from dragoman.service.scoring import LocalScoring, score_one
+from dragoman.service.scoring import LocalScoring
 from dragoman.service.settings import Settings
 
 router = APIRouter(route_class=StrictRoute, tags=["worker"])
 
 _OPEN = ("/healthz", "/readyz")
-_READY_SECONDS = 3.0
 _BODY_BYTES = 1 << 30
 """Texts, words and links of what an API process took within its own limits."""
 
@@ -60,6 +60,7 @@ class WorkerRuntime:
         self.metrics = Metrics()
         self.models = Models(settings.model_copy(update={"worker_url": None}), self.metrics)
         self.scoring = LocalScoring(self.models)
+        self.metrics.watch(WorkerState(self.models))
 
 
 @router.get("/v1/model")
@@ -88,8 +89,9 @@ async def healthz() -> Health:
 
 @router.get("/readyz")
 def readyz(request: Request) -> Health:
-    """A pair is scored; 503 where it cannot be."""
-    score_one(_runtime(request).scoring, _READY_SECONDS)
+    """A pair is scored, or others are; 503 where none can be."""
+    check_not_stopping(request)
+    _runtime(request).scoring.ready()
     return Health(status="ready")
 
 
@@ -123,7 +125,7 @@ def create_worker_app(settings: Settings) -> FastAPI:
     app = FastAPI(
         title="Dragoman worker", version=version("dragoman"), lifespan=lifespan, docs_url=None, redoc_url=None
     )
-    app.state.runtime, app.state.settings = runtime, settings
+    app.state.runtime, app.state.settings, app.state.draining = runtime, settings, False
     app.include_router(router)
     errors.install(app)
     app.add_middleware(CheckedAddress)

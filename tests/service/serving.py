@@ -16,7 +16,7 @@ from threading import Thread
 import httpx
 
 COMMAND = [sys.executable, "-m", "dragoman.service.cli"]
-_ADDRESS = re.compile(r"listens on (http://\S+)")
+_ADDRESS = re.compile(r'listens on (http://[^\s"]+)')
 
 
 def environment(**settings: object) -> dict[str, str]:
@@ -66,7 +66,15 @@ class Server:
 
     def stop(self) -> int:
         """Tell the process to stop; returns its exit status."""
-        self._process.send_signal(signal.SIGTERM)
+        self.tell(signal.SIGTERM)
+        return self.ended()
+
+    def tell(self, number: signal.Signals) -> None:
+        """Send the process a signal."""
+        self._process.send_signal(number)
+
+    def ended(self) -> int:
+        """The exit status of the process, which is about to end."""
         return self._end()
 
     def memory(self) -> int:

@@ -77,7 +77,7 @@ class Authentication:
             return
         try:
             _check_scope(caller, scope["method"], path)
-            scope["state"]["caller"] = caller
+            scope["state"] |= {"caller": caller, "key_id": caller.key_id}
             await self.app(scope, receive, send)
         finally:
             caller.meter.leave()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
 from pydantic import BaseModel
 
@@ -12,11 +12,18 @@ from dragoman.service.errors import Unavailable
 
 router = APIRouter(route_class=StrictRoute, tags=["running"])
 
+_NAMED = 10
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Health(BaseModel):
     status: str
+
+
+def check_not_stopping(request: Request) -> None:
+    """Raise :class:`Unavailable` from the moment on that the process was told to stop."""
+    if request.app.state.draining:
+        raise Unavailable("the service is stopping")
 
 
 @router.get("/healthz")
@@ -26,21 +33,25 @@ async def healthz() -> Health:
 
 
 @router.get("/readyz")
-def readyz(runtime: RuntimeDep) -> Health:
+def readyz(request: Request, runtime: RuntimeDep) -> Health:
     """Every index is open, the database can be written and the reranker scores; 503 with what is missing otherwise."""
+    check_not_stopping(request)
     if not runtime.store.writable():
         raise Unavailable("the database cannot be written")
-    waiting = {state.value: count for state, count in runtime.indexes.states().items() if state != "ready"}
-    if waiting:
-        raise Unavailable(
-            "not all indexes are ready: " + ", ".join(f"{count} {state}" for state, count in waiting.items())
-        )
+    if waiting := runtime.indexes.lacking():
+        told = (f"{len(names)} {state.value} ({_some(names)})" for state, names in waiting.items())
+        raise Unavailable("not all indexes are ready: " + ", ".join(told))
+    if unserved := runtime.tables.registry.snapshot.unserved:
+        raise Unavailable("not all tables are served: " + "; ".join(map(str, unserved.values())))
     runtime.scoring.ready()
     return Health(status="ready")
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join([*sorted(names)[:_NAMED], *(["..."] if len(names) > _NAMED else [])])
 
 
 @router.get("/metrics", response_class=PlainTextResponse)
 def metrics(runtime: RuntimeDep) -> Response:
     """Counters and timings for Prometheus."""
-    runtime.metrics.indexes({state.value: count for state, count in runtime.indexes.states().items()})
     return Response(runtime.metrics.expose(), media_type=METRICS_TYPE)

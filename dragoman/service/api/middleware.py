@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
+from typing import Any
 from urllib.parse import unquote_to_bytes
 from uuid import uuid4
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.service.api.errors import error_response, unexpected
-from dragoman.service.errors import InvalidRequest
+from dragoman.service.errors import InvalidRequest, Unavailable
+from dragoman.service.logs import access, request_id
 from dragoman.service.runtime import Runtime
+from dragoman.service.tracing import request_span
 
+_LOGGED = ("key_id", "degraded", "query")
+"""What endpoints leave in the request's state for its line in the log."""
 _USABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}", re.ASCII)
 
 
 class RequestContext:
-    """Gives each request an id (the caller's X-Request-Id when usable), returns it, counts and times."""
+    """Gives each request an id (the caller's X-Request-Id when usable), returns it, counts, times, logs and traces."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -28,7 +34,23 @@ class RequestContext:
             return
         identifier = _identifier(scope)
         scope.setdefault("state", {})["request_id"] = identifier
-        started = time.perf_counter()
+        request_id.set(identifier)
+        method = scope["method"]
+        told: dict[str, Any] = {"http.request.method": method, "dragoman.request_id": identifier}
+        with request_span(scope["headers"], told):
+            started = time.perf_counter()
+            status = await self._answer(scope, receive, send, identifier)
+            route = getattr(scope.get("route"), "path", "unmatched")
+            told |= {"http.route": route, "http.response.status_code": status}
+        seconds = time.perf_counter() - started
+        runtime: Runtime = scope["app"].state.runtime
+        runtime.metrics.request(method, route, status, seconds)
+        access(
+            method, route, status, seconds, {name: scope["state"][name] for name in _LOGGED if scope["state"].get(name)}
+        )
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, identifier: str) -> int:
+        """Have the request answered, whatever happens; the status of the answer, 0 where none could be sent."""
         status = 0
 
         async def send_with_id(message: Message) -> None:
@@ -40,14 +62,16 @@ class RequestContext:
 
         try:
             await self.app(scope, receive, send_with_id)
+        except asyncio.CancelledError:
+            if status or not scope["app"].state.draining:
+                raise
+            fault_of_stop = Unavailable("the service is stopping, and the request was not done in time")
+            await error_response(fault_of_stop, identifier)(scope, receive, send_with_id)
         except Exception as fault:
             error = unexpected(fault, identifier)
             if status == 0:
                 await error_response(error, identifier)(scope, receive, send_with_id)
-        finally:
-            route = getattr(scope.get("route"), "path", "unmatched")
-            runtime: Runtime = scope["app"].state.runtime
-            runtime.metrics.request(scope["method"], route, status, time.perf_counter() - started)
+        return status
 
 
 class CheckedAddress:

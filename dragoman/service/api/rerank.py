@@ -33,6 +33,7 @@ from dragoman.service.schemas.rerank import (
     Usage,
 )
 from dragoman.service.settings import Settings
+from dragoman.service.tracing import span
 
 router = APIRouter(route_class=StrictRoute, tags=["search"])
 
@@ -91,6 +92,19 @@ async def _ranked(
     runtime: Runtime,
     settings: Settings,
 ) -> Ranking:
+    with span("rerank"):
+        return await _reranked(body, texts, request, runtime, settings)
+
+
+async def _reranked(
+    body: RerankV1 | RerankV2 | RerankTei,
+    texts: Sequence[str],
+    request: Request,
+    runtime: Runtime,
+    settings: Settings,
+) -> Ranking:
+    if settings.log_queries:
+        request.state.query = body.query
     started = time.perf_counter()
     until = time.monotonic() + settings.worker_seconds
     if not runtime.reranks.acquire(blocking=False):
@@ -105,6 +119,9 @@ async def _ranked(
     finally:
         pending.cancel()
     found = ranking(about, scores, raw=bool(body.raw_scores))
+    runtime.metrics.rerank("partial" if found.best and found.failed else "reranked" if found.best else "degraded")
+    if found.failed:
+        request.state.degraded = ["rerank:partial"]
     if not found.best:
         raise InternalError(f"none of {len(texts)} documents could be scored: {found.failed[0]}")
     runtime.metrics.stage("rerank", time.perf_counter() - started)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import anyio.from_thread
 from fastapi import APIRouter, Request, Response
 
-from dragoman.service.api.dependencies import RuntimeDep
+from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.api.errors import request_id
 from dragoman.service.api.requests import StrictRoute
 from dragoman.service.schemas.search import Degraded, SearchRequest, SearchResponse
@@ -34,18 +34,25 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 
 
 @router.post("", response_model=SearchResponse, response_model_exclude_unset=True, responses=_RESPONSES)
-def search(body: SearchRequest, request: Request, runtime: RuntimeDep) -> SearchResponse | Response:
+def search(
+    body: SearchRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep
+) -> SearchResponse | Response:
     """Search collections in any language for a query in any language that tables translate from."""
     identifier = request_id(request)
+    if settings.log_queries:
+        request.state.query = body.query
 
     def gone() -> bool:
         return anyio.from_thread.run(request.is_disconnected)
 
     if TREC_TYPE in request.headers.get("accept", ""):
         lines, degraded = runtime.search.run(body, gone)
+        _leave_for_the_log(request, degraded)
         run = trec_run(body.query_id or identifier, lines, f"dragoman-{body.method}")
         return Response(run, media_type=TREC_TYPE, headers=_degraded_header(degraded))
-    return runtime.search.search(body, identifier, gone)
+    found = runtime.search.search(body, identifier, gone)
+    _leave_for_the_log(request, found.degraded)
+    return found
 
 
 def trec_run(query_id: str, lines: list[RunLine], tag: str) -> str:
@@ -62,6 +69,10 @@ def trec_run(query_id: str, lines: list[RunLine], tag: str) -> str:
         f"{topic} Q0 {_encoded(id)} {rank} {line.score!r} {tag}\n"
         for rank, (id, line) in enumerate(zip(written, lines, strict=True), 1)
     )
+
+
+def _leave_for_the_log(request: Request, degraded: Sequence[Degraded]) -> None:
+    request.state.degraded = sorted({f"{one.stage}:{one.cause}" for one in degraded})
 
 
 def _degraded_header(degraded: Sequence[Degraded]) -> dict[str, str]:

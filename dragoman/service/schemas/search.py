@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, field_validator
 
@@ -223,6 +223,19 @@ class Degraded(BaseModel):
 
     stage: str
     reason: str
+    _cause: str = "other"
+
+    @classmethod
+    def of(cls, stage: str, reason: str, cause: str) -> Self:
+        """What a stage lacks, with the kind of the reason in a word: an ``error_type``, or one of this program's."""
+        made = cls(stage=stage, reason=reason)
+        made._cause = cause
+        return made
+
+    @property
+    def cause(self) -> str:
+        """The kind of the reason, for counting."""
+        return self._cause
 
 
 class Timings(BaseModel):

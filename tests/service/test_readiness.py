@@ -1,0 +1,69 @@
+"""Readiness while the models work: busy is not hung."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.service.api.errorbody import check_error
+from tests.service.serving import Server, server, wait_for
+from tests.service.standing_in import STANDING_IN
+from tests.service.test_worker_process import Worker, answers
+
+TRANSLATE = {"text": "hold", "source": "en", "target": "de"}
+RERANK = {"query": "a", "query_language": "en", "document_language": "en", "documents": ["b"]}
+
+
+@pytest.fixture
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "gate"
+    monkeypatch.setenv("STANDING_IN_GATE", str(path))
+    return path
+
+
+@pytest.fixture
+def clients() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(2) as pool:
+        yield pool
+
+
+def post(running: Server, path: str, body: dict[str, object]) -> httpx.Response:
+    return httpx.post(running.url.rstrip("/") + path, json=body, timeout=60, trust_env=False)
+
+
+def test_a_long_batch_of_another_model_is_no_reason_to_be_unready_but_one_longer_than_any_should_be_is(
+    tmp_path: Path, gate: Path, clients: ThreadPoolExecutor
+) -> None:
+    with server(tmp_path / "data", STANDING_IN, worker_hung_seconds=15) as running:
+        assert post(running, "/v1/rerank", RERANK).status_code == 200
+        held = clients.submit(post, running, "/v1/translate", TRANSLATE)
+        wait_for(lambda: any("translating 1: hold" in line for line in running.log))
+        assert running.client.get("/readyz").status_code == 200
+        assert "dragoman_worker_up 1.0" in running.client.get("/metrics").text
+        wait_for(lambda: running.client.get("/readyz").status_code == 503)
+        check_error(running.client.get("/readyz"), 503, "the models have been at one batch for [0-9]+ seconds")
+        assert "dragoman_worker_up 0.0" in running.client.get("/metrics").text
+        gate.touch()
+        assert held.result().status_code == 200
+        wait_for(lambda: running.client.get("/readyz").status_code == 200)
+
+
+def test_a_worker_process_whose_model_hangs_is_unready_and_so_is_who_needs_it(
+    tmp_path: Path, gate: Path, clients: ThreadPoolExecutor
+) -> None:
+    worker = Worker(worker_hung_seconds=0.5)
+    worker.start()
+    try:
+        with server(tmp_path / "data", STANDING_IN, worker_url=worker.url) as running:
+            held = clients.submit(post, running, "/v1/rerank", RERANK | {"documents": ["hold hold hold hold"]})
+            wait_for(lambda: answers(f"{worker.url}/readyz") == 503)
+            check_error(running.client.get("/readyz"), 503, "worker: the models have been at one batch for")
+            gate.touch()
+            assert held.result().status_code == 200
+            wait_for(lambda: running.client.get("/readyz").status_code == 200)
+    finally:
+        worker.end()
