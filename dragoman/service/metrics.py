@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter as Counts
+from collections.abc import Iterable
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
@@ -45,6 +48,22 @@ class Metrics:
         self._collections = Gauge(
             "dragoman_collections", "Collections by index state.", ["state"], registry=self.registry
         )
+
+        self._jobs = Gauge("dragoman_jobs", "Unfinished jobs by status.", ["status"], registry=self.registry)
+        self._job_lines = Counter(
+            "dragoman_job_lines", "Lines of jobs that are done.", ["outcome"], registry=self.registry
+        )
+
+    def jobs(self, statuses: Iterable[str]) -> None:
+        """Record how many unfinished jobs there are of each status."""
+        self._jobs.clear()
+        for status, count in Counts(statuses).items():
+            self._jobs.labels(status).set(count)
+
+    def job_lines(self, completed: int, failed: int) -> None:
+        """Record lines of jobs that are done."""
+        self._job_lines.labels("completed").inc(completed)
+        self._job_lines.labels("failed").inc(failed)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         method = method if method in _METHODS else "other"

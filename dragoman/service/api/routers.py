@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from dragoman.service.api import collections, health, page, rerank, search, tables, translate
+from dragoman.service.api import collections, health, jobs, page, rerank, search, tables, translate
 
 ROUTERS: tuple[APIRouter, ...] = (
     collections.router,
     tables.router,
     search.router,
     rerank.router,
+    jobs.router,
     translate.router,
     health.router,
     page.router,
