@@ -38,7 +38,7 @@ _LONGEST_TURN_SECONDS = 120.0
 _RECOVERY_SECONDS = 30.0
 _ELSEWHERE = timedelta(minutes=10)
 """After such a time without a sign, a turn that another service has begun is taken over."""
-_LONGEST_PAUSE_SECONDS = 30.0
+_LONGEST_PAUSE_SECONDS = 10.0
 _UNEXPECTED = 5
 
 

@@ -145,7 +145,7 @@ class JobUpload:
             known = select(JobLine.custom_id, func.min(JobLine.line)).where(
                 JobLine.job_id == self.id, JobLine.custom_id.in_(ids)
             )
-            first: dict[str | None, int] = dict(session.execute(known.group_by(JobLine.custom_id)).tuples().all())
+            first = {row.custom_id: row[1] for row in session.execute(known.group_by(JobLine.custom_id))}
             for row in batch.rows:
                 before = first.setdefault(row["custom_id"], row["line"])
                 if row["custom_id"] is not None and before != row["line"]:

@@ -147,7 +147,7 @@ class JobStore:
             if job is None or job.status not in UNFINISHED:
                 return
             counted = select(JobLine.state, func.count()).where(JobLine.job_id == id).group_by(JobLine.state)
-            counts: dict[str, int] = dict(session.execute(counted).tuples().all())
+            counts = {row.state: row[1] for row in session.execute(counted)}
             job.completed = counts.get(COMPLETED, 0)
             job.failed = job.total - job.completed
             job.status, job.message = status, message
