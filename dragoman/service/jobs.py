@@ -128,13 +128,13 @@ class Jobs:
         self._jobs.purge(id)
 
     def results(self, id: str) -> Iterator[bytes]:
-        """The results so far, a line of JSON each, in the order of the job's lines.
+        """The results so far, a line of JSON each, in the order of the job's lines; some lines at a time.
 
         Raises:
             NotFound: there is none of this id.
         """
         self._jobs.get(id)
-        return (_result(row) for row in self._jobs.lines(id, errors=False))
+        return (b"".join(map(_result, rows)) for rows in self._jobs.lines(id, errors=False))
 
     def run(self, id: str) -> Iterator[bytes]:
         """The results so far as a TREC run.
@@ -143,7 +143,7 @@ class Jobs:
             NotFound: there is none of this id.
         """
         job = self._jobs.get(id)
-        return (_trec(row, job).encode() for row in self._jobs.lines(id, errors=False))
+        return ("".join(_trec(row, job) for row in rows).encode() for rows in self._jobs.lines(id, errors=False))
 
     def errors(self, id: str) -> Iterator[bytes]:
         """The errors so far, a line of JSON each, in the order of the job's lines.
@@ -152,7 +152,7 @@ class Jobs:
             NotFound: there is none of this id.
         """
         job = self._jobs.get(id)
-        return (_error(row, job) for row in self._jobs.lines(id, errors=True))
+        return (b"".join(_error(row, job) for row in rows) for rows in self._jobs.lines(id, errors=True))
 
     def _known(self, key: str) -> tuple[str, str] | None:
         """The job of an idempotency key and its fingerprint; an upload that died is no job."""

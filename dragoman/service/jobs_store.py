@@ -23,7 +23,7 @@ HIDDEN = (UPLOADING, DELETED)
 PENDING = "pending"
 
 _DELETED_AT_ONCE = 2_000
-_READ_AT_ONCE = 20
+_READ_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +210,8 @@ class JobStore:
             session.execute(update(Job).where(old).values(status=DELETED, idempotency_key=None))
             return list(session.scalars(select(Job.id).where(or_(dead, Job.status == DELETED))))
 
-    def lines(self, id: str, errors: bool) -> Iterator[JobLine]:
-        """The results of a job, or its errors, in the order of its lines, read a few at a time.
+    def lines(self, id: str, errors: bool) -> Iterator[Sequence[JobLine]]:
+        """The results of a job, or its errors, in the order of its lines, some at a time.
 
         The errors of a job that has finished include the lines that were never answered.
         """
@@ -223,7 +223,7 @@ class JobStore:
             chosen = (JobLine.job_id == id, JobLine.state.in_(wanted), JobLine.line > last)
             with self._store.read() as session:
                 rows = session.scalars(select(JobLine).where(*chosen).order_by(JobLine.line).limit(_READ_AT_ONCE)).all()
-            yield from rows
+            yield rows
             if len(rows) < _READ_AT_ONCE:
                 return
             last = rows[-1].line

@@ -130,7 +130,7 @@ class Settings(BaseSettings):
     jobs_at_a_time: int = Field(
         default=2, gt=0, description="Jobs worked on at a time; where there are more they take turns."
     )
-    job_threads: int = Field(default=2, gt=0, description="Lines of a job worked on at a time.")
+    job_threads: int = Field(default=1, gt=0, description="Lines of a job worked on at a time.")
     job_chunk_lines: int = Field(default=64, gt=0, description="Lines of a job stored per database transaction.")
     job_chunk_seconds: float = Field(
         default=5.0, gt=0, description="How long lines of a job are worked on before what is done is stored."

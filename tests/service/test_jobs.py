@@ -59,7 +59,7 @@ def finished(runtime: Runtime, id: str) -> JobInfo:
 
 
 def read(lines: Iterator[bytes]) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in lines]
+    return [json.loads(line) for line in b"".join(lines).splitlines()]
 
 
 def scores(runtime: Runtime, id: str) -> list[dict[int, float]]:
