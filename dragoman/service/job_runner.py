@@ -110,8 +110,11 @@ class JobRunner:
 
     def _clean(self) -> None:
         kept = timedelta(hours=self._settings.job_keep_hours)
-        for job in self._jobs.leftovers(self._instance, self._runtime.jobs.uploading, kept):
-            self._jobs.purge(job)
+        leftovers = self._jobs.leftovers(self._instance, kept)
+        uploading = self._runtime.jobs.uploading  # asked afterwards: an upload is among them before it has a row
+        for job in leftovers:
+            if job not in uploading:
+                self._jobs.purge(job)
 
     def _look(self) -> float:
         """Give every job a turn that has none; returns the seconds until the next look."""

@@ -198,11 +198,10 @@ class JobStore:
                     return
                 session.execute(delete(JobLine).where(of_job, JobLine.line < first + _DELETED_AT_ONCE))
 
-    def leftovers(self, instance: str, uploading: Sequence[str], kept: timedelta) -> list[str]:
-        """Jobs to be purged: uploads that nobody finishes any more, deleted ones, and those kept long enough."""
+    def leftovers(self, instance: str, kept: timedelta) -> list[str]:
+        """Jobs to be purged unless they are being uploaded here: uploads, deleted ones, and those kept long enough."""
         dead = and_(
             Job.status == UPLOADING,
-            Job.id.not_in(uploading),
             or_(Job.instance == instance, Job.touched_at < now() - timedelta(hours=1)),
         )
         old = and_(Job.finished_at.is_not(None), Job.finished_at < now() - kept)

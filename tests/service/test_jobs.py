@@ -207,6 +207,18 @@ def test_limits(tmp_path: Path, scorer: LinkScorer) -> None:
         assert error["error"]["message"] == "documents: 3 of them; at most 2 are allowed"
 
 
+def test_clearing_up_leaves_uploads_alone(settings: Settings, scorer: LinkScorer) -> None:
+    with service(settings, scorer, import_batch=2) as runtime:
+
+        def slowly() -> Iterator[bytes]:
+            for line in rerank_lines(8):
+                runtime.jobs._runner._clean()
+                yield body([line])
+
+        id = runtime.jobs.submit(NewJob("rerank", "tag"), slowly()).id
+        assert finished(runtime, id).completed == 8
+
+
 def test_two_uploads_with_one_key_are_not_two_jobs(settings: Settings, scorer: LinkScorer) -> None:
     with service(settings, scorer) as runtime:
         lines, faults, ids = rerank_lines(40), [], []
