@@ -13,6 +13,7 @@ from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.fusion import normalised
 from dragoman.lexicon.text import Analysis
+from dragoman.service.background import in_background
 from dragoman.service.collection_index import IndexState
 from dragoman.service.collections import CollectionInfo
 from dragoman.service.errors import NotFound, ServiceError, Unavailable, classify
@@ -121,6 +122,8 @@ class FirstStage:
             try:
                 parts.extend(self._ranked(collection, [translations[one] for one in collection.languages], k))
             except (NotFound, Unavailable, IndexFault) as fault:
+                if in_background() and not isinstance(fault, NotFound):
+                    raise
                 known = classify(fault) or Unavailable(str(fault))
                 faults.append(known)
                 reason = f"collection '{collection.name}' was not searched: {known}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter as Counts
 from collections.abc import Iterable
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.registry import Collector
 
 from dragoman.service.schemas.search import Degraded
@@ -47,6 +48,9 @@ class Metrics:
         self._refused = self._counter("worker_refused", "Texts refused for a full queue.", "task")
         self._dropped = self._counter("worker_dropped", "Texts dropped unread, as nobody waited any more.", "task")
 
+        self._jobs = Gauge("dragoman_jobs", "Unfinished jobs by status.", ["status"], registry=self.registry)
+        self._job_lines = self._counter("job_lines", "Lines of jobs that are done.", "outcome")
+
     def _counter(self, name: str, help: str, *labels: str) -> Counter:
         return Counter(f"dragoman_{name}", help, labels, registry=self.registry)
 
@@ -56,6 +60,17 @@ class Metrics:
     def watch(self, collector: Collector) -> None:
         """Expose what a collector reads as well."""
         self.registry.register(collector)
+
+    def jobs(self, statuses: Iterable[str]) -> None:
+        """Record how many unfinished jobs there are of each status."""
+        self._jobs.clear()
+        for status, count in Counts(statuses).items():
+            self._jobs.labels(status).set(count)
+
+    def job_lines(self, completed: int, failed: int) -> None:
+        """Record lines of jobs that are done."""
+        self._job_lines.labels("completed").inc(completed)
+        self._job_lines.labels("failed").inc(failed)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         method = method if method in _METHODS else "other"

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.ranking.about import DEFAULT, MartAbout, shipped_names
+from dragoman.service.background import patience
 from dragoman.service.errors import InternalError, InvalidRequest, ServiceError, Unavailable
 from dragoman.service.metrics import Metrics
 from dragoman.service.settings import Settings
@@ -153,7 +154,7 @@ class Models:
             Unavailable: the encoder cannot be loaded, or took too long.
         """
         vector: NDArray[np.float32] = gathered(
-            self.worker.submit(Encode(), [text]), self._settings.worker_seconds, gone
+            self.worker.submit(Encode(), [text]), patience(self._settings.worker_seconds), gone
         )[0]
         return vector
 
@@ -183,7 +184,9 @@ class Models:
         known = self.loaded(model)
         if known is not None:
             return known
-        return gathered(self.worker.submit(Load(model), [model]), seconds or self._settings.worker_seconds, gone)[0]
+        return gathered(
+            self.worker.submit(Load(model), [model]), seconds or patience(self._settings.worker_seconds), gone
+        )[0]
 
     def _limits(self, task: Any) -> Limits:
         settings = self._settings

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from dragoman.ranking.about import MartAbout
+from dragoman.service.background import patience
 from dragoman.service.detection import FALLBACK, detect
 from dragoman.service.errors import InvalidRequest
 from dragoman.service.reranking import Document, sigmoid
-from dragoman.service.runtime import Runtime
 from dragoman.service.scoring import Pending, Scores
 from dragoman.service.settings import Settings
 from dragoman.service.tables import check_active
+from dragoman.service.tables_registry import Snapshot
+
+if TYPE_CHECKING:
+    from dragoman.service.runtime import Runtime
 
 
 class RerankAsked(Protocol):
@@ -37,8 +41,14 @@ class Ranking:
     query_cut: bool
 
 
-def begin(runtime: Runtime, settings: Settings, asked: RerankAsked, texts: Sequence[str]) -> tuple[MartAbout, Pending]:
-    """Have the documents scored, with one snapshot of the tables.
+def begin(
+    runtime: Runtime,
+    settings: Settings,
+    asked: RerankAsked,
+    texts: Sequence[str],
+    snapshot: Snapshot | None = None,
+) -> tuple[MartAbout, Pending]:
+    """Have the documents scored with one snapshot of the tables: this one, or the present.
 
     Raises:
         InvalidRequest: a limit is passed; the message names the field.
@@ -46,7 +56,7 @@ def begin(runtime: Runtime, settings: Settings, asked: RerankAsked, texts: Seque
         ServiceError: see :meth:`Scoring.begin`.
     """
     _check(settings, asked, texts)
-    snapshot = runtime.tables.registry.snapshot
+    snapshot = snapshot or runtime.tables.registry.snapshot
     check_active(asked.tables or (), snapshot)
     known = {FALLBACK, *snapshot.languages}
     language = asked.query_language or detect(asked.query, known, snapshot.knows).language
@@ -56,7 +66,7 @@ def begin(runtime: Runtime, settings: Settings, asked: RerankAsked, texts: Seque
     if asked.tables is not None:
         targets = {document.language for document in documents} - {language}
         snapshot = runtime.tables.registry.select(snapshot, asked.tables, language, targets)
-    return runtime.reranking.begin(asked.query, language, documents, snapshot, settings.worker_seconds)
+    return runtime.reranking.begin(asked.query, language, documents, snapshot, patience(settings.worker_seconds))
 
 
 def _check(settings: Settings, asked: RerankAsked, texts: Sequence[str]) -> None:

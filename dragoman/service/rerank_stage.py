@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import BoundedSemaphore
 
 import numpy as np
 
 from dragoman.ranking.about import interpolated
+from dragoman.service.background import in_background, patience
 from dragoman.service.collections import Collections
 from dragoman.service.errors import InvalidRequest, ServiceError, TooManyRequests
 from dragoman.service.replay import indexed_text
@@ -80,30 +82,41 @@ class RerankStage:
     ) -> Outcome:
         """The best ``options.depth`` places in the order of the reranker and the first stage together.
 
-        The others follow as they were. Where it cannot be done the order stays, and ``degraded`` has the reason.
+        The others follow as they were. Where it cannot be done the order stays, and ``degraded`` has the reason;
+        background work fails instead.
 
         Raises:
             InvalidRequest: there is no reranker of the name asked for.
+            ServiceError: background work cannot be done now.
         """
         started = time.perf_counter()
         outcome = Outcome(list(places), [], [])
-        if not self._places.acquire(blocking=False):
-            outcome.degraded.append(_degraded(TooManyRequests(f"{_WAITING} searches are waiting for the reranker")))
-            return outcome
         try:
-            with span("rerank"):
+            with span("rerank"), self._place():
                 self._rerank(outcome, request, options, language, snapshot, gone)
         except UnknownReranker:
             raise
         except ServiceError as fault:
+            if in_background():
+                raise
             outcome.degraded.append(_degraded(fault))
         except Exception as fault:
             logger.error("reranking failed", exc_info=fault)
             outcome.degraded.append(_degraded(ServiceError("the reranker failed")))
-        finally:
-            self._places.release()
         outcome.seconds = time.perf_counter() - started
         return outcome
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        if in_background():
+            yield
+            return
+        if not self._places.acquire(blocking=False):
+            raise TooManyRequests(f"{_WAITING} searches are waiting for the reranker")
+        try:
+            yield
+        finally:
+            self._places.release()
 
     def _rerank(
         self,
@@ -114,8 +127,9 @@ class RerankStage:
         snapshot: Snapshot,
         gone: Gone | None,
     ) -> None:
-        until = time.monotonic() + self._settings.rerank_seconds
-        about = self._reranking.about(gone, self._settings.rerank_seconds)
+        seconds = patience(self._settings.rerank_seconds)
+        until = time.monotonic() + seconds
+        about = self._reranking.about(gone, seconds)
         if options.model is not None and options.model != about.name:
             raise UnknownReranker(
                 f"rerank.model: there is no reranker named {options.model!r}; there is {about.name!r}"

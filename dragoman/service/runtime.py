@@ -8,12 +8,14 @@ from threading import BoundedSemaphore
 from dragoman.indexes import jvm
 from dragoman.indexes.analysis import analysis
 from dragoman.service.audit import Audit
+from dragoman.service.background import Traffic
 from dragoman.service.collections import Collections
 from dragoman.service.data_dir import DataDirectory
 from dragoman.service.dense_registry import DenseIndexes
 from dragoman.service.dense_stage import DenseStage
 from dragoman.service.errors import InvalidRequest, Unavailable
 from dragoman.service.indexes_registry import Indexes
+from dragoman.service.jobs import Jobs
 from dragoman.service.keys import Keys
 from dragoman.service.metrics import Metrics
 from dragoman.service.metrics_state import ServiceState, WorkerState
@@ -41,6 +43,7 @@ class Runtime:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.metrics = Metrics()
+        self.traffic = Traffic()
         _configure_java(settings.jvm_heap)
         with ExitStack() as opened:
             self._directory = DataDirectory(settings.data_dir)
@@ -57,7 +60,7 @@ class Runtime:
             opened.callback(self.dense.close)
             self.translations = Translations(self.models, settings)
             self.collections = Collections(self.store, self.indexes, settings, self.metrics, self.dense)
-            self.tables = Tables(self.store, settings, analysis)
+            self.tables = Tables(self.store, settings, analysis, lambda id: self.jobs.pinned_by(id))
             opened.callback(self.tables.close)
             self.scoring = _scoring(settings, self.models)
             opened.callback(self.scoring.close)
@@ -74,7 +77,10 @@ class Runtime:
                 DenseStage(self.dense, self.models, settings.embed_seconds),
                 self.translations,
                 RerankStage(self.reranking, self.collections, settings, has_reranker(settings)),
+                self.traffic,
             )
+            self.jobs = Jobs(self)
+            opened.callback(self.jobs.close)
             self.metrics.watch(WorkerState(self.models))
             self.metrics.watch(ServiceState(self))
             self._opened = opened.pop_all()
@@ -86,6 +92,7 @@ class Runtime:
         self.dense.start()
         if self.settings.rerank == "measured" and self.settings.worker_url is None and has_reranker(self.settings):
             self.models.worker.submit(Load("reranker"), ["reranker"], background=True)  # before the first search
+        self.jobs.start()
 
     def close(self) -> None:
         """Commit and close everything, in the reverse order of opening."""

@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from threading import BoundedSemaphore
-from typing import NamedTuple
 
 from dragoman.indexes.analysis import LONGEST_WORD
 from dragoman.lexicon.text import Analysis
+from dragoman.service.background import Traffic, in_background
 from dragoman.service.collections import CollectionInfo, Collections
 from dragoman.service.dense_stage import DenseStage
 from dragoman.service.detection import FALLBACK, detect
@@ -36,20 +36,13 @@ from dragoman.service.tables import check_active
 from dragoman.service.tables_registry import Snapshot, TableRegistry
 from dragoman.service.tracing import span
 from dragoman.service.translation import Translations
+from dragoman.service.trec import RunLine
 from dragoman.service.worker import Gone
 
 MODEL_METHODS = ("dense", "hybrid")
 """The methods that need the sentence encoder."""
 
 _WAITING = 32
-
-
-class RunLine(NamedTuple):
-    """A document of a TREC run."""
-
-    collection: str
-    id: str
-    score: float
 
 
 class Search:
@@ -66,6 +59,7 @@ class Search:
         dense: DenseStage,
         translations: Translations,
         rerank: RerankStage,
+        traffic: Traffic,
     ) -> None:
         self._collections = collections
         self._registry = registry
@@ -75,10 +69,17 @@ class Search:
         self._ranking = SearchRanking(FirstStage(indexes, analysis), dense, settings.hybrid_dense_weight)
         self._translations = translations
         self._rerank = rerank
+        self._traffic = traffic
         self._places = BoundedSemaphore(_WAITING)
 
-    def search(self, request: SearchRequest, request_id: str, gone: Gone | None = None) -> SearchResponse:
-        """The best documents for a query, with the evidence for each.
+    def search(
+        self,
+        request: SearchRequest,
+        request_id: str,
+        gone: Gone | None = None,
+        snapshot: Snapshot | None = None,
+    ) -> SearchResponse:
+        """The best documents for a query, with the evidence for each; with this snapshot's tables, or the present.
 
         Raises:
             InvalidRequest: naming the field that is not allowed.
@@ -86,12 +87,14 @@ class Search:
             TooManyRequests: too much is waiting for the models.
             Unavailable: none of the collections can be searched now, or dense search is not possible.
         """
-        with self._using_models(request):
-            return self._search(request, request_id, gone)
+        with self._traffic.live(), self._using_models(request):
+            return self._search(request, request_id, gone, snapshot)
 
-    def _search(self, request: SearchRequest, request_id: str, gone: Gone | None) -> SearchResponse:
+    def _search(
+        self, request: SearchRequest, request_id: str, gone: Gone | None, snapshot: Snapshot | None
+    ) -> SearchResponse:
         started = time.perf_counter()
-        query, answer = self._rank(request, gone)
+        query, answer = self._rank(request, gone, snapshot)
         hits = self._hits(request, answer)
         timings = Timings(
             translate=_milliseconds(answer.translate_seconds),
@@ -130,7 +133,7 @@ class Search:
     @contextmanager
     def _using_models(self, request: SearchRequest) -> Iterator[None]:
         """Let only so many searches wait for the models that others still get a thread to be answered on."""
-        if request.method not in MODEL_METHODS and not request.translate_snippets:
+        if in_background() or (request.method not in MODEL_METHODS and not request.translate_snippets):
             yield
             return
         if not self._places.acquire(blocking=False):
@@ -146,8 +149,8 @@ class Search:
         Raises:
             ServiceError: as :meth:`search`.
         """
-        with self._using_models(request):
-            _, answer = self._rank(request, gone)
+        with self._traffic.live(), self._using_models(request):
+            _, answer = self._rank(request, gone, None)
         ids = self._collections.ids_by_keys([place.key for place in answer.places])
         lines = [
             RunLine(place.collection.name, ids[place.key], place.score) for place in answer.places if place.key in ids
@@ -155,10 +158,10 @@ class Search:
         cut = [Degraded.of("truncated", reason, "truncated") for reason in answer.truncated]
         return lines, [*answer.degraded, *cut]
 
-    def _rank(self, request: SearchRequest, gone: Gone | None) -> tuple[QueryRead, Answer]:
+    def _rank(self, request: SearchRequest, gone: Gone | None, snapshot: Snapshot | None) -> tuple[QueryRead, Answer]:
         self._check(request)
         started = time.perf_counter()
-        snapshot = self._registry.snapshot
+        snapshot = snapshot or self._registry.snapshot
         check_active(request.tables or (), snapshot)
         collections = self._chosen(request)
         languages = {language for collection in collections for language in collection.languages}

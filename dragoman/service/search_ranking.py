@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from dragoman.indexes.dense import DenseHit
 from dragoman.indexes.fusion import rrf
+from dragoman.service.background import in_background
 from dragoman.service.collections import CollectionInfo
 from dragoman.service.dense_stage import STAGE, DensePlace, DenseResult, DenseStage
 from dragoman.service.errors import ServiceError, Unavailable
@@ -112,6 +113,8 @@ class SearchRanking:
         try:
             bm25 = self._first_stage.rank(request.query, language, "psq", snapshot, collections, depth)
         except Unavailable as fault:
+            if in_background():
+                raise
             unmatched = fault
             reason = f"hits are ranked by dense search alone: {fault}"
             bm25 = FirstStageResult(degraded=[Degraded.of(BM25_STAGE, reason, fault.error_type)])
@@ -121,6 +124,8 @@ class SearchRanking:
         except Exception as fault:
             if unmatched is not None:
                 raise unmatched from fault
+            if in_background() and isinstance(fault, ServiceError):
+                raise
             dense = DenseResult(degraded=[_without_dense(fault)])
         answer = _fused(bm25, dense, self._dense_weight, request.top_k)
         answer.translate_seconds = bm25.translate_seconds

@@ -184,6 +184,34 @@ class Settings(BaseSettings):
         default=10.0, gt=0, description="How long a search waits for the translations of its snippets."
     )
 
+    job_lines: int = Field(default=100_000, gt=0, description="Most lines of a job.")
+    jobs_unfinished: int = Field(default=100, gt=0, description="Jobs that may wait or run; more are refused with 429.")
+    jobs_at_a_time: int = Field(
+        default=2, gt=0, description="Jobs worked on at a time; where there are more they take turns."
+    )
+    job_threads: int = Field(default=1, gt=0, description="Lines of a job worked on at a time.")
+    job_chunk_lines: int = Field(default=64, gt=0, description="Lines of a job stored per database transaction.")
+    job_chunk_seconds: float = Field(
+        default=5.0, gt=0, description="How long lines of a job are worked on before what is done is stored."
+    )
+    job_turn_seconds: float = Field(
+        default=15.0, gt=0, description="How long a job is worked on before another one that waits has its turn."
+    )
+    job_line_seconds: float = Field(
+        default=300.0, gt=0, description="How long a line of a job waits for the models, behind all requests."
+    )
+    job_retry_seconds: float = Field(
+        default=600.0,
+        ge=0,
+        description="How long a line is tried again while something that it needs is down, before it is an error.",
+    )
+    job_expire_hours: float = Field(
+        default=168.0, gt=0, description="Time that a job has to finish in; then what is done is kept."
+    )
+    job_keep_hours: float = Field(
+        default=720.0, gt=0, description="How long a finished job is kept before it is deleted."
+    )
+
     @field_validator("database_url")
     @classmethod
     def _with_driver(cls, url: str | None) -> str | None:

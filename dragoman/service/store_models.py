@@ -15,6 +15,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     String,
     Text,
     TypeDecorator,
@@ -217,3 +218,60 @@ class ServiceInstance(Base):
     number: Mapped[int] = mapped_column(BigInteger)
     name: Mapped[str] = mapped_column(Text)
     since: Mapped[datetime] = mapped_column(Instant, default=now)
+
+
+class Job(Base):
+    """A batch of requests. While it is ``uploading`` nobody sees it, and it never runs."""
+
+    __tablename__ = "jobs"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    type: Mapped[str] = mapped_column(String(16))
+    tag: Mapped[str] = mapped_column(String(64))
+    status: Mapped[str] = mapped_column(String(16), index=True)
+    message: Mapped[str | None] = mapped_column(Text)
+    idempotency_key: Mapped[str | None] = mapped_column(String(255), unique=True)
+    fingerprint: Mapped[str] = mapped_column(String(64), default="")
+    """SHA-256 of the parameters and the body, to tell a request sent again from another one."""
+    instance: Mapped[str] = mapped_column(String(32))
+    """The data directory whose service takes the upload."""
+    total: Mapped[int] = mapped_column(BigInteger, default=0)
+    completed: Mapped[int] = mapped_column(BigInteger, default=0)
+    failed: Mapped[int] = mapped_column(BigInteger, default=0)
+    table_versions: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
+    created_at: Mapped[datetime] = mapped_column(Instant, default=now)
+    started_at: Mapped[datetime | None] = mapped_column(Instant)
+    finished_at: Mapped[datetime | None] = mapped_column(Instant)
+    expires_at: Mapped[datetime] = mapped_column(Instant)
+    touched_at: Mapped[datetime] = mapped_column(Instant, default=now)
+    """When something was last done for it."""
+
+    __table_args__ = (Index("ix_jobs_created_at", "created_at", "id"),)
+
+
+class JobLine(Base):
+    """One line of a job: what is asked, until it is answered, then the answer, or the error in place of one."""
+
+    __tablename__ = "job_lines"
+
+    job_id: Mapped[str] = mapped_column(String(40), ForeignKey("jobs.id"), primary_key=True)
+    line: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    custom_id: Mapped[str | None] = mapped_column(String(ID_CHARS))
+    state: Mapped[str] = mapped_column(String(16))
+    """``pending``, ``completed`` or ``failed``."""
+    request: Mapped[bytes | None] = mapped_column(LargeBinary)
+    """The line as sent, packed by zlib; not kept once it is answered."""
+    answer: Mapped[str | None] = mapped_column(Text)
+    ids: Mapped[str | None] = mapped_column(Text)
+    """The ids of the documents of a rerank request, a JSON list, where they have any."""
+
+    __table_args__ = (
+        Index("ix_job_lines_custom_id", "job_id", "custom_id"),
+        Index(
+            "ix_job_lines_pending",
+            "job_id",
+            "line",
+            sqlite_where=sql("state = 'pending'"),
+            postgresql_where=sql("state = 'pending'"),
+        ),
+    )

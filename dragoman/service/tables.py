@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Event, Lock, Thread
+from typing import TypeVar
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from dragoman.service.tables_store import Counts, NewVersion, TableInfo, TableSt
 logger = logging.getLogger("dragoman")
 
 _MEND_SECONDS = 10.0
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +77,19 @@ class Tables:
     the database has.
     """
 
-    def __init__(self, store: Store, settings: Settings, analysis: Callable[[str], Analysis]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        analysis: Callable[[str], Analysis],
+        pinned: Callable[[int], str | None] = lambda id: None,
+    ) -> None:
+        """``pinned`` says what still needs a version, by its row id, though it may not be active any more."""
         self._store = TableStore(store)
         self._settings = settings
         self._publishing = Lock()
         self._serving = False
+        self._pinned = pinned
         self._closing = Event()
         self._files = CompiledTables(settings.tables_dir, self._load, analysis)
         self.registry = TableRegistry(self._files)
@@ -178,12 +188,29 @@ class Tables:
                 self._switch(ready, others, lambda: self._store.deactivate(chosen[0].id))
         return self.get(name)
 
+    def pin(self, commit: Callable[[Sequence[ActiveVersion]], T]) -> T:
+        """Have ``commit`` note the active versions as pinned before any can be deleted."""
+        with self._publishing:
+            return commit(self._store.ready()[1])
+
+    def pinned(self, ids: Collection[int]) -> Snapshot:
+        """The snapshot of pinned versions, by their row ids.
+
+        Raises:
+            NotFound: one has been deleted all the same.
+        """
+        ready, _ = self._store.ready()
+        chosen = [version for version in ready if version.id in ids]
+        if len(chosen) < len(set(ids)):
+            raise NotFound("a version of a translation table that is needed has been deleted")
+        return self.registry.at(chosen)
+
     def delete(self, name: str, version: int) -> None:
         """Delete a version; its number is not given again while the table has other versions.
 
         Raises:
             NotFound: no such table or version.
-            Conflict: it is active.
+            Conflict: it is active, or pinned.
         """
         with self._publishing:
             ready, active = self._store.ready()
@@ -192,6 +219,8 @@ class Tables:
                 raise Conflict(
                     f"version {version} of table '{name}' is active: activate another or deactivate the table first"
                 )
+            if (by := self._pinned(chosen.id)) is not None:
+                raise Conflict(f"version {version} of table '{name}' is needed by {by}")
             others = [other for other in ready if other != chosen]
             self._switch(others, active, lambda: self._store.hide(chosen.id))
         self._store.purge(chosen.id)

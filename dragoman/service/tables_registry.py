@@ -286,6 +286,18 @@ class TableRegistry:
             keys = {self.files.key(pair, view.members) for pair, view in views if pair[0] < pair[1]}
             self.files.keep_only(ready, keys | self._selected.keys())
 
+    def at(self, versions: Iterable[ActiveVersion]) -> Snapshot:
+        """The snapshot of these versions, whether or not they are active still; compiled where it has to be."""
+        current, ordered = self._snapshot, tuple(sorted(versions, key=lambda version: version.name))
+        if current.versions == ordered:
+            return current
+        views: dict[Pair, View] = {}
+        for pair in sorted({version.pair for version in ordered}):
+            members = tuple(version for version in ordered if version.pair == pair)
+            whole = current.views.get(pair)
+            _add(views, pair, whole if whole and whole.members == members else self._subset(pair, members))
+        return Snapshot(ordered, views)
+
     def select(self, snapshot: Snapshot, names: Collection[str], source: str, targets: Iterable[str]) -> Snapshot:
         """A snapshot of the tables with these names alone, for queries in ``source`` and documents in ``targets``.
 

@@ -12,6 +12,7 @@ from typing import Any
 import regex
 
 from dragoman.indexes.passages import Span, sentences
+from dragoman.service.background import patience
 from dragoman.service.errors import InvalidRequest, ServiceError
 from dragoman.service.models import Models, Translate, TranslatorInfo
 from dragoman.service.schemas.search import Degraded
@@ -152,7 +153,7 @@ class Translations:
         return translated, degraded
 
     def _wait(self, underway: Sequence[Underway], gone: Gone | None) -> None:
-        until = time.monotonic() + self._settings.translate_snippets_seconds
+        until = time.monotonic() + patience(self._settings.translate_snippets_seconds)
         for one in underway:
             for future in one.futures:
                 while future is not None and not future.done() and time.monotonic() < until:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from threading import Condition, Thread
 from typing import Any, Protocol
 
+from dragoman.service.background import in_background
 from dragoman.service.errors import InternalError, ServiceError, TooManyRequests, Unavailable
 from dragoman.service.tracing import forward_span, here
 
@@ -110,13 +111,15 @@ class Worker:
         """Queue one request's items; a future that is cancelled before its turn is never computed.
 
         What an item costs of a batch's budget is its length, unless ``costs`` are given.
-        ``background`` items give way to all others, but for one batch in eight, and take no place in the queue.
+        ``background`` items, and those of a thread that does background work, give way to all others, but for one
+        batch in eight, and take no place in the queue.
         A request that is longer than the queue is taken when nothing else waits.
 
         Raises:
             TooManyRequests: the queue is full.
             Unavailable: the worker is closed.
         """
+        background = background or in_background()
         priced = zip(contents, costs if costs is not None else map(len, contents), strict=True)
         origin = here()
         items = [_Item(content, cost, origin) for content, cost in priced]

@@ -9,7 +9,7 @@ import asyncio
 import hmac
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from importlib.metadata import version
 
 import anyio.to_thread
@@ -23,12 +23,13 @@ from dragoman.service.api.health import METRICS_TYPE, Health, check_not_stopping
 from dragoman.service.api.middleware import CheckedAddress, RequestContext
 from dragoman.service.api.requests import StrictRoute
 from dragoman.service.api.waiting import settled
+from dragoman.service.background import background
 from dragoman.service.errors import ServiceError, Unauthorized
 from dragoman.service.metrics import Metrics
 from dragoman.service.metrics_state import WorkerState
 from dragoman.service.models import Models
 from dragoman.service.schemas.scoring import ModelBody, ScoreBody, ScoresBody
-from dragoman.service.scoring import LocalScoring
+from dragoman.service.scoring import LocalScoring, Pending
 from dragoman.service.settings import Settings
 
 router = APIRouter(route_class=StrictRoute, tags=["worker"])
@@ -73,7 +74,7 @@ def model(request: Request) -> ModelBody:
 async def score(body: ScoreBody, request: Request) -> ScoresBody:
     """Score documents for a query; what nobody waits for any more is dropped."""
     until = time.monotonic() + body.seconds
-    pending = await asyncio.to_thread(_runtime(request).scoring.begin, body.asked(), body.seconds)
+    pending = await asyncio.to_thread(_begin, _runtime(request), body)
     try:
         await settled(pending.futures, request, until, all_of=True)
         return ScoresBody.of(pending.finish())
@@ -133,6 +134,11 @@ def create_worker_app(settings: Settings) -> FastAPI:
         app.add_middleware(WorkerToken, token=settings.worker_token.get_secret_value())
     app.add_middleware(RequestContext)
     return app
+
+
+def _begin(runtime: WorkerRuntime, body: ScoreBody) -> Pending:
+    with background(body.seconds) if body.background else nullcontext():
+        return runtime.scoring.begin(body.asked(), body.seconds)
 
 
 def _runtime(request: Request) -> WorkerRuntime:

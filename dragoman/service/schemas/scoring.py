@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, 
 
 from dragoman.ranking.about import MartAbout
 from dragoman.ranking.attention import Links
+from dragoman.service.background import in_background
 from dragoman.service.scoring import Asked, Scores, Text
 
 Span = tuple[NonNegativeInt, NonNegativeInt]
@@ -38,6 +39,7 @@ class ScoreBody(_Body):
     query: TextBody
     documents: list[DocumentBody]
     seconds: FiniteFloat = Field(gt=0)
+    background: bool = False
 
     @model_validator(mode="after")
     def _words_are_there(self) -> Self:
@@ -57,7 +59,7 @@ class ScoreBody(_Body):
             for one, links in zip(asked.documents, asked.links, strict=True)
         ]
         query = TextBody.model_construct(text=asked.query.text, spans=list(asked.query.spans))
-        return cls.model_construct(query=query, documents=documents, seconds=seconds)
+        return cls.model_construct(query=query, documents=documents, seconds=seconds, background=in_background())
 
     def asked(self) -> Asked:
         """The same as `of` was given."""

@@ -1,0 +1,176 @@
+"""``/v1/jobs``: batches of rerank or search requests, worked on behind all others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
+
+from dragoman.service.api.collections import NDJSON_TYPES
+from dragoman.service.api.dependencies import RuntimeDep
+from dragoman.service.api.requests import StrictRoute, check_media_type, content_gzip
+from dragoman.service.api.streaming import work_on_upload
+from dragoman.service.job_lines import JobType
+from dragoman.service.job_upload import NewJob
+from dragoman.service.jobs_store import JobInfo
+from dragoman.service.schemas.search import TableUsed
+from dragoman.service.store_models import ID_CHARS
+from dragoman.service.trec import TREC_TYPE
+
+router = APIRouter(prefix="/v1/jobs", route_class=StrictRoute, tags=["jobs"])
+
+NDJSON_TYPE = "application/x-ndjson"
+
+_LINE_SCHEMA = {
+    "type": "object",
+    "required": ["custom_id", "query"],
+    "properties": {
+        "custom_id": {"type": "string", "minLength": 1, "maxLength": ID_CHARS},
+        "query": {"type": "string", "minLength": 1},
+        "documents": {"type": "array", "description": "Only for rerank; as in POST /v1/rerank", "items": {}},
+    },
+    "description": "The fields of POST /v1/rerank or POST /v1/search, and custom_id.",
+}
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "description": "One request a line; plain, or gzip with or without Content-Encoding: gzip.",
+        "content": {NDJSON_TYPE: {"schema": _LINE_SCHEMA}},
+    }
+}
+_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {"description": "One JSON object a line.", "content": {NDJSON_TYPE: {"schema": {"type": "string"}}}}
+}
+_RESULTS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "One JSON object a line, or a TREC run.",
+        "content": {NDJSON_TYPE: {"schema": {"type": "string"}}, TREC_TYPE: {"schema": {"type": "string"}}},
+    }
+}
+
+JobId = Annotated[str, Path(description="The job's id.")]
+Status = Literal["validating", "in_progress", "finalizing", "completed", "failed", "cancelling", "cancelled", "expired"]
+
+
+class Counts(BaseModel):
+    """Lines of a job; total is completed and failed together once it has finished."""
+
+    total: int
+    completed: int = Field(description="Lines with a result.")
+    failed: int = Field(description="Lines with an error.")
+
+
+class JobBody(BaseModel):
+    """A job."""
+
+    id: str
+    type: JobType
+    tag: str = Field(description="The last column of its TREC run.")
+    status: Status = Field(description="validating until its first turn")
+    message: str | None = Field(description="Why it waits or failed.")
+    counts: Counts
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    expires_at: datetime = Field(description="When it ends with what is done by then.")
+    table_versions: list[TableUsed] = Field(description="The tables that all its lines are answered with.")
+
+
+class JobList(BaseModel):
+    """Jobs, the newest first."""
+
+    jobs: list[JobBody]
+    has_more: bool = Field(description="Older ones follow: ask again with `after`, the id of the last.")
+
+
+@router.post("", status_code=202, openapi_extra=_BODY)
+async def create_job(
+    request: Request,
+    runtime: RuntimeDep,
+    type: Annotated[JobType, Query(description="What its lines are.")],
+    tag: Annotated[str | None, Query(description="Name of its TREC run; default: dragoman-rerank or -search.")] = None,
+    idempotency_key: Annotated[
+        str | None, Header(description="The same key with the same request gives the same job.")
+    ] = None,
+) -> JobBody:
+    """Take a batch of requests, streamed as NDJSON; when this returns it is durable and will be worked on.
+
+    A line that is no request becomes an error of the job. A fault of the whole body makes no job.
+    """
+    check_media_type(request, NDJSON_TYPES, "NDJSON (Content-Type: application/x-ndjson)")
+    gzip = content_gzip(request)
+    new = NewJob(type, f"dragoman-{type}" if tag is None else tag, idempotency_key)
+    return _body(await work_on_upload(request, lambda parts: runtime.jobs.submit(new, parts, gzip)))
+
+
+@router.get("")
+def list_jobs(
+    runtime: RuntimeDep,
+    limit: Annotated[int, Query(ge=1, le=1000, description="Most jobs to return.")] = 100,
+    after: Annotated[str | None, Query(description="Id of the job after which to go on.")] = None,
+) -> JobList:
+    """All jobs, the newest first."""
+    found = runtime.jobs.all(limit + 1, after)
+    return JobList(jobs=[_body(job) for job in found[:limit]], has_more=len(found) > limit)
+
+
+@router.get("/{id}")
+def get_job(id: JobId, runtime: RuntimeDep) -> JobBody:
+    """One job: how far it is, and the tables that it uses."""
+    return _body(runtime.jobs.get(id))
+
+
+@router.post("/{id}/cancel")
+def cancel_job(id: JobId, runtime: RuntimeDep) -> JobBody:
+    """Have a job stop; results that are there stay. 409 where it has finished otherwise."""
+    return _body(runtime.jobs.cancel(id))
+
+
+@router.delete("/{id}", status_code=204, response_class=Response)
+def delete_job(id: JobId, runtime: RuntimeDep) -> None:
+    """Delete a finished job with its results; 409 where it has not finished."""
+    runtime.jobs.delete(id)
+
+
+@router.get("/{id}/results", response_class=StreamingResponse, responses=_RESULTS)
+def job_results(
+    id: JobId,
+    runtime: RuntimeDep,
+    format: Annotated[Literal["jsonl", "trec"], Query(description="jsonl, or a TREC run.")] = "jsonl",
+) -> StreamingResponse:
+    """The results so far, in the order of the lines; all of them once the job has finished."""
+    if format == "trec":
+        return _streamed(runtime.jobs.run(id), TREC_TYPE)
+    return _streamed(runtime.jobs.results(id), NDJSON_TYPE)
+
+
+@router.get("/{id}/errors", response_class=StreamingResponse, responses=_STREAM)
+def job_errors(id: JobId, runtime: RuntimeDep) -> StreamingResponse:
+    """The errors so far, in the order of the lines; all of them once the job has finished."""
+    return _streamed(runtime.jobs.errors(id), NDJSON_TYPE)
+
+
+def _streamed(lines: Iterator[bytes], media_type: str) -> StreamingResponse:
+    return StreamingResponse(lines, media_type=media_type)
+
+
+def _body(job: JobInfo) -> JobBody:
+    return JobBody.model_validate(
+        {
+            "id": job.id,
+            "type": job.type,
+            "tag": job.tag,
+            "status": job.status,
+            "message": job.message,
+            "counts": {"total": job.total, "completed": job.completed, "failed": job.failed},
+            "created_at": job.created_at,
+            "started_at": job.started_at,
+            "finished_at": job.finished_at,
+            "expires_at": job.expires_at,
+            "table_versions": [{"name": one["name"], "version": one["version"]} for one in job.table_versions],
+        }
+    )
