@@ -11,6 +11,7 @@ import anyio.to_thread
 from fastapi import FastAPI
 
 from dragoman.service.api import documentation, errors
+from dragoman.service.api.admission import Searches
 from dragoman.service.api.errors import ErrorBody
 from dragoman.service.api.middleware import RequestContext
 from dragoman.service.api.routers import ROUTERS
@@ -55,6 +56,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
         await anyio.to_thread.run_sync(opened.start)
         app.state.runtime = opened
         app.state.uploads = Uploads(settings.concurrent_uploads)
+        app.state.searches = Searches(settings.concurrent_searches)
         try:
             yield
         finally:

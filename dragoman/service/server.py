@@ -13,6 +13,7 @@ from dragoman.service.app import create_app
 from dragoman.service.errors import InvalidRequest, Unavailable
 from dragoman.service.runtime import Runtime
 from dragoman.service.settings import Settings
+from dragoman.service.slow_heads import impatient
 
 _BACKLOG = 512
 _STOP_SECONDS = 30
@@ -75,6 +76,7 @@ def _run(settings: Settings, make: Callable[[], FastAPI], ready: Callable[[str],
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=_STOP_SECONDS,
+            http=impatient(settings.request_head_seconds),
             lifespan="on",
         )
         address = _address(settings.host, listener.getsockname()[1])

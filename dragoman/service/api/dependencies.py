@@ -1,4 +1,4 @@
-"""What endpoints ask for by annotation."""
+"""What endpoints ask for by annotation; coroutines, since FastAPI runs plain functions on another thread."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dragoman.service.runtime import Runtime
 from dragoman.service.settings import Settings
 
 
-def _runtime(request: Request) -> Runtime:
+async def _runtime(request: Request) -> Runtime:
     runtime: Runtime = request.app.state.runtime
     return runtime
 
 
-def _settings(request: Request) -> Settings:
+async def _settings(request: Request) -> Settings:
     settings: Settings = request.app.state.settings
     return settings
 

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import anyio.from_thread
 from fastapi import APIRouter, Request, Response
 
+from dragoman.service.api.admission import Searches
 from dragoman.service.api.dependencies import RuntimeDep
 from dragoman.service.api.errors import request_id
 from dragoman.service.api.requests import StrictRoute
@@ -33,19 +34,27 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("", response_model=SearchResponse, response_model_exclude_unset=True, responses=_RESPONSES)
-def search(body: SearchRequest, request: Request, runtime: RuntimeDep) -> SearchResponse | Response:
+@router.post("", response_model=SearchResponse, responses=_RESPONSES)
+async def search(body: SearchRequest, request: Request, runtime: RuntimeDep) -> Response:
     """Search collections in any language for a query in any language that tables translate from."""
     identifier = request_id(request)
+    searches: Searches = request.app.state.searches
 
     def gone() -> bool:
         return anyio.from_thread.run(request.is_disconnected)
 
-    if TREC_TYPE in request.headers.get("accept", ""):
+    def answer() -> Response:
+        found = runtime.search.search(body, identifier, gone)
+        # written here, and not by FastAPI, which checks the answer again, and on yet another thread
+        return Response(found.model_dump_json(exclude_unset=True), media_type="application/json")
+
+    def run() -> Response:
         lines, degraded = runtime.search.run(body, gone)
-        run = trec_run(body.query_id or identifier, lines, f"dragoman-{body.method}")
-        return Response(run, media_type=TREC_TYPE, headers=_degraded_header(degraded))
-    return runtime.search.search(body, identifier, gone)
+        written = trec_run(body.query_id or identifier, lines, f"dragoman-{body.method}")
+        return Response(written, media_type=TREC_TYPE, headers=_degraded_header(degraded))
+
+    work = run if TREC_TYPE in request.headers.get("accept", "") else answer
+    return await searches.run(work, gone, waits=runtime.search.waits(body))
 
 
 def trec_run(query_id: str, lines: list[RunLine], tag: str) -> str:
