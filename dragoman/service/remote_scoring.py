@@ -16,7 +16,7 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from dragoman.ranking.about import MartAbout
-from dragoman.service.errors import ServiceError, TooLarge, TooManyRequests, Unavailable
+from dragoman.service.errors import ClientGone, ServiceError, TooLarge, TooManyRequests, Unavailable
 from dragoman.service.schemas.scoring import ModelBody, ScoreBody, ScoresBody
 from dragoman.service.scoring import Asked, Pending, Scores
 from dragoman.service.worker import Gone
@@ -74,7 +74,7 @@ class RemoteScoring:
                 if time.monotonic() >= until:
                     raise Unavailable("the worker did not answer in time")
                 if gone is not None and gone():
-                    raise Unavailable("the client has gone")
+                    raise ClientGone("the client has gone")
             return self._checked(answer)
         finally:
             answer.cancel()

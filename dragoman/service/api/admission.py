@@ -9,7 +9,7 @@ from typing import TypeVar
 import anyio
 import anyio.to_thread
 
-from dragoman.service.errors import TooManyRequests, Unavailable
+from dragoman.service.errors import ClientGone, TooManyRequests
 from dragoman.service.worker import Gone
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ class Searches:
 
         def taken() -> T:
             if time.monotonic() - asked > _PATIENCE_SECONDS and gone():
-                raise Unavailable("the client has gone")
+                raise ClientGone("the client has gone")
             return work()
 
         try:
