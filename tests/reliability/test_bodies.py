@@ -80,7 +80,10 @@ def test_connections_whose_heads_come_too_slowly_are_closed_and_others_served(ru
 def test_a_kept_connection_is_closed_when_its_next_head_comes_too_slowly(running: Server) -> None:
     with closing(connected(running)) as connection:
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-        assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+        answer = b""
+        while b"}" not in answer:
+            answer += connection.recv(65536)
+        assert answer.startswith(b"HTTP/1.1 200")
         assert dribbled(connection, endless(b"GET /heal", b"t")) == b""
 
 
@@ -116,7 +119,7 @@ def test_a_body_without_a_length_that_nests_deeper_than_python_can_follow(runnin
 
 @pytest.mark.parametrize("path", ["/v1/collections/c/documents", "/v1/tables/bomb?source=en&target=de"])
 def test_a_gzip_bomb_is_refused_in_little_memory(running: Server, path: str) -> None:
-    bomb = gzip.compress(b"a\tb\n" * (16 << 20))
+    bomb = gzip.compress(b"\n" * (64 << 20))
     before = running.memory()
     begun = time.monotonic()
     sent = running.client.request(
@@ -125,7 +128,7 @@ def test_a_gzip_bomb_is_refused_in_little_memory(running: Server, path: str) -> 
         content=bomb,
         headers={"content-type": "application/x-ndjson"},
     )
-    check_error(sent, 413, "unpack")
+    check_error(sent, 413, "times its size")
     assert running.memory() < before + (150 << 20)
     assert time.monotonic() < begun + 60
     assert running.client.get("/v1/tables").json() == {"tables": []}

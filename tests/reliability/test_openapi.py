@@ -24,11 +24,11 @@ def test_no_request_is_answered_with_a_fault_of_the_service(tmp_path: Path) -> N
         headers = {"content-type": "application/x-ndjson"}
         running.client.post("/v1/collections/de/documents", content=body, headers=headers).raise_for_status()
         program = "import sys; from schemathesis.cli import schemathesis; sys.exit(schemathesis())"
+        options = f"--checks not_a_server_error --max-time {SECONDS} --continue-on-failure --request-timeout 60"
+        options += " --suppress-health-check all --no-color"
+        options += " --exclude-path /readyz"  # a 503 is what it is for, where the model is busy for long
         done = subprocess.run(
-            [sys.executable, "-c", program, "run", f"{running.url.rstrip('/')}/openapi.json"]
-            + ["--checks", "not_a_server_error", "--max-time", str(SECONDS), "--continue-on-failure"]
-            + ["--request-timeout", "60", "--suppress-health-check", "all", "--no-color"]
-            + ["--exclude-path", "/readyz"],  # a 503 is what it is for, where the model is busy for long
+            [sys.executable, "-c", program, "run", f"{running.url.rstrip('/')}/openapi.json", *options.split()],
             env=os.environ | {"SCHEMATHESIS_HOOKS": "tests.reliability.schemathesis_hooks"},
             capture_output=True,
             text=True,
