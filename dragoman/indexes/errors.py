@@ -54,7 +54,8 @@ def index_faults(directory: Path) -> Iterator[None]:
     try:
         yield
     except JavaError as error:
-        if any(reason in str(error).lower() for reason in _DISK_FULL):
+        told = f"{error}\n{error.trace}".lower()  # a writer that the full disk closed says so in the trace alone
+        if any(reason in told for reason in _DISK_FULL):
             raise OSError(errno.ENOSPC, "no space left on device", str(directory)) from error
         if error.classname in _CORRUPT:
             raise IndexCorrupt(directory, f"{error}; rebuild it") from error

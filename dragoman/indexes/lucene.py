@@ -105,6 +105,10 @@ class LuceneIndex:
         """Make all changes so far searchable, committed or not."""
         self._run(lambda store: store.refresh())
 
+    def stop_writing(self) -> None:
+        """Search on as it is, and let another object open the directory; changes after the last commit are lost."""
+        self._run(lambda store: store.stop_writing())
+
     @property
     def generation(self) -> int:
         """The generation of the last commit; 0 for a new index."""

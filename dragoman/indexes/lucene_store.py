@@ -141,6 +141,12 @@ class LuceneStore:
         for position in range(leaves.size()):
             leaves.get(position).reader().checkIntegrity()
 
+    def stop_writing(self) -> None:
+        """Let go of the right to write; what was searchable stays so, and changes after the last commit are lost."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.rollback()
+
     def close(self) -> None:
         """Let go of the files; changes after the last commit are lost."""
         self._collected.abandon()

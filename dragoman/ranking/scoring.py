@@ -6,6 +6,7 @@ is left out is said, never hidden. Passages of all documents are sorted by lengt
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,11 @@ DECIMALS = 5
 """Of scores: beyond, what else is computed beside a document shows, and equal documents would differ."""
 LEAST_ROOM = 16
 """Subwords of a passage for which a long query leaves room."""
+
+_OUT_OF_MEMORY = ("out of memory", "can't allocate memory")
+"""What a GPU's allocator says, and the processor's."""
+
+logger = logging.getLogger("dragoman")
 
 
 class QueryTooLong(ValueError):
@@ -111,6 +117,7 @@ class Scorer:
         tokens = self._tokens
         while (values := self._values(rows, owner, tokens)) is None:
             tokens //= 2
+            logger.warning("out of memory: the next batch is of %d subwords", tokens)
             self._forget_cached_memory()
         return [round(value, DECIMALS) for value in values]
 
@@ -121,7 +128,7 @@ class Scorer:
                 values: list[float] = self.model(pooled(self.model, rows, tokens), owner).tolist()
                 return values
         except RuntimeError as fault:
-            if "out of memory" not in str(fault) or tokens <= LEAST_TOKENS_AT_ONCE:
+            if not any(sign in str(fault) for sign in _OUT_OF_MEMORY) or tokens <= LEAST_TOKENS_AT_ONCE:
                 raise
             return None
 

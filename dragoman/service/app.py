@@ -12,6 +12,7 @@ from fastapi import FastAPI
 
 from dragoman.service.access import Access
 from dragoman.service.api import documentation, errors
+from dragoman.service.api.admission import Searches
 from dragoman.service.api.authentication import Authentication, check_routes, is_open, needed_scopes
 from dragoman.service.api.errors import ErrorBody
 from dragoman.service.api.middleware import CheckedAddress, RequestContext
@@ -68,6 +69,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
         app.state.runtime = opened
         app.state.access = Access(opened.keys, settings)
         app.state.uploads = Uploads(settings.concurrent_uploads)
+        app.state.searches = Searches(settings.concurrent_searches)
         try:
             yield
         finally:

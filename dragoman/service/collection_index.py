@@ -157,17 +157,22 @@ class CollectionIndex:
 
     def open(self) -> None:
         """Open the index and bring it up to date, or build it anew where it is missing, damaged or of
-        another layout or analysis. Nothing to do where it is open and up to date.
+        another layout or analysis. Nothing to do where it is open and up to date; one that lacks changes serves on
+        until a newer one is open, and where that fails.
 
         Raises:
-            Exception: what building it failed with; ``state`` is then ``failed``.
+            Exception: what building it failed with; ``state`` is then ``failed``, or ``stale`` as it was.
         """
         with self._writing:
             if self._gone or (self._opened is not None and self.state is IndexState.READY):
                 return
-            self.state = IndexState.BUILDING
-            with self._failing_to(IndexState.FAILED):
-                self._retire()  # a Lucene directory has one writer
+            stale = self._opened is not None and not self._damaged
+            self.state = IndexState.STALE if stale else IndexState.BUILDING
+            with self._failing_to(IndexState.STALE if stale else IndexState.FAILED):
+                if stale:
+                    self._index().stop_writing()  # a Lucene directory has one writer; searches go on
+                else:
+                    self._retire()
                 index = None if self._damaged else self._open_present()
                 if index is None:
                     self.rebuild()

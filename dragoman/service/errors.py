@@ -103,6 +103,10 @@ class Unavailable(ServiceError):
     headers: ClassVar[dict[str, str]] = {"Retry-After": "2"}
 
 
+class ClientGone(Unavailable):
+    """Nobody waits for the answer any more."""
+
+
 class StorageFull(ServiceError):
     status = 507
     error_type = "storage_full"

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from dragoman.ranking.about import MartAbout
 from dragoman.service import tracing
-from dragoman.service.errors import ServiceError, TooLarge, TooManyRequests, Unavailable
+from dragoman.service.errors import ClientGone, ServiceError, TooLarge, TooManyRequests, Unavailable
 from dragoman.service.logs import request_id
 from dragoman.service.schemas.scoring import ModelBody, ScoreBody, ScoresBody
 from dragoman.service.scoring import Asked, Pending, Scores
@@ -77,7 +77,7 @@ class RemoteScoring:
                 if time.monotonic() >= until:
                     raise Unavailable("the worker did not answer in time")
                 if gone is not None and gone():
-                    raise Unavailable("the client has gone")
+                    raise ClientGone("the client has gone")
             return self._checked(answer)
         finally:
             answer.cancel()

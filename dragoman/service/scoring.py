@@ -12,7 +12,7 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dragoman.service.errors import ServiceError, TooManyRequests, Unavailable
+from dragoman.service.errors import ClientGone, ServiceError, TooManyRequests, Unavailable
 from dragoman.service.models import Models, RerankerInfo, Score
 from dragoman.service.worker import Gone
 
@@ -94,7 +94,7 @@ class Pending:
                 if waiting and time.monotonic() >= until:
                     raise Unavailable("the documents were not scored in time")
                 if waiting and gone is not None and gone():
-                    raise Unavailable("the client has gone")
+                    raise ClientGone("the client has gone")
             return self.finish()
         finally:
             self.cancel()

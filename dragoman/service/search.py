@@ -90,6 +90,12 @@ class Search:
         with self._traffic.live(), self._using_models(request):
             return self._search(request, request_id, gone, snapshot)
 
+    def waits(self, request: SearchRequest) -> bool:
+        """Whether a search is one that waits for the models."""
+        return (
+            request.method in MODEL_METHODS or request.translate_snippets or self._rerank.options(request) is not None
+        )
+
     def _search(
         self, request: SearchRequest, request_id: str, gone: Gone | None, snapshot: Snapshot | None
     ) -> SearchResponse:

@@ -20,6 +20,7 @@ from dragoman.service.errors import InvalidRequest, Unavailable
 from dragoman.service.keys import Keys
 from dragoman.service.runtime import Runtime
 from dragoman.service.settings import DATABASE, Settings
+from dragoman.service.slow_heads import impatient
 from dragoman.service.store import opened_store
 from dragoman.service.store_models import now
 from dragoman.service.tracing import traced
@@ -131,6 +132,7 @@ def _run(settings: Settings, name: str, make: Callable[[], FastAPI], ready: Call
             server_header=False,
             proxy_headers=False,
             timeout_graceful_shutdown=settings.shutdown_seconds,
+            http=impatient(settings.request_head_seconds),
             lifespan="on",
         )
         address = _address(settings.host, listener.getsockname()[1])

@@ -96,7 +96,17 @@ class Settings(BaseSettings):
         gt=1,
         description="Largest ratio of unpacked to packed bytes, checked once 16 MiB are unpacked.",
     )
-    upload_idle_seconds: float = Field(default=60.0, gt=0, description="Longest pause between two parts of an upload.")
+    upload_idle_seconds: float = Field(
+        default=60.0, gt=0, description="Longest pause between two parts of a request body."
+    )
+    body_bytes_per_second: int = Field(
+        default=1 * KIB,
+        gt=0,
+        description="Slowest request body, bytes per second, once it has been waited for as long as a pause may be.",
+    )
+    request_head_seconds: float = Field(
+        default=10.0, gt=0, description="How long the head of a request may take before its connection is closed."
+    )
     concurrent_uploads: int = Field(default=8, gt=0, description="Streamed uploads worked on at a time; others wait.")
 
     ndjson_line_bytes: int = Field(default=8 * MIB, gt=0, description="Longest line of an NDJSON upload, bytes.")
@@ -115,6 +125,9 @@ class Settings(BaseSettings):
     top_k_max: int = Field(default=1_000, gt=0, description="Largest top_k of a search.")
     rerank_depth_max: int = Field(default=1_000, gt=0, description="Largest rerank.depth of a search.")
     search_names: int = Field(default=100, gt=0, description="Most collections, or tables, that one search may name.")
+    concurrent_searches: int = Field(
+        default=256, gt=0, description="Searches under way or waiting at a time; more are refused with 429."
+    )
 
     encoder: str | None = Field(
         default=None,

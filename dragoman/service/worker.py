@@ -18,7 +18,7 @@ from threading import Condition, Thread
 from typing import Any, Protocol
 
 from dragoman.service.background import in_background
-from dragoman.service.errors import InternalError, ServiceError, TooManyRequests, Unavailable
+from dragoman.service.errors import ClientGone, InternalError, ServiceError, TooManyRequests, Unavailable
 from dragoman.service.tracing import forward_span, here
 
 logger = logging.getLogger("dragoman")
@@ -268,6 +268,7 @@ class Worker:
                 raise InternalError(f"{len(results)} results for {len(items)} texts")
             return results
         except Exception as fault:
+            logger.warning("%d items failed together: %s", len(items), fault)
             return [fault] * len(items) if isinstance(fault, ServiceError) or len(items) == 1 else None
 
 
@@ -290,7 +291,7 @@ def gathered(futures: Sequence[Future[Any]], seconds: float, gone: Gone | None =
             if waiting and time.monotonic() >= until:
                 raise Unavailable(f"the model took longer than {seconds:g} seconds")
             if waiting and gone is not None and gone():
-                raise Unavailable("the client has gone")
+                raise ClientGone("the client has gone")
         return [future.result() for future in futures]
     finally:
         for future in futures:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -26,18 +28,24 @@ DOCUMENTS = {"short": "Vulkan", "both": "Der Vulkan speit Asche", "ash": "Asche 
 class Worker:
     """``dragoman worker`` on a port of its own, to be ended and started again."""
 
-    def __init__(self, **settings: object) -> None:
+    def __init__(self, command: Sequence[str] = STANDING_IN, **settings: object) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
         self.url = f"http://127.0.0.1:{self.port}"
+        self._command = command
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._settings = settings
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        command = [*STANDING_IN, "worker", "--port", str(self.port)]
-        self.process = subprocess.Popen(command, env=environment(**self._settings), stderr=subprocess.DEVNULL)
+        command = [*self._command, "worker", "--port", str(self.port)]
+        self.process = subprocess.Popen(command, env=environment(**self._settings), stderr=self._log)
         wait_for(lambda: answers(f"{self.url}/readyz") == 200)
+
+    def log(self) -> str:
+        """What it has written to standard error."""
+        return os.pread(self._log.fileno(), 1 << 20, 0).decode()
 
     def tell(self, number: signal.Signals) -> None:
         assert self.process is not None

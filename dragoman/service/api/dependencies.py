@@ -1,4 +1,4 @@
-"""What endpoints ask for by annotation."""
+"""What endpoints ask for by annotation; coroutines, since FastAPI runs plain functions on another thread."""
 
 from __future__ import annotations
 
@@ -16,30 +16,29 @@ from dragoman.service.runtime import Runtime
 from dragoman.service.settings import Settings
 
 
-def _runtime(request: Request) -> Runtime:
+async def _runtime(request: Request) -> Runtime:
     runtime: Runtime = request.app.state.runtime
     return runtime
 
 
-def _settings(request: Request) -> Settings:
+async def _settings(request: Request) -> Settings:
     settings: Settings = request.app.state.settings
     return settings
 
 
-def _access(request: Request) -> Access:
+async def _access(request: Request) -> Access:
     access: Access = request.app.state.access
     return access
 
 
-def _caller(request: Request) -> Caller:
+async def _caller(request: Request) -> Caller:
     caller: Caller = request.scope["state"]["caller"]
     return caller
 
 
-def _record(request: Request) -> Callable[[str, str], AbstractContextManager[Recording]]:
-    caller = _caller(request)
-    actor = Actor(caller.name, caller.key_id, request_id(request))
-    return partial(_runtime(request).audit.recorded, actor)
+async def _record(request: Request) -> Callable[[str, str], AbstractContextManager[Recording]]:
+    caller, runtime = await _caller(request), await _runtime(request)
+    return partial(runtime.audit.recorded, Actor(caller.name, caller.key_id, request_id(request)))
 
 
 RuntimeDep = Annotated[Runtime, Depends(_runtime)]

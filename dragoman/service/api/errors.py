@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from dragoman.service.errors import InternalError, InvalidRequest, ServiceError, classify, from_status
+from dragoman.service.errors import ClientGone, InternalError, InvalidRequest, ServiceError, classify, from_status
 
 logger = logging.getLogger("dragoman")
 
@@ -108,7 +108,7 @@ async def _on_validation(request: Request, fault: Exception) -> Response:
 
 async def _on_service(request: Request, fault: Exception) -> Response:
     assert isinstance(fault, ServiceError)
-    if fault.status >= 500:
+    if fault.status >= 500 and not isinstance(fault, ClientGone):
         logger.error("request %s: %s: %s", request_id(request), fault.error_type, fault)
     return error_response(fault, request_id(request))
 

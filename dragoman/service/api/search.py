@@ -9,6 +9,7 @@ from typing import Any
 import anyio.from_thread
 from fastapi import APIRouter, Request, Response
 
+from dragoman.service.api.admission import Searches
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.api.errors import request_id
 from dragoman.service.api.requests import StrictRoute
@@ -29,26 +30,31 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("", response_model=SearchResponse, response_model_exclude_unset=True, responses=_RESPONSES)
-def search(
-    body: SearchRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep
-) -> SearchResponse | Response:
+@router.post("", response_model=SearchResponse, responses=_RESPONSES)
+async def search(body: SearchRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> Response:
     """Search collections in any language for a query in any language that tables translate from."""
     identifier = request_id(request)
+    searches: Searches = request.app.state.searches
     if settings.log_queries:
         request.state.query = body.query
 
     def gone() -> bool:
         return anyio.from_thread.run(request.is_disconnected)
 
-    if TREC_TYPE in request.headers.get("accept", ""):
+    def answer() -> Response:
+        found = runtime.search.search(body, identifier, gone)
+        _leave_for_the_log(request, found.degraded)
+        # written here, and not by FastAPI, which checks the answer again, and on yet another thread
+        return Response(found.model_dump_json(exclude_unset=True), media_type="application/json")
+
+    def run() -> Response:
         lines, degraded = runtime.search.run(body, gone)
         _leave_for_the_log(request, degraded)
-        run = trec_run(body.query_id or identifier, lines, f"dragoman-{body.method}")
-        return Response(run, media_type=TREC_TYPE, headers=_degraded_header(degraded))
-    found = runtime.search.search(body, identifier, gone)
-    _leave_for_the_log(request, found.degraded)
-    return found
+        written = trec_run(body.query_id or identifier, lines, f"dragoman-{body.method}")
+        return Response(written, media_type=TREC_TYPE, headers=_degraded_header(degraded))
+
+    work = run if TREC_TYPE in request.headers.get("accept", "") else answer
+    return await searches.run(work, gone, waits=runtime.search.waits(body))
 
 
 def _leave_for_the_log(request: Request, degraded: Sequence[Degraded]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TypeVar
@@ -24,7 +25,12 @@ class BodyStream:
     """The parts of a request's body, one after the other; ``ended`` once no more will come."""
 
     def __init__(self, request: Request) -> None:
+        settings: Settings = request.app.state.settings
         self._receive = request.receive
+        self._patience = settings.upload_idle_seconds
+        self._slowest = settings.body_bytes_per_second
+        self._waited = 0.0
+        self._received = 0
         self.ended = False
 
     async def next(self) -> bytes | None:
@@ -32,15 +38,29 @@ class BodyStream:
 
         Raises:
             ClientDisconnect: the client went away before the end.
+            UploadTooSlow: nothing came for ``upload_idle_seconds``, or less than ``body_bytes_per_second`` on
+                average of the time after that; the time is that spent waiting here.
         """
         if self.ended:
             return None
-        message = await self._receive()
+        left = self._patience + self._received / self._slowest - self._waited
+        begun = time.monotonic()
+        with anyio.move_on_after(min(self._patience, left)) as waiting:
+            message = await self._receive()
+        if waiting.cancelled_caught:
+            raise UploadTooSlow(self._too_slow(left))
+        self._waited += time.monotonic() - begun
         self.ended = not message.get("more_body", False)
         if message["type"] != "http.request":
             raise ClientDisconnect
         part: bytes = message.get("body", b"")
+        self._received += len(part)
         return part
+
+    def _too_slow(self, left: float) -> str:
+        if left < self._patience:
+            return f"the body came slower than {self._slowest} bytes per second"
+        return f"nothing came for {self._patience:g} seconds"
 
     async def read(self, limit: int) -> bytes:
         """The whole body; a longer one is refused however its length is announced, or not announced.
@@ -64,7 +84,7 @@ class BodyStream:
         that sends first and reads afterwards gets to see the answer.
         """
         dropped = 0
-        with anyio.move_on_after(_DRAIN_SECONDS), suppress(ClientDisconnect):
+        with anyio.move_on_after(_DRAIN_SECONDS), suppress(ClientDisconnect, UploadTooSlow):
             while dropped < limit and (part := await self.next()) is not None:
                 dropped += len(part)
 
@@ -83,15 +103,15 @@ class Uploads:
         for scope in self._waiting:
             scope.cancel()
 
-    async def next_part(self, body: BodyStream, patience: float) -> bytes | None:
+    async def next_part(self, body: BodyStream) -> bytes | None:
         """The next part of a body.
 
         Raises:
-            TimeoutError: nothing came for ``patience`` seconds.
+            UploadTooSlow: it came too slowly.
             Unavailable: the service is stopping.
         """
         if not self.stopping:
-            with anyio.fail_after(patience) as scope:
+            with anyio.CancelScope() as scope:
                 self._waiting.add(scope)
                 try:
                     return await body.next()
@@ -105,7 +125,7 @@ async def work_on_upload(request: Request, work: Callable[[Iterator[bytes]], T])
 
     The iterator raises:
         TooLarge: more than ``upload_bytes`` came.
-        UploadTooSlow: nothing came for ``upload_idle_seconds``.
+        UploadTooSlow: it came too slowly.
         MalformedBody: the client went away.
         Unavailable: the service is stopping.
     """
@@ -122,13 +142,10 @@ async def work_on_upload(request: Request, work: Callable[[Iterator[bytes]], T])
 
 def _parts(body: BodyStream, settings: Settings, uploads: Uploads) -> Iterator[bytes]:
     """The non-empty parts of a body, pulled from a worker thread."""
-    patience = settings.upload_idle_seconds
     size = 0
     while True:
         try:
-            part = anyio.from_thread.run(uploads.next_part, body, patience)
-        except TimeoutError as fault:
-            raise UploadTooSlow(f"nothing came for {patience:g} seconds") from fault
+            part = anyio.from_thread.run(uploads.next_part, body)
         except ClientDisconnect as fault:
             raise MalformedBody("the connection was closed before the end of the body") from fault
         if part is None:

@@ -17,6 +17,7 @@ LIMITS = {
     "import_batch": 10,
     "rejected_lines": 50,
     "upload_idle_seconds": 0.5,
+    "rerank_seconds": 60,
 }
 
 

@@ -1,0 +1,51 @@
+"""A connection whose request head comes too slowly is closed, so that it cannot be held open for nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+
+def impatient(seconds: float) -> type[asyncio.Protocol]:
+    """uvicorn's protocol, closing connections on which no request head is whole after so many seconds.
+
+    uvicorn itself closes only connections on which nothing at all comes, and not before the first request.
+    """
+
+    class Impatient(H11Protocol):
+        _deadline: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._wait()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_waiting()
+            super().connection_lost(exc)
+
+        def handle_events(self) -> None:
+            super().handle_events()
+            if self.conn.their_state is not h11.IDLE:
+                self._stop_waiting()
+
+        def on_response_complete(self) -> None:
+            self._wait()
+            super().on_response_complete()
+
+        def _wait(self) -> None:
+            self._stop_waiting()
+            self._deadline = self.loop.call_later(seconds, self._close)
+
+        def _stop_waiting(self) -> None:
+            if self._deadline is not None:
+                self._deadline.cancel()
+                self._deadline = None
+
+        def _close(self) -> None:
+            if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
+                self.transport.close()
+
+    return cast(type[asyncio.Protocol], Impatient)

@@ -1,0 +1,12 @@
+"""The ``dragoman`` command with batches as large as on a GPU: ``python -m tests.reliability.large_batches worker``."""
+
+import sys
+
+from dragoman.ranking import scoring
+from dragoman.service.cli import main
+
+LARGE_BATCHES = [sys.executable, "-m", "tests.reliability.large_batches"]
+
+if __name__ == "__main__":
+    scoring.TOKENS_AT_ONCE = scoring.TOKENS_AT_ONCE_ON_GPU
+    main()
