@@ -87,7 +87,7 @@ class Encoder(nn.Module, ABC):
     def for_inference(self, dtype: torch.dtype) -> PostNormEncoder | None:
         """The same encoder for first states alone, several times faster; None for one whose layers are not BERT's.
 
-        Its weights are those of now, in a precision of their own.
+        It computes in `dtype` and is to be made anew where weights change.
         """
         return None
 

@@ -50,6 +50,11 @@ class Norm:
     bias: Tensor
     epsilon: float
 
+    @classmethod
+    def of(cls, norm: nn.LayerNorm, dtype: torch.dtype) -> Norm:
+        """A module's, in a precision."""
+        return cls(norm.weight.detach().to(dtype), norm.bias.detach().to(dtype), norm.eps)
+
     def __call__(self, x: Tensor) -> Tensor:
         return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.epsilon)
 
@@ -68,7 +73,7 @@ class Layer:
 
 
 class PostNormEncoder:
-    """The first states of rows by the weights of an encoder, copied from it in a precision of their own."""
+    """The first states of rows by the weights of an encoder, in a precision of their own; its tables may be shared."""
 
     def __init__(self, embeddings: Mapping[str, Tensor], norm: Norm, layers: Sequence[Layer], heads: int) -> None:
         self._tables, self._norm, self._layers, self._heads = embeddings, norm, layers, heads
@@ -206,7 +211,7 @@ def _built(
     last = len(layers) - 1
     return PostNormEncoder(
         {name: table.detach().to(dtype) for name, table in tables.items()},
-        _norm(norm, dtype),
+        Norm.of(norm, dtype),
         [_layer(one, number == last, dtype) for number, one in enumerate(layers)],
         heads,
     )
@@ -220,12 +225,8 @@ def _layer(source: _Source, last: bool, dtype: torch.dtype) -> Layer:
     out, inner, outer = (product([one.weight], [one.bias]) for one in source.products)
     read = product(weights[1:], biases[1:]) if last else product(weights, biases)
     query = product(weights[:1], biases[:1]) if last else None
-    attention_norm, feed_forward_norm = (_norm(one, dtype) for one in source.norms)
+    attention_norm, feed_forward_norm = (Norm.of(one, dtype) for one in source.norms)
     return Layer(read, query, out, attention_norm, inner, outer, feed_forward_norm)
-
-
-def _norm(norm: nn.LayerNorm, dtype: torch.dtype) -> Norm:
-    return Norm(norm.weight.detach().to(dtype), norm.bias.detach().to(dtype), norm.eps)
 
 
 def _any(module: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dragoman.backbone.post_norm import PostNormEncoder, Tokens
+from dragoman.backbone.post_norm import Norm, PostNormEncoder, Tokens
 from dragoman.backbone.products import Product
 from dragoman.backbone.veco import Added
 from dragoman.ranking.mart import Mart, TranslationHead
@@ -31,16 +31,14 @@ class _Head:
 
     product: Product
     bias: Tensor
-    norm: torch.nn.LayerNorm
+    norm: Norm
 
     def __call__(self, h: Tensor, mixing: Mixing) -> Tensor:
-        mixed = mixing(self.product(h)).add_(h).add_(self.bias)
-        weight, bias = (one.to(h.dtype) for one in (self.norm.weight, self.norm.bias))
-        return torch.nn.functional.layer_norm(mixed, self.norm.normalized_shape, weight, bias, self.norm.eps)
+        return self.norm(mixing(self.product(h)).add_(h).add_(self.bias))
 
 
 class PooledStates:
-    """What `Mart.pooled` gives, (B, W) in float32 for B passages, by the weights that the model has now."""
+    """What `Mart.pooled` gives, (B, W) in float32 for B passages; to be made anew where the model's weights change."""
 
     def __init__(self, model: Mart, encoder: PostNormEncoder, dtype: torch.dtype) -> None:
         self._encoder, self._pad = encoder, model.encoder.pad
@@ -96,7 +94,7 @@ def for_inference(model: Mart, dtype: torch.dtype = torch.float32) -> PooledStat
 def _head(head: TranslationHead, dtype: torch.dtype) -> _Head:
     with torch.no_grad():
         product = Product((head.out.weight @ head.value.weight).to(dtype), None)
-        return _Head(product, head.out(head.value.bias).to(dtype), head.norm)
+        return _Head(product, head.out(head.value.bias).to(dtype), Norm.of(head.norm, dtype))
 
 
 def _both(first: Added | None, sides: Tensor, h: Tensor) -> Tensor:
