@@ -65,12 +65,16 @@ def cross_encoder(options: argparse.Namespace, lists: Lists) -> Callable[[], lis
 
 
 def infinity(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]:
-    """Its engine without its HTTP server, all queries asked at once."""
+    """Its engine without its HTTP server, all queries asked at once, and without its warm-up."""
     from infinity_emb import AsyncEngineArray, EngineArgs
 
     chosen = {"dtype": "bfloat16"} if options.bf16 else {"dtype": "float32"}
     arguments = EngineArgs(
-        model_name_or_path=str(options.folder / "model"), engine="torch", device=options.device, **chosen
+        model_name_or_path=str(options.folder / "model"),
+        engine="torch",
+        device=options.device,
+        model_warmup=False,
+        **chosen,
     )
     loop = asyncio.new_event_loop()
     engine = AsyncEngineArray.from_args([arguments])[0]

@@ -1,6 +1,6 @@
 """Reranking throughput of ours, sentence-transformers' CrossEncoder and Infinity, on the same weights and pairs.
 
-    python -m benchmarks.rerank_throughput [--cross-encoder PYTHON] [--infinity PYTHON] [--bf16]
+    python -m benchmarks.rerank_throughput [--cross-encoder PYTHON] [--infinity PYTHON] [--bf16] [--threads 2]
     python -m benchmarks.rerank_throughput --device cuda --shape bert-base --bf16 --queries 64
 
 A BERT of random weights, queries with documents of 8 to 400 subwords. Each system is a process of its own, by the
@@ -31,8 +31,10 @@ import numpy as np
 
 from benchmarks.rerank_model import SHAPES, make_lists, write_model
 
-BATCH_SIZES = (8, 16, 64, 128)
+BATCH_SIZES = (8, 16, 64)
 REFERENCE = "CrossEncoder"
+SQUARES = {"cpu": (2048, 5), "cuda": (8192, 10)}
+"""Rows of the square matrices, and how many products of them a run makes."""
 
 
 @dataclass
@@ -100,6 +102,7 @@ def main() -> None:
             turn = number % len(ready)
             for one in ready[turn:] + ready[:turn]:
                 one.runs.append(one.run())
+            print(f"round {number + 1} of {options.rounds}", file=sys.stderr)  # noqa: T201
         report(options, systems, lengths(folder, lists))
 
 
@@ -125,8 +128,8 @@ def plan(options: argparse.Namespace, folder: Path) -> list[tuple[str, str, list
     common = [str(folder), "--device", options.device]
     common += ["--threads", str(options.threads)] if options.threads else []
     budget = ["--tokens", str(options.tokens)] if options.tokens else []
-    on_gpu = options.device == "cuda"
-    square = ["--matrix", "8192"] if on_gpu else ["--matrix", "2048", "--products", "5"]
+    size, count = SQUARES[options.device]
+    square = ["--matrix", str(size), "--products", str(count)]
     found = []
     for precision in [[], ["--bf16"]] if options.bf16 else [[]]:
         said, end = " bf16" if precision else "", [*common, *precision]
@@ -209,7 +212,7 @@ def row(options: argparse.Namespace, one: System, systems: dict[str, System], si
 
 def rates(options: argparse.Namespace, product: System) -> list[float]:
     """Operations a second of each round's square products."""
-    size, count = (8192, 10) if options.device == "cuda" else (2048, 5)
+    size, count = SQUARES[options.device]
     return [count * 2.0 * size**3 / run["seconds"] for run in product.runs]
 
 

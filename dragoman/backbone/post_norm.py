@@ -22,9 +22,9 @@ from dragoman.backbone.products import Product
 from dragoman.backbone.veco import Added, Veco
 
 try:
-    from torch.nn.attention.varlen import varlen_attn
+    from torch.nn.attention import varlen
 except ImportError:  # an older torch
-    varlen_attn = None
+    varlen = None  # type: ignore[assignment]
 
 BERTS = ("BertModel", "RobertaModel", "XLMRobertaModel")
 
@@ -119,16 +119,14 @@ class _Attention:
 
     def __call__(self, query_key_value: Tensor) -> Tensor:
         """Mixed values (T, W) of queries, keys and values (T, 3W)."""
-        apart = query_key_value.unflatten(1, (3, self._heads, -1))
-        if self._has_kernel(apart):
-            longest = max(self._lengths)
+        apart = self._split(query_key_value, 3)
+        if _has_kernel(apart):
             query, key, value = apart.unbind(1)
-            out = varlen_attn(query, key, value, self._ends, self._ends, longest, longest)
-            return out.flatten(1)  # type: ignore[no-any-return]
+            return self._by_kernel(query, key, value, self._ends, max(self._lengths))
         parts, start = [], 0
         for count, length in self._runs():
-            one = apart[start : start + count * length].unflatten(0, (count, length)).permute(2, 0, 3, 1, 4)
-            mixed = F.scaled_dot_product_attention(one[0], one[1], one[2])  # (count, H, length, W/H)
+            query, key, value = _run(apart, start, count, length)
+            mixed = F.scaled_dot_product_attention(query, key, value)
             parts.append(mixed.transpose(1, 2).reshape(count * length, -1))
             start += count * length
         if start < self._size:
@@ -137,26 +135,40 @@ class _Attention:
 
     def from_first(self, query: Tensor, key_value: Tensor) -> Tensor:
         """Mixed values (B, W) that the rows' first tokens, `query` (B, W), read of keys and values (T, 2W)."""
-        asked, apart = query.unflatten(1, (self._heads, -1)), key_value.unflatten(1, (2, self._heads, -1))
-        if self._has_kernel(asked):
+        asked, apart = self._split(query, 1), self._split(key_value, 2)
+        if _has_kernel(apart):
             each = torch.arange(len(query) + 1, device=query.device, dtype=torch.int32)
             key, value = apart.unbind(1)
-            out = varlen_attn(asked, key, value, each, self._ends, 1, max(self._lengths))
-            return out.flatten(1)  # type: ignore[no-any-return]
+            return self._by_kernel(asked[:, 0], key, value, each, 1)
         parts, start, row = [], 0, 0
         for count, length in self._runs():
-            one = apart[start : start + count * length].unflatten(0, (count, length)).permute(2, 0, 3, 1, 4)
-            mixed = F.scaled_dot_product_attention(asked[row : row + count, :, None], one[0], one[1])
+            key, value = _run(apart, start, count, length)
+            mixed = F.scaled_dot_product_attention(asked[row : row + count].transpose(1, 2), key, value)
             parts.append(mixed.reshape(count, -1))
             start, row = start + count * length, row + count
         return torch.cat(parts)
+
+    def _by_kernel(self, query: Tensor, key: Tensor, value: Tensor, ends: Tensor, longest: int) -> Tensor:
+        out = varlen.varlen_attn(query, key, value, ends, self._ends, longest, max(self._lengths))
+        assert isinstance(out, Tensor)  # a pair only where more is asked for
+        return out.flatten(1)
+
+    def _split(self, x: Tensor, parts: int) -> Tensor:
+        return x.view(len(x), parts, self._heads, -1)
 
     def _runs(self) -> list[tuple[int, int]]:
         """Neighbouring rows of equal length: how many, and their length."""
         return [(len(list(run)), length) for length, run in groupby(self._lengths)]
 
-    def _has_kernel(self, x: Tensor) -> bool:
-        return varlen_attn is not None and x.is_cuda and x.dtype in (torch.float16, torch.bfloat16)
+
+def _run(apart: Tensor, start: int, count: int, length: int) -> tuple[Tensor, ...]:
+    """Of rows of equal length each part, (count, H, length, W/H)."""
+    rows = apart[start : start + count * length]
+    return rows.view(count, length, *apart.shape[1:]).permute(2, 0, 3, 1, 4).unbind(0)
+
+
+def _has_kernel(x: Tensor) -> bool:
+    return varlen is not None and x.is_cuda and x.dtype in (torch.float16, torch.bfloat16)
 
 
 def of_veco(model: Veco, dtype: torch.dtype) -> PostNormEncoder:

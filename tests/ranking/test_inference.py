@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from dragoman.backbone import products
+from dragoman.backbone import post_norm, products
 from dragoman.backbone.encoder import Encoder, VecoEncoder, load_encoder
 from dragoman.backbone.products import Product
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.lexicon.table import Table
 from dragoman.lexicon.text import words
+from dragoman.ranking import inference
 from dragoman.ranking.attention import TranslationReference, Words
 from dragoman.ranking.inference import for_inference
 from dragoman.ranking.mart import Mart, MartConfig
@@ -74,6 +75,31 @@ def test_states_are_the_model_s_own(encoder: Encoder, heads: list[int], sides: b
         expected = pooled(partial(padded_states, model), rows, 50)
         assert torch.allclose(pooled(fast, rows, 50), expected, atol=1e-5)
         assert torch.allclose(fast(rows), expected, atol=1e-5)  # in any order of lengths
+
+
+def by_row(query, key, value, ends_q, ends_k, longest_q, longest_k):  # type: ignore[no-untyped-def]
+    """What a GPU's kernel for rows of different lengths gives."""
+    out = torch.empty_like(query)
+    assert longest_q == int(ends_q.diff().max()) and longest_k == int(ends_k.diff().max())
+    assert ends_q.dtype == ends_k.dtype == torch.int32 and int(ends_q[-1]) == len(query)
+    for row in range(len(ends_q) - 1):
+        q, k = slice(*ends_q[row : row + 2].tolist()), slice(*ends_k[row : row + 2].tolist())
+        weights = torch.einsum("qhd,khd->hqk", query[q], key[k]) / query.shape[-1] ** 0.5
+        out[q] = torch.einsum("hqk,khd->qhd", weights.softmax(-1), value[k])
+    return out
+
+
+def test_a_kernel_for_rows_of_different_lengths_is_told_where_they_end(
+    encoder: Encoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = model_of(encoder, [0])
+    rows, fast = passages_of(Scorer(model), DOCUMENTS), for_inference(model)
+    assert fast is not None
+    monkeypatch.setattr(post_norm, "_has_kernel", lambda x: True)
+    monkeypatch.setattr(post_norm.varlen, "varlen_attn", by_row)
+    monkeypatch.setattr(inference, "ROUNDED_TO", 1)  # no padding at the end, as on a GPU
+    with torch.inference_mode():
+        assert torch.allclose(fast(rows), padded_states(model, rows), atol=1e-5)
 
 
 def test_sixteen_bits_are_near(encoder: Encoder) -> None:
