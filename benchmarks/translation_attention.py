@@ -13,6 +13,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import torch
@@ -24,7 +25,7 @@ from dragoman.lexicon.table import Table
 from dragoman.ranking.attention import NO_LINKS, THRESHOLD, Ints, TranslationReference, Words
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.mixing import Mixing, Row
-from dragoman.ranking.scoring import Passage, Scorer, pooled
+from dragoman.ranking.scoring import Passage, Scorer, padded_states, pooled
 
 TERMS, TRANSLATIONS, PIECES = 20_000, 10, 1.25
 
@@ -147,7 +148,7 @@ def passages(encoder: Encoder, rows: list[Row]) -> list[Passage]:
 def forward(scorer: Scorer, rows: list[Passage]) -> Callable[[], None]:
     def work() -> None:
         with torch.inference_mode(), torch.autocast(next(scorer.model.parameters()).device.type, torch.bfloat16):
-            pooled(scorer.model, rows, 8_192)
+            pooled(partial(padded_states, scorer.model), rows, 8_192)
 
     return work
 

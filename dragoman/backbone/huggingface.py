@@ -19,6 +19,7 @@ from torch import Tensor
 
 from dragoman.backbone.checkpoints import CheckpointError, fill, read_json, require_safetensors
 from dragoman.backbone.encoder import Encoder, Pair
+from dragoman.backbone.post_norm import PostNormEncoder, of_bert
 from dragoman.backbone.tokenizer import SPECIAL_TOKENS, Encoded, Subwords, inner
 from dragoman.backbone.veco import Added, Veco, VecoConfig, middle_layer
 
@@ -78,6 +79,9 @@ class HuggingFaceEncoder(Encoder):
         finally:
             for hook in hooks:
                 hook.remove()
+
+    def for_inference(self, dtype: torch.dtype) -> PostNormEncoder | None:
+        return of_bert(self.model, dtype)
 
     def pair(self, first: Sequence[int], second: Sequence[int]) -> Pair:
         """Both texts between the special tokens that the tokenizer frames pairs with."""

@@ -52,11 +52,16 @@ class Mixing:
     @classmethod
     def of(cls, rows: Sequence[Row], length: int, device: torch.device) -> Mixing:
         """The matrices of rows that are padded to `length`."""
-        word = np.arange(len(rows) * length)  # a word is numbered by its first place in the batch
+        return cls.at(rows, range(0, len(rows) * length, length), len(rows) * length, device)
+
+    @classmethod
+    def at(cls, rows: Sequence[Row], starts: Sequence[int], size: int, device: torch.device) -> Mixing:
+        """The matrices of rows that begin at `starts` of `size` places."""
+        word = np.arange(size)  # a word is numbered by its first place in the batch
         one, other, weights = [], [], []
-        for number, row in enumerate(rows):
-            queries = _share(word, number * length + row.first, row.query)
-            passages = _share(word, number * length + row.second, row.passage)
+        for start, row in zip(starts, rows, strict=True):
+            queries = _share(word, start + row.first, row.query)
+            passages = _share(word, start + row.second, row.passage)
             if len(row.links.left):
                 left, right = _numbers(queries, row.links.left), _numbers(passages, row.links.right)
                 there = (left >= 0) & (right >= 0)  # a word may have lost its subwords to a cut
@@ -80,8 +85,8 @@ class Mixing:
         return Mixing(*(getattr(self, one.name).to(device) for one in fields(self)))
 
     def __call__(self, h: Tensor) -> Tensor:
-        """M h, (B, L, W)."""
-        flat = h.flatten(0, 1)
+        """M h, (B, L, W), or (T, W) of rows one after the other."""
+        flat = h.flatten(0, -2)
         pooled = flat.new_zeros(len(self.sums), flat.shape[1]).index_add(0, self.word, flat[self.places])
         passed = pooled[self.right] * self.weights[:, None].to(h.dtype)
         mixed = pooled.index_add(0, self.left, passed) / self.sums[:, None].to(h.dtype)

@@ -7,8 +7,9 @@ is left out is said, never hidden. Passages of all documents are sorted by lengt
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -16,6 +17,7 @@ from torch import Tensor
 from dragoman.backbone.encoder import Encoder, Pair
 from dragoman.backbone.tokenizer import cut
 from dragoman.ranking.attention import Ints, Links, word_of_pieces
+from dragoman.ranking.inference import for_inference
 from dragoman.ranking.mart import Mart, Rows
 from dragoman.ranking.mixing import Mixing, Row
 
@@ -92,8 +94,10 @@ def passages(encoder: Encoder, query: Read, documents: Sequence[Read], links: Se
 class Scorer:
     """Scores documents with a model in evaluation mode, in the thread that calls; reading texts is any thread's."""
 
-    def __init__(self, model: Mart, tokens_at_once: int | None = None) -> None:
+    def __init__(self, model: Mart, tokens_at_once: int | None = None, dtype: torch.dtype = torch.float32) -> None:
+        """`dtype` is that of the computation, where the encoder's layers are BERT's; else the model's own."""
         self.model, self.encoder = model.eval(), model.encoder
+        self._states = for_inference(model, dtype) or partial(padded_states, model)
         on_gpu = next(model.parameters()).device.type != "cpu"
         self._tokens = tokens_at_once or (TOKENS_AT_ONCE_ON_GPU if on_gpu else TOKENS_AT_ONCE)
 
@@ -125,7 +129,7 @@ class Scorer:
         """The scores; None where the memory was not enough and smaller batches may be."""
         try:
             with torch.inference_mode():
-                values: list[float] = self.model(pooled(self.model, rows, tokens), owner).tolist()
+                values: list[float] = self.model(pooled(self._states, rows, tokens), owner).tolist()
                 return values
         except RuntimeError as fault:
             if not any(sign in str(fault) for sign in _OUT_OF_MEMORY) or tokens <= LEAST_TOKENS_AT_ONCE:
@@ -176,17 +180,25 @@ def rows_of(encoder: Encoder, passages: Sequence[Passage], device: torch.device)
     )
 
 
-def pooled(model: Mart, passages: Sequence[Passage], tokens: int) -> Tensor:
+States = Callable[[Sequence[Passage]], Tensor]
+"""Pooled states (B, W) of passages that are read together."""
+
+
+def padded_states(model: Mart, passages: Sequence[Passage]) -> Tensor:
+    """Pooled states by the model itself, which learns from them or has layers that are not BERT's."""
+    return model.pooled(rows_of(model.encoder, passages, next(model.parameters()).device))
+
+
+def pooled(states: States, passages: Sequence[Passage], tokens: int) -> Tensor:
     """The pooled states (passages, width) of passages, read in batches of like length of so many tokens."""
-    device = next(model.parameters()).device
     order: list[int] = []
     parts = []
     for batch in batches([len(one.pair.ids) for one in passages], tokens):
         order += batch
-        parts.append(model.pooled(rows_of(model.encoder, [passages[one] for one in batch], device)))
+        parts.append(states([passages[one] for one in batch]))
     back = torch.empty(len(order), dtype=torch.long)
     back[torch.tensor(order)] = torch.arange(len(order))
-    return torch.cat(parts)[back.to(device)]
+    return torch.cat(parts)[back.to(parts[0].device)]
 
 
 def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:

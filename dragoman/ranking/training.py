@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from dragoman.ranking.examples import Examples, examples_of, sizes, weighted_sha
 from dragoman.ranking.lists import Lists, checksum_of, lists_in, read_lists
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.measuring import best_weight, mean_average_precision, score_lists
-from dragoman.ranking.scoring import Scorer, passages, pooled
+from dragoman.ranking.scoring import Scorer, padded_states, passages, pooled
 
 LOSSES = ("ranking", "relevance")
 
@@ -171,7 +172,7 @@ def ranking_losses(model: Mart, batch: Examples, config: MartTraining) -> Mappin
         owner += [bounds[-1] + row.document for row in made]
         rows += made
         bounds.append(bounds[-1] + len(one.documents))
-    scores = model(pooled(model, rows, config.tokens), owner)
+    scores = model(pooled(partial(padded_states, model), rows, config.tokens), owner)
     first = torch.tensor([score for one in batch.examples for score in one.scores], device=scores.device)
     ranked = scores + config.first_stage * first.clamp_min(LEAST_SHARE).log()
     lists = [ranked[begin:end] for begin, end in pairwise(bounds)]

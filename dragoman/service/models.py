@@ -291,13 +291,15 @@ def has_reranker(settings: Settings) -> bool:
 
 
 def _load_reranker(settings: Settings) -> tuple[Scorer, RerankerInfo]:
+    import torch
+
     from dragoman.ranking.checkpoints import load_mart
     from dragoman.ranking.scoring import Scorer
 
     if not has_reranker(settings):
         raise Unavailable("no reranker comes with this installation: DRAGOMAN_RERANKER can name a folder")
     model, about = load_mart(settings.reranker or DEFAULT, settings.device)
-    scorer = Scorer(model)
+    scorer = Scorer(model, dtype=torch.bfloat16 if settings.rerank_precision == "bfloat16" else torch.float32)
     return scorer, RerankerInfo(about, scorer)
 
 

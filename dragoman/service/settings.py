@@ -148,6 +148,11 @@ class Settings(BaseSettings):
     rerank_seconds: float = Field(
         default=10.0, gt=0, description="How long a search waits for its reranking before it answers without."
     )
+    rerank_precision: Literal["float32", "bfloat16"] = Field(
+        default="float32",
+        description="Numbers in which the reranker computes; bfloat16 is faster where the processor or GPU has it, and"
+        " moves scores in the third digit.",
+    )
     rerank_documents: int = Field(default=2_048, gt=0, description="Most documents in one rerank request.")
     document_chars: int = Field(default=200_000, gt=0, description="Longest document in a rerank request, characters.")
     worker_url: str | None = Field(

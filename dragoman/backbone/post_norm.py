@@ -1,0 +1,245 @@
+"""The encoder as BERT has it, for inference alone: rows without padding, and of the last layer the first states only.
+
+Our backbone's encoder path and Hugging Face's BERT, RoBERTa and XLM-R are the same layers under other names. Here the
+tokens of all rows lie one after the other, so that products and norms see no padding; only attention is told where a
+row ends. What a cross-encoder scores by is each row's first state, so that in the last layer all but keys and values
+is computed for these alone.
+Shapes: B rows, T tokens of all rows, L length of a row, W width, H heads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from dragoman.backbone.products import Product
+from dragoman.backbone.veco import Added, Veco
+
+try:
+    from torch.nn.attention import varlen
+except ImportError:  # an older torch
+    varlen = None  # type: ignore[assignment]
+
+BERTS = ("BertModel", "RobertaModel", "XLMRobertaModel")
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """Rows one after the other: (T,) each. Beyond the rows there may be padding, which belongs to none of them.
+
+    `positions` count from 0, `segments` are BERT's token types; None: all of the first.
+    """
+
+    ids: Tensor
+    positions: Tensor
+    lengths: Sequence[int]
+    segments: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Norm:
+    """A layer norm's weights."""
+
+    weight: Tensor
+    bias: Tensor
+    epsilon: float
+
+    @classmethod
+    def of(cls, norm: nn.LayerNorm, dtype: torch.dtype) -> Norm:
+        """A module's, in a precision."""
+        return cls(norm.weight.detach().to(dtype), norm.bias.detach().to(dtype), norm.eps)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.epsilon)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer's products and norms; in the last `read` gives keys and values alone, and `query` is apart."""
+
+    read: Product
+    query: Product | None
+    out: Product
+    attention_norm: Norm
+    inner: Product
+    outer: Product
+    feed_forward_norm: Norm
+
+
+class PostNormEncoder:
+    """The first states of rows by the weights of an encoder, in a precision of their own; its tables may be shared."""
+
+    def __init__(self, embeddings: Mapping[str, Tensor], norm: Norm, layers: Sequence[Layer], heads: int) -> None:
+        self._tables, self._norm, self._layers, self._heads = embeddings, norm, layers, heads
+
+    @property
+    def device(self) -> torch.device:
+        return self._norm.weight.device
+
+    def __call__(self, tokens: Tokens, added: Mapping[int, Added]) -> Tensor:
+        """The first states (B, W); `added` as for `Encoder.forward`, of (T, W)."""
+        rows = _Attention(tokens.lengths, len(tokens.ids), self.device, self._heads)
+        x = F.embedding(tokens.ids, self._tables["tokens"]) + F.embedding(tokens.positions, self._tables["positions"])
+        if "segments" in self._tables:
+            table = self._tables["segments"]
+            x = x + (table[0] if tokens.segments is None else F.embedding(tokens.segments, table))
+        x = self._norm(x)
+        for number, layer in enumerate(self._layers):
+            beside = added[number](x) if number in added else None
+            if layer.query is None:
+                mixed = rows(layer.read(x))
+            else:
+                first = x[rows.first]
+                mixed = rows.from_first(layer.query(first), layer.read(x))
+                x, beside = first, None if beside is None else beside[rows.first]
+            x = layer.attention_norm(layer.out(mixed).add_(x))
+            if beside is not None:
+                x = x + beside
+            x = layer.feed_forward_norm(layer.outer(layer.inner.gelu(x)).add_(x))
+        return x
+
+
+class _Attention:
+    """Attention within each of the rows that lie one after the other.
+
+    By a kernel for rows of different lengths where there is one (GPU, 16 bits), else rows of equal length together.
+    """
+
+    def __init__(self, lengths: Sequence[int], size: int, device: torch.device, heads: int) -> None:
+        self._lengths, self._heads, self._size = lengths, heads, size
+        ends = torch.tensor([0, *lengths]).cumsum(0)
+        self.first = ends[:-1].to(device)
+        self._ends = ends.to(device, torch.int32)
+
+    def __call__(self, query_key_value: Tensor) -> Tensor:
+        """Mixed values (T, W) of queries, keys and values (T, 3W)."""
+        apart = self._split(query_key_value, 3)
+        if _has_kernel(apart):
+            query, key, value = apart.unbind(1)
+            return self._by_kernel(query, key, value, self._ends, max(self._lengths))
+        parts, start = [], 0
+        for count, length in self._runs():
+            query, key, value = _run(apart, start, count, length)
+            mixed = F.scaled_dot_product_attention(query, key, value)
+            parts.append(mixed.transpose(1, 2).reshape(count * length, -1))
+            start += count * length
+        if start < self._size:
+            parts.append(query_key_value.new_zeros(self._size - start, query_key_value.shape[1] // 3))
+        return torch.cat(parts)
+
+    def from_first(self, query: Tensor, key_value: Tensor) -> Tensor:
+        """Mixed values (B, W) that the rows' first tokens, `query` (B, W), read of keys and values (T, 2W)."""
+        asked, apart = self._split(query, 1), self._split(key_value, 2)
+        if _has_kernel(apart):
+            each = torch.arange(len(query) + 1, device=query.device, dtype=torch.int32)
+            key, value = apart.unbind(1)
+            return self._by_kernel(asked[:, 0], key, value, each, 1)
+        parts, start, row = [], 0, 0
+        for count, length in self._runs():
+            key, value = _run(apart, start, count, length)
+            mixed = F.scaled_dot_product_attention(asked[row : row + count].transpose(1, 2), key, value)
+            parts.append(mixed.reshape(count, -1))
+            start, row = start + count * length, row + count
+        return torch.cat(parts)
+
+    def _by_kernel(self, query: Tensor, key: Tensor, value: Tensor, ends: Tensor, longest: int) -> Tensor:
+        out = varlen.varlen_attn(query, key, value, ends, self._ends, longest, max(self._lengths))
+        assert isinstance(out, Tensor)  # a pair only where more is asked for
+        return out.flatten(1)
+
+    def _split(self, x: Tensor, parts: int) -> Tensor:
+        return x.view(len(x), parts, self._heads, -1)
+
+    def _runs(self) -> list[tuple[int, int]]:
+        """Neighbouring rows of equal length: how many, and their length."""
+        return [(len(list(run)), length) for length, run in groupby(self._lengths)]
+
+
+def _run(apart: Tensor, start: int, count: int, length: int) -> tuple[Tensor, ...]:
+    """Of rows of equal length each part, (count, H, length, W/H)."""
+    rows = apart[start : start + count * length]
+    return rows.view(count, length, *apart.shape[1:]).permute(2, 0, 3, 1, 4).unbind(0)
+
+
+def _has_kernel(x: Tensor) -> bool:
+    return varlen is not None and x.is_cuda and x.dtype in (torch.float16, torch.bfloat16)
+
+
+def of_veco(model: Veco, dtype: torch.dtype) -> PostNormEncoder:
+    """Our backbone's encoder path."""
+    layers = []
+    for one in map(_any, model.layers):
+        own = one.attention.in_projection
+        products = (one.attention.out_projection, one.feed_forward.inner, one.feed_forward.outer)
+        norms = (one.attention_norm, one.feed_forward_norm)
+        layers.append(_Source(own.weight.chunk(3), own.bias.chunk(3), products, norms))
+    tables = {
+        "tokens": model.tokens.weight,
+        "positions": model.positions.weight[model.config.position_offset :],
+    }
+    return _built(tables, model.embedding_norm, layers, model.config.heads, dtype)
+
+
+def of_bert(model: Any, dtype: torch.dtype) -> PostNormEncoder | None:
+    """A BERT, RoBERTa or XLM-R of transformers; None for a model that differs from them."""
+    config = model.config
+    usual = config.hidden_act == "gelu" if type(model).__name__ in BERTS else False
+    if not usual or config.is_decoder or getattr(config, "position_embedding_type", "absolute") != "absolute":
+        return None
+    layers = []
+    for one in model.encoder.layer:
+        own = (one.attention.self.query, one.attention.self.key, one.attention.self.value)
+        products = (one.attention.output.dense, one.intermediate.dense, one.output.dense)
+        norms = (one.attention.output.LayerNorm, one.output.LayerNorm)
+        layers.append(_Source([each.weight for each in own], [each.bias for each in own], products, norms))
+    embeddings = model.embeddings
+    padding = embeddings.position_embeddings.padding_idx  # RoBERTa's kin count positions from the padding's row on
+    tables = {
+        "tokens": embeddings.word_embeddings.weight,
+        "positions": embeddings.position_embeddings.weight[0 if padding is None else padding + 1 :],
+        "segments": embeddings.token_type_embeddings.weight,
+    }
+    return _built(tables, embeddings.LayerNorm, layers, config.num_attention_heads, dtype)
+
+
+class _Source(NamedTuple):
+    """A layer where it comes from: query, key and value; out, inner and outer; both norms."""
+
+    weights: Sequence[Tensor]
+    biases: Sequence[Tensor]
+    products: Sequence[nn.Linear]
+    norms: Sequence[nn.LayerNorm]
+
+
+def _built(
+    tables: Mapping[str, Tensor], norm: nn.LayerNorm, layers: Sequence[_Source], heads: int, dtype: torch.dtype
+) -> PostNormEncoder:
+    last = len(layers) - 1
+    return PostNormEncoder(
+        {name: table.detach().to(dtype) for name, table in tables.items()},
+        Norm.of(norm, dtype),
+        [_layer(one, number == last, dtype) for number, one in enumerate(layers)],
+        heads,
+    )
+
+
+def _layer(source: _Source, last: bool, dtype: torch.dtype) -> Layer:
+    def product(weights: Sequence[Tensor], biases: Sequence[Tensor]) -> Product:
+        return Product(torch.cat([*weights]).to(dtype), torch.cat([*biases]).to(dtype))
+
+    weights, biases = source.weights, source.biases
+    out, inner, outer = (product([one.weight], [one.bias]) for one in source.products)
+    read = product(weights[1:], biases[1:]) if last else product(weights, biases)
+    query = product(weights[:1], biases[:1]) if last else None
+    attention_norm, feed_forward_norm = (Norm.of(one, dtype) for one in source.norms)
+    return Layer(read, query, out, attention_norm, inner, outer, feed_forward_norm)
+
+
+def _any(module: Any) -> Any:
+    return module

@@ -1,0 +1,101 @@
+"""A trained model as it scores: pooled states of passages without padding, its translation heads in one product."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dragoman.backbone.post_norm import Norm, PostNormEncoder, Tokens
+from dragoman.backbone.products import Product
+from dragoman.backbone.veco import Added
+from dragoman.ranking.mart import Mart, TranslationHead
+from dragoman.ranking.mixing import Mixing
+
+if TYPE_CHECKING:
+    from dragoman.ranking.scoring import Passage
+
+ROUNDED_TO = 32
+"""Places of a batch on a CPU, whose kernels are made anew for each number that they have not seen."""
+
+
+@dataclass(frozen=True)
+class _Head:
+    """A MAT layer's head. M's rows sum to 1, so W_o (M (W_v h + b_v)) + b_o = M (W_o W_v h) + W_o b_v + b_o."""
+
+    product: Product
+    bias: Tensor
+    norm: Norm
+
+    def __call__(self, h: Tensor, mixing: Mixing) -> Tensor:
+        return self.norm(mixing(self.product(h)).add_(h).add_(self.bias))
+
+
+class PooledStates:
+    """What `Mart.pooled` gives, (B, W) in float32 for B passages; to be made anew where the model's weights change."""
+
+    def __init__(self, model: Mart, encoder: PostNormEncoder, dtype: torch.dtype) -> None:
+        self._encoder, self._pad = encoder, model.encoder.pad
+        self._sides = None if model.sides is None else model.sides.weight.detach().to(dtype)
+        self._pool = Product(model.pool.weight.to(dtype), model.pool.bias.to(dtype))
+        self._heads = {int(number): _head(head, dtype) for number, head in model.heads.items()}  # type: ignore[arg-type]
+
+    def __call__(self, passages: Sequence[Passage]) -> Tensor:
+        tokens = self._tokens(passages)
+        starts = [0, *accumulate(tokens.lengths)][:-1]
+        mixing = Mixing.at([one.row for one in passages], starts, len(tokens.ids), self._encoder.device)
+        added: dict[int, Added] = {number: partial(head, mixing=mixing) for number, head in self._heads.items()}
+        if self._sides is not None:
+            added[0] = partial(_both, added.get(0), self._of_sides(passages, starts, len(tokens.ids)))
+        return torch.tanh(self._pool(self._encoder(tokens, added))).float()
+
+    def _tokens(self, passages: Sequence[Passage]) -> Tokens:
+        """The passages one after the other, padded to few different sizes."""
+        pairs = [one.pair for one in passages]
+        lengths = [len(pair.ids) for pair in pairs]
+        size = sum(lengths)
+        if self._encoder.device.type == "cpu":
+            size = -(-size // ROUNDED_TO) * ROUNDED_TO
+        told = pairs[0].segments is not None
+        return Tokens(
+            self._one_after_another([pair.ids for pair in pairs], size, self._pad),
+            self._one_after_another([pair.positions or range(len(pair.ids)) for pair in pairs], size, 0),
+            lengths,
+            self._one_after_another([pair.segments or () for pair in pairs], size, 0) if told else None,
+        )
+
+    def _one_after_another(self, rows: Sequence[Sequence[int]], size: int, fill: int) -> Tensor:
+        places = np.full(size, fill)
+        found = np.fromiter(chain.from_iterable(rows), np.int64)
+        places[: len(found)] = found
+        return torch.from_numpy(places).to(self._encoder.device)
+
+    def _of_sides(self, passages: Sequence[Passage], starts: Sequence[int], size: int) -> Tensor:
+        """(T, W): what tells query and passage apart."""
+        assert self._sides is not None
+        sides = np.zeros(size, np.int64)
+        for start, one in zip(starts, passages, strict=True):
+            sides[start + one.pair.second : start + len(one.pair.ids)] = 1
+        return self._sides[torch.from_numpy(sides).to(self._encoder.device)]
+
+
+def for_inference(model: Mart, dtype: torch.dtype = torch.float32) -> PooledStates | None:
+    """The model for scoring alone, several times faster; None where its encoder's layers are not BERT's."""
+    encoder = model.encoder.for_inference(dtype)
+    return None if encoder is None else PooledStates(model, encoder, dtype)
+
+
+def _head(head: TranslationHead, dtype: torch.dtype) -> _Head:
+    with torch.no_grad():
+        product = Product((head.out.weight @ head.value.weight).to(dtype), None)
+        return _Head(product, head.out(head.value.bias).to(dtype), Norm.of(head.norm, dtype))
+
+
+def _both(first: Added | None, sides: Tensor, h: Tensor) -> Tensor:
+    return sides if first is None else first(h) + sides
