@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -35,6 +36,7 @@ def scorer() -> LinkScorer:
 
 @pytest.fixture
 def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scorer: LinkScorer) -> Iterator[Runtime]:
+    import_module("dragoman.ranking.scoring")  # PyTorch alone may take longer than the two seconds below
     with standing_in(monkeypatch, WordEncoder(), None, scorer):
         yield from started(Settings(data_dir=tmp_path, rerank_seconds=2.0))
         scorer.barrier.set()
