@@ -151,7 +151,7 @@ class Settings(BaseSettings):
     rerank_precision: Literal["float32", "bfloat16"] = Field(
         default="float32",
         description="Numbers in which the reranker computes; bfloat16 is faster where the processor or GPU has it, and"
-        " moves scores in the third digit.",
+        " moves scores by some thousandths.",
     )
     rerank_documents: int = Field(default=2_048, gt=0, description="Most documents in one rerank request.")
     document_chars: int = Field(default=200_000, gt=0, description="Longest document in a rerank request, characters.")
