@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.resources import files
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import httpx
@@ -78,6 +79,9 @@ def serving(command: list[str]) -> Iterator[str]:
     assert process.stderr is not None
     try:
         address = next(found[0] for line in process.stderr if (found := _ADDRESS.search(line)))
+        Thread(
+            target=process.stderr.read, daemon=True
+        ).start()  # a pipe that nobody reads fills up, and stops the service
         with httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
             while client.get("/v1/collections").json()["collections"][-1]["index"]["state"] != "ready":
                 pass
