@@ -60,11 +60,11 @@ def run(data_dir: Path, port: int, host: str = "127.0.0.1") -> None:
         ServiceError: the address, the data directory or a part of the demo cannot be used.
     """
     configure_log("warning")
-    settings = Settings(data_dir=data_dir, host=host, port=port)
+    settings = Settings(data_dir=data_dir, database_url=None, host=host, port=port)
     typer.echo(f"Preparing the demo in {data_dir}", err=True)
     runtime = Runtime(settings)
     try:
-        runtime.start()
+        runtime.start(jobs=False)
         parts = load(runtime)
     finally:
         runtime.close()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import socket
 import subprocess
@@ -160,9 +161,11 @@ def serve_temporarily(tables: Sequence[TableFile] = ()) -> Iterator[httpx.Client
         port = probe.getsockname()[1]
         probe.close()
         command = [sys.executable, "-m", "dragoman.service.cli", "serve", "--data-dir", folder, "--port", str(port)]
+        command += ["--host", "127.0.0.1"]
+        own = {name: value for name, value in os.environ.items() if name != "DRAGOMAN_DATABASE_URL"}
         log = Path(folder) / "server.log"
         with log.open("wb") as output:
-            server = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+            server = subprocess.Popen(command, env=own, stdout=output, stderr=subprocess.STDOUT)
         try:
             with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600) as client:
                 _wait(client, server, log)

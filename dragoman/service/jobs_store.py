@@ -161,7 +161,7 @@ class JobStore:
             Conflict: it has finished otherwise.
         """
         with self._store.write() as session:
-            job = _visible(session, id)
+            job = _visible(session, id, lock=True)
             if job.status in (IN_PROGRESS, FINALIZING):
                 job.status = CANCELLING
             elif job.status == VALIDATING:
@@ -179,7 +179,7 @@ class JobStore:
             Conflict: it has not finished.
         """
         with self._store.write() as session:
-            job = _visible(session, id)
+            job = _visible(session, id, lock=True)
             if job.status in UNFINISHED:
                 raise Conflict(f"the job is {job.status}: cancel it first")
             job.status, job.idempotency_key = DELETED, None
@@ -234,8 +234,8 @@ def pins(versions: Sequence[ActiveVersion]) -> list[dict[str, Any]]:
     return [{"id": one.id, "name": one.name, "version": one.version} for one in ordered]
 
 
-def _visible(session: Session, id: str) -> Job:
-    job = _locked(session, id)
+def _visible(session: Session, id: str, *, lock: bool = False) -> Job:
+    job = _locked(session, id) if lock else session.get(Job, id)
     if job is None or job.status in HIDDEN:
         raise NotFound(f"there is no job {id[:64]!r}")
     return job

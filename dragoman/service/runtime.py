@@ -85,14 +85,15 @@ class Runtime:
             self.metrics.watch(ServiceState(self))
             self._opened = opened.pop_all()
 
-    def start(self) -> None:
-        """Open all tables and indexes; indexes that take long are finished in the background."""
+    def start(self, *, jobs: bool = True) -> None:
+        """Open all tables and indexes; indexes that take long are finished in the background, and so are ``jobs``."""
         self.tables.start()
         self.indexes.start(self.settings.startup_wait_seconds)
         self.dense.start()
         if self.settings.rerank == "measured" and self.settings.worker_url is None and has_reranker(self.settings):
             self.models.worker.submit(Load("reranker"), ["reranker"], background=True)  # before the first search
-        self.jobs.start()
+        if jobs:
+            self.jobs.start()
 
     def close(self) -> None:
         """Commit and close everything, in the reverse order of opening."""

@@ -21,8 +21,8 @@ from dragoman.service.keys import Keys
 from dragoman.service.runtime import Runtime
 from dragoman.service.settings import DATABASE, Settings
 from dragoman.service.slow_heads import impatient
-from dragoman.service.store import opened_store
-from dragoman.service.store_models import now
+from dragoman.service.store import existing_store
+from dragoman.service.store_models import ApiKey, now
 from dragoman.service.tracing import traced
 
 logger = logging.getLogger("dragoman")
@@ -152,8 +152,8 @@ def check_host(settings: Settings) -> None:
 def _has_key(settings: Settings) -> bool:
     if settings.database_url is None and not (settings.data_dir / DATABASE).exists():
         return False
-    with opened_store(settings.url) as store:
-        return any(key.usable(now()) for key in Keys(store).all())
+    with existing_store(settings.url) as store:  # as it is: a start that is refused later must not have changed it
+        return store.has_table(ApiKey) and any(key.usable(now()) for key in Keys(store).all())
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -16,14 +16,14 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, create_engine, event, false, make_url, text, update
+from sqlalchemy import Connection, Engine, create_engine, event, false, inspect, make_url, text, update
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from dragoman.service.database_claim import DatabaseClaim, instance_name, mark_connections, patiently
 from dragoman.service.errors import Unavailable
-from dragoman.service.store_models import Collection, ServiceInstance, now
+from dragoman.service.store_models import Base, Collection, ServiceInstance, now
 
 BUSY_MS = 30_000
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -136,23 +136,34 @@ class Store:
         with self.read() as session:
             session.execute(text("SELECT version_num FROM alembic_version"))
 
+    def has_table(self, model: type[Base]) -> bool:
+        """Whether the database has a model's table."""
+        return bool(inspect(self.engine).has_table(model.__tablename__))
+
     def close(self) -> None:
         self.engine.dispose()
 
 
 @contextmanager
+def existing_store(url: str) -> Iterator[Store]:
+    """A database of whatever schema it has, closed at the end of the block; a server may be using it as well."""
+    store = Store(url)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
 def opened_store(url: str) -> Iterator[Store]:
-    """A database of the present schema, closed at the end of the block; a server may be using it as well.
+    """As :func:`existing_store`, brought to the present schema.
 
     Raises:
         Unavailable: see :meth:`Store.migrate`.
     """
-    store = Store(url)
-    try:
+    with existing_store(url) as store:
         store.migrate()
         yield store
-    finally:
-        store.close()
 
 
 def insert_entries(session: Session, version_id: int, rows: Iterable[EntryRow], start: int = 0) -> int:
