@@ -120,7 +120,10 @@ def evaluate(
         "sentence"
     ),
     systems: Annotated[
-        str, typer.Option(envvar="DRAGOMAN_SYSTEMS", help="Comma-separated, of bm25, none, smt, psq, dense and hybrid.")
+        str,
+        typer.Option(
+            envvar="DRAGOMAN_SYSTEMS", help="Comma-separated, of bm25, none, smt, psq, dense, hybrid and mart."
+        ),
     ] = "bm25,smt,psq",
     table: Annotated[
         list[str] | None,
