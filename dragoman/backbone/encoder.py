@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError, load_veco, read_json
 from dragoman.backbone.padding import padded
 from dragoman.backbone.post_norm import PostNormEncoder, of_veco
-from dragoman.backbone.tokenizer import BOS, EOS, MASK, PAD, Encoded, Subwords
+from dragoman.backbone.tokenizer import BOS, EOS, PAD, Encoded, Subwords
 from dragoman.backbone.veco import Added, Veco, middle_layer
 from dragoman.backbone.weights import shipped, shipped_names
 
@@ -47,8 +47,6 @@ class Encoder(nn.Module, ABC):
     sentence_layer: int
     """The layer whose mean over tokens encodes a sentence, 0 being the embeddings."""
     pad: int
-    masked: int
-    """The id that stands for a subword which is not to be read."""
 
     @abstractmethod
     def forward(
@@ -123,7 +121,7 @@ class VecoEncoder(Encoder):
         self.model, self.vocabulary, self.name = model, vocabulary, name
         self.width, self.layers = model.config.width, model.config.layers
         self.max_length, self.sentence_layer = model.config.max_length, sentence_layer
-        self.pad, self.masked = PAD, MASK
+        self.pad = PAD
 
     def forward(
         self,

@@ -46,7 +46,6 @@ class HuggingFaceEncoder(Encoder):
         self.max_length = _max_length(model)
         self.sentence_layer = middle_layer(self.layers)
         self.pad = int(tokenizer.pad_token_id)
-        self.masked = self.pad if tokenizer.mask_token_id is None else int(tokenizer.mask_token_id)
         self._before, self._after = _frame(tokenizer)
 
     def forward(

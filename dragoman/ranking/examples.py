@@ -51,13 +51,11 @@ def examples_of(
     direction: Direction,
     placebo: bool,
     unlinked: float,
-    unread: tuple[float, int],
     seed: int,
 ) -> Source[Examples]:
     """Batches of `queries` lists with `documents` candidates each; a list's set is drawn by `shares`.
 
-    Each word of a query loses its links with the chance `unlinked`, as if the table did not know it. Each word of a
-    query or document is made unreadable with the chance `unread`, and the id that stands there then; links stay.
+    Each word of a query loses its links with the chance `unlinked`, as if the table did not know it.
 
     Raises:
         ConfigError: a set without a list that has a relevant candidate and another.
@@ -78,8 +76,7 @@ def examples_of(
             for name in random.choice(names, queries, p=weights):
                 place = int(random.choice(usable[name]))
                 one = _example(sets[name], sets[name][place], documents, direction, placebo, random)
-                one = replace(one, links=_without(one.links, unlinked, random)) if unlinked else one
-                drawn.append(_unread(one, *unread, random) if unread[0] else one)
+                drawn.append(replace(one, links=_without(one.links, unlinked, random)) if unlinked else one)
             number += 1
             yield Position(number), Examples(drawn)
 
@@ -119,17 +116,6 @@ def _without(links: Sequence[Links], share: float, random: np.random.Generator) 
     return [
         Links(one.left[there], one.right[there], one.weights[there]) for one, there in zip(links, kept, strict=True)
     ]
-
-
-def _unread(one: Example, share: float, masked: int, random: np.random.Generator) -> Example:
-    """The example with words chosen at random, in each text anew, unreadable."""
-
-    def read(text: Read) -> Read:
-        words = int(text.pieces.max(initial=-1)) + 1
-        lost = np.append(random.random(words) < share, False)  # -1 is no word's subword
-        return Read([masked if lost[word] else id for id, word in zip(text.ids, text.pieces, strict=True)], text.pieces)
-
-    return replace(one, query=read(one.query), documents=[read(text) for text in one.documents])
 
 
 def sizes(sets: Mapping[str, Lists]) -> dict[str, int]:

@@ -54,8 +54,6 @@ class MartTraining(TrainingConfig):
     """Learn without the table, as the paper's placebo."""
     unlinked: float = 0.0
     """Chance that a query's word has no links, so that what the table lacks is learned from the text."""
-    unread: float = 0.0
-    """Chance that a word of a text is masked while its links stay, so that no text can be learned by heart."""
     relevance: float = 0.1
     """Weight of the loss that makes a score's sigmoid a probability of relevance."""
     first_stage: float = 0.0
@@ -75,9 +73,8 @@ class MartTraining(TrainingConfig):
                 raise ConfigError(f"{name} must be at least 1")
         if self.documents < 2:
             raise ConfigError("documents must be at least 2, one of them relevant")
-        for name in ("unlinked", "unread"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 0 and below 1")
+        if not 0 <= self.unlinked < 1:
+            raise ConfigError("unlinked must be at least 0 and below 1")
         if not self.lists or not self.tuning:
             raise ConfigError("lists and tuning must name folders of lists of candidates")
         unknown = sorted(set(self.model) - set(MartConfig.__dataclass_fields__))
@@ -113,7 +110,6 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
         direction=config.direction,
         placebo=config.placebo,
         unlinked=config.unlinked,
-        unread=(config.unread, model.encoder.masked),
         seed=config.seed,
     )
     source = replace(source, checksum=source.checksum + checksum_of([tuning[name] for name in sorted(tuning)]))

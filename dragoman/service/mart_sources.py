@@ -16,7 +16,6 @@ from dragoman.backbone.training_config import ConfigError
 from dragoman.ranking.lists import read_lists
 from dragoman.service.benchmark import Benchmark, load_benchmark
 from dragoman.service.evaluation import TableFile, choice
-from dragoman.service.mart_cloze import cloze
 from dragoman.service.mart_lists import Progress, across, asked_across, chunked, documents_of, judged, weak
 from dragoman.service.workbench import Workbench, workbench
 
@@ -47,8 +46,6 @@ class Judged:
     depth: int = 20
     part_words: int | None = None
     """Cut documents into parts of whole sentences with at most so many words, and take the best part of each."""
-    cloze: int | None = None
-    """Ask at most so many questions made out of the (English) parts, see `mart_cloze`, in place of the queries."""
 
 
 @dataclass(frozen=True)
@@ -250,7 +247,7 @@ def _judged(
             folder=folder / name,
             made_from=made_from,
             step=step,
-            parts=1 if one.part_words is None or one.cloze is not None else PARTS,
+            parts=1 if one.part_words is None else PARTS,
         )
 
 
@@ -263,14 +260,12 @@ def _tasks(one: Judged, language: str, bench: _Bench, seed: int) -> Iterator[tup
             judged_ones = {key for found in task.qrels.values() for key in found}
             documents = {key: text for key, text in task.documents.items() if key in judged_ones}
             task = replace(task, queries=task.translated_queries, documents=documents)
-        task = task if one.part_words is None else chunked(task, one.part_words)
-        return task if one.cloze is None else cloze(task, one.cloze, random.Random(f"{seed} cloze"))
+        return task if one.part_words is None else chunked(task, one.part_words)
 
     def surface() -> Any:
         return bench.get().runtime.tables.registry.snapshot.views["en", language].surface
 
     name = Path(one.data).name + ("" if one.part_words is None else f"-{one.part_words}")
-    name += "" if one.cloze is None else "-cloze"
     if one.word_by_word and (not one.languages or language in one.languages):
         drawn = [random.Random(f"{seed} {way}") for way in ("documents", "queries")]
         yield f"{name}-en-{language}", lambda: across(load("en", "en"), language, surface(), drawn[0])

@@ -119,7 +119,6 @@ def draw(sets: dict[str, Lists], start: Position, many: int, **changes: Any) -> 
         "direction": "mean",
         "placebo": False,
         "unlinked": 0.0,
-        "unread": (0.0, 3),
         "seed": 7,
     } | changes
     source = examples_of(sets, weighted_shares({name: len(one) for name, one in sets.items()}, 0.5), **given)
@@ -135,26 +134,6 @@ def test_a_position_gives_the_same_batches(lists: Path) -> None:
         assert [one.query.ids for one in batch.examples] == [one.query.ids for one in other.examples]
         assert [one.scores for one in batch.examples] == [one.scores for one in other.examples]
     assert len({tuple(one.query.ids) for _, batch in whole for one in batch.examples}) > 10
-
-
-def test_words_that_are_made_unreadable_keep_their_links(lists: Path) -> None:
-    sets = {"a": read_lists(lists / "lists" / "a")}
-    words = lost = 0
-    for number in range(20):
-        ((_, whole),), ((_, partly),) = (
-            draw(sets, Position(number), 1, queries=1, unread=(share, 3)) for share in (0.0, 0.4)
-        )
-        (one,), (other,) = whole.examples, partly.examples
-        for ours, theirs in zip(one.links, other.links, strict=True):
-            assert ours.left.tolist() == theirs.left.tolist() and ours.weights.tolist() == theirs.weights.tolist()
-        for read, seen in zip([one.query, *one.documents], [other.query, *other.documents], strict=True):
-            masked = {word for word, id in zip(seen.pieces.tolist(), seen.ids, strict=True) if id == 3}
-            assert -1 not in masked
-            expected = [3 if word in masked else id for word, id in zip(read.pieces.tolist(), read.ids, strict=True)]
-            assert seen.ids == expected
-            words += len(set(read.pieces.tolist()) - {-1})
-            lost += len(masked)
-    assert 0.3 < lost / words < 0.5
 
 
 def test_an_example_has_one_answer_first_and_then_others(lists: Path) -> None:
