@@ -25,7 +25,7 @@ from dragoman.service.keys import recognised
 from tests.service import postgresql
 from tests.service.access import ask, authorization, identifier, keys_command, make_key
 from tests.service.api.errorbody import check_error
-from tests.service.conftest import DATABASES
+from tests.service.postgresql import DATABASES
 from tests.service.serving import COMMAND, Server, environment, server, wait_for
 
 NDJSON = {"content-type": "application/x-ndjson"}
