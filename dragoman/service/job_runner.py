@@ -218,6 +218,8 @@ class JobRunner:
         chunk = JobChunk(self._runtime, self._jobs, job, self._snapshots[id], self._troubled, lambda: self._gone(id))
         answered, fault = chunk.work(lines)
         self._jobs.save(id, answered, None if fault is None else f"waits: {fault}")
+        if self._snapshots[id].unserved and fault is not None:
+            del self._snapshots[id]  # what was not to be had may be there next time
         failed = sum(one.failed for one in answered)
         self._runtime.metrics.job_lines(len(answered) - failed, failed)
         if fault is not None:
@@ -246,12 +248,14 @@ class JobRunner:
         logger.error("job %s: %s", job, known or fault, exc_info=None if known else fault)
         self._pause(job)
         self._unexpected[job] = self._unexpected.get(job, 0) + (known is None)
-        if isinstance(known, NotFound) or self._unexpected[job] >= _UNEXPECTED:
-            reason = str(known) if known else "the service failed on it again and again; its log has the cause"
-            try:
+        try:
+            if isinstance(known, NotFound) or self._unexpected[job] >= _UNEXPECTED:
+                reason = str(known) if known else "the service failed on it again and again; its log has the cause"
                 self._jobs.finish(job, FAILED, reason)
-            except Exception as again:
-                logger.error("job %s: %s", job, classify(again) or again)
+            else:
+                self._jobs.save(job, [], f"waits: {known or 'the service failed on it; its log has the cause'}")
+        except Exception as again:
+            logger.error("job %s: %s", job, classify(again) or again)
 
     def _forget_but(self, unfinished: set[str]) -> None:
         for known in (self._not_before, self._pauses, self._unexpected, self._snapshots):
