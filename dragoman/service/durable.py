@@ -22,7 +22,7 @@ from dragoman.service.errors import Unavailable
 
 _QUEUE = "dragoman-jobs"
 _POLL_SECONDS = 0.5
-_DRAIN_SECONDS = 10
+_DRAIN_SECONDS = 4
 _FORGOTTEN_AT_ONCE = 500
 _OVER = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 

@@ -81,7 +81,8 @@ class FirstStage:
         """The ``k`` best documents of all collections for a query in language ``source``.
 
         Raises:
-            Unavailable: there are collections, and none of them can be searched now.
+            Unavailable: there are collections, and none of them can be searched now; in background work, an index
+                is not ready or a table is not served that the query needs.
         """
         started = time.perf_counter()
         with span("translate"):
@@ -130,8 +131,11 @@ class FirstStage:
                 degraded.append(Degraded.of(STAGE, reason, known.error_type))
                 continue
             if collection.index_state == IndexState.STALE:
-                reason = "the index lacks the latest changes, which could not be indexed"
-                degraded.append(Degraded.of(STAGE, f"collection '{collection.name}': {reason}", "stale_index"))
+                reason = f"collection '{collection.name}': the index lacks the latest changes"
+                reason += ", which could not be indexed"
+                if in_background():
+                    raise Unavailable(reason)
+                degraded.append(Degraded.of(STAGE, reason, "stale_index"))
         if faults and len(faults) == len(collections):
             raise faults[0]
         return parts

@@ -11,6 +11,7 @@ from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
+from dragoman.service.database_claim import DatabaseTaken
 from dragoman.service.errors import NotFound, classify
 from dragoman.service.job_chunk import JobChunk
 from dragoman.service.jobs_store import (
@@ -40,6 +41,8 @@ _ELSEWHERE = timedelta(minutes=10)
 """After such a time without a sign, a turn that another service has begun is taken over."""
 _LONGEST_PAUSE_SECONDS = 10.0
 _UNEXPECTED = 5
+_CLOSE_SECONDS = 6.0
+"""A stop may not last; longer than turns are drained for."""
 
 
 class JobRunner:
@@ -85,11 +88,15 @@ class JobRunner:
         self.wake()
 
     def close(self) -> None:
-        """Store what is done, and leave the rest to the next start."""
+        """Store what is done, and leave the rest to the next start; a database that is down is not waited for."""
         self._stopping.set()
         self._changed.set()
         if self._thread.is_alive():
-            self._thread.join(60)
+            self._thread.join(_CLOSE_SECONDS)
+            if self._thread.is_alive():
+                logger.warning(
+                    "jobs have not ended in %g seconds; the next start does again what is lost", _CLOSE_SECONDS
+                )
 
     def _look_after(self) -> None:
         cleaned = -_CLEAN_SECONDS
@@ -100,6 +107,9 @@ class JobRunner:
                     self._clean()
                     cleaned = time.monotonic()
                 pause = self._look()
+            except DatabaseTaken as fault:
+                self._leave(fault)
+                pause = _IDLE_SECONDS
             except Exception as fault:
                 known = classify(fault)
                 logger.error("jobs cannot be looked after now: %s", known or fault, exc_info=None if known else fault)
@@ -107,6 +117,16 @@ class JobRunner:
             self._changed.clear()
         if self._durable is not None:
             self._durable.close()
+
+    def _leave(self, fault: DatabaseTaken) -> None:
+        """Leave the queue to the instance that has the database now; should that give up, a later look finds out."""
+        if self._durable is not None:
+            logger.error("jobs are not run any more: %s", fault)
+            taken, self._durable = self._durable, None
+            try:
+                taken.close()
+            except Exception as again:
+                logger.error("the queue of jobs could not be closed: %s", classify(again) or again)
 
     def _clean(self) -> None:
         kept = timedelta(hours=self._settings.job_keep_hours)
@@ -218,6 +238,8 @@ class JobRunner:
         chunk = JobChunk(self._runtime, self._jobs, job, self._snapshots[id], self._troubled, lambda: self._gone(id))
         answered, fault = chunk.work(lines)
         self._jobs.save(id, answered, None if fault is None else f"waits: {fault}")
+        if self._snapshots[id].unserved and fault is not None:
+            del self._snapshots[id]  # what was not to be had may be there next time
         failed = sum(one.failed for one in answered)
         self._runtime.metrics.job_lines(len(answered) - failed, failed)
         if fault is not None:
@@ -243,15 +265,20 @@ class JobRunner:
     def _failed(self, job: str, fault: Exception) -> None:
         """A job could not be worked on: later, or never where that cannot help."""
         known = classify(fault)
+        if isinstance(known, DatabaseTaken):
+            self._changed.set()  # the look that follows says so
+            return
         logger.error("job %s: %s", job, known or fault, exc_info=None if known else fault)
         self._pause(job)
         self._unexpected[job] = self._unexpected.get(job, 0) + (known is None)
-        if isinstance(known, NotFound) or self._unexpected[job] >= _UNEXPECTED:
-            reason = str(known) if known else "the service failed on it again and again; its log has the cause"
-            try:
+        try:
+            if isinstance(known, NotFound) or self._unexpected[job] >= _UNEXPECTED:
+                reason = str(known) if known else "the service failed on it again and again; its log has the cause"
                 self._jobs.finish(job, FAILED, reason)
-            except Exception as again:
-                logger.error("job %s: %s", job, classify(again) or again)
+            else:
+                self._jobs.save(job, [], f"waits: {known or 'the service failed on it; its log has the cause'}")
+        except Exception as again:
+            logger.error("job %s: %s", job, classify(again) or again)
 
     def _forget_but(self, unfinished: set[str]) -> None:
         for known in (self._not_before, self._pauses, self._unexpected, self._snapshots):

@@ -13,7 +13,7 @@ from dragoman.service.errors import InvalidRequest
 from dragoman.service.reranking import Document, sigmoid
 from dragoman.service.scoring import Pending, Scores
 from dragoman.service.settings import Settings
-from dragoman.service.tables import check_active
+from dragoman.service.tables import check_active, check_detectable
 from dragoman.service.tables_registry import Snapshot
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ def begin(
     _check(settings, asked, texts)
     snapshot = snapshot or runtime.tables.registry.snapshot
     check_active(asked.tables or (), snapshot)
+    if asked.query_language is None or asked.document_language is None:
+        check_detectable(snapshot, [asked.document_language] if asked.document_language else [])
     known = {FALLBACK, *snapshot.languages}
     language = asked.query_language or detect(asked.query, known, snapshot.knows).language
     documents = [

@@ -9,6 +9,8 @@ from typing import NamedTuple
 from dragoman.lexicon.text import Analysis, Token
 from dragoman.ranking.about import MartAbout
 from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
+from dragoman.service.background import in_background
+from dragoman.service.errors import Unavailable
 from dragoman.service.scoring import Asked, Pending, Scoring, Text
 from dragoman.service.tables_registry import Snapshot
 from dragoman.service.worker import Gone
@@ -50,6 +52,7 @@ class Reranking:
         """Have documents scored with the tables of one snapshot; the model, and the scores under way.
 
         Raises:
+            Unavailable: in background work, a table for these languages cannot be served now.
             ServiceError: see :meth:`Scoring.begin`.
         """
         about = self._scoring.about(gone, seconds)
@@ -65,6 +68,8 @@ class Reranking:
             found = _words(self._analysis(document.language).tokens(document.text))
             texts.append(Text(document.text, found.spans))
             if document.language not in references:
+                if in_background() and (lacking := snapshot.lacking(language, document.language)) is not None:
+                    raise Unavailable(f"a table that is needed cannot be served now: {lacking}")
                 view = snapshot.views.get((language, document.language))
                 table = view.analysed if view is not None else None
                 references[document.language] = TranslationReference(words, table, direction=about.direction)

@@ -32,7 +32,7 @@ from dragoman.service.search_hits import Found, HitBuilder, passage_window, plai
 from dragoman.service.search_ranking import Answer, SearchRanking
 from dragoman.service.search_translation import described, foreign_words, unknown
 from dragoman.service.settings import Settings
-from dragoman.service.tables import check_active
+from dragoman.service.tables import check_active, check_detectable
 from dragoman.service.tables_registry import Snapshot, TableRegistry
 from dragoman.service.tracing import span
 from dragoman.service.translation import Translations
@@ -224,6 +224,7 @@ class Search:
     ) -> tuple[QueryRead, list[Degraded]]:
         if request.query_language is not None:
             return QueryRead(text=request.query, language=request.query_language, detected=False), []
+        check_detectable(snapshot, languages)
         candidates = {FALLBACK, *languages, *snapshot.languages}
         found = detect(request.query, candidates, snapshot.knows)
         degraded = []

@@ -9,6 +9,8 @@ from functools import lru_cache, partial
 from dragoman.indexes.bm25 import BM25
 from dragoman.lexicon.query import Bridge, TermGroup, TranslatedQuery, psq, smt, untranslated
 from dragoman.lexicon.text import Analysis
+from dragoman.service.background import in_background
+from dragoman.service.errors import Unavailable
 from dragoman.service.schemas.search import Degraded, QueryTerm, TableUsed, TermTranslation, Translation
 from dragoman.service.tables_registry import Snapshot, View
 
@@ -92,14 +94,20 @@ def foreign_words(translations: Sequence[Translated]) -> set[int]:
 
 
 def without_tables(source: str, translations: Iterable[Translated], snapshot: Snapshot) -> list[Degraded]:
-    """One entry for every language that the query could not be translated into."""
+    """One entry for every language that the query could not be translated into.
+
+    Raises:
+        Unavailable: in background work, a table that would translate it cannot be served now.
+    """
     lacking = []
     for one in translations:
         if one.foreign and one.view is None:
-            unserved = snapshot.unserved.get((min(source, one.language), max(source, one.language)))
+            unserved = snapshot.lacking(source, one.language)
             reason = f"no active table translates {source} to {one.language}"
             if unserved:
                 reason = f"what translates {source} to {one.language} cannot be served ({unserved})"
+            if unserved and in_background():
+                raise Unavailable(reason)
             cause = "unserved_table" if unserved else "no_table"
             lacking.append(Degraded.of("translate", f"{reason}: the query was searched as it is", cause))
     return lacking

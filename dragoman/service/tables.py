@@ -16,6 +16,7 @@ from dragoman.lexicon.languages import check_language
 from dragoman.lexicon.normalise import Normalised
 from dragoman.lexicon.table import Entry, Table
 from dragoman.lexicon.text import Analysis, fold_term
+from dragoman.service.background import in_background
 from dragoman.service.collections import check_name
 from dragoman.service.errors import Conflict, InvalidRequest, NotFound, Unavailable, classify
 from dragoman.service.settings import Settings
@@ -344,6 +345,16 @@ def check_active(names: Sequence[str], snapshot: Snapshot) -> None:
                 if any(member.name == name for member in one.members):
                     raise Unavailable(f"tables[{place}]: cannot be served now: {one}")
             raise NotFound(f"tables[{place}]: there is no active table named {name!r}")
+
+
+def check_detectable(snapshot: Snapshot, languages: Collection[str]) -> None:
+    """Raise :class:`Unavailable` where background work is to detect a language for want of the tables to tell it by.
+
+    ``languages`` are those of the documents; none where they too are to be detected.
+    """
+    for pair, one in snapshot.unserved.items():
+        if in_background() and not (languages and set(pair).isdisjoint(languages)):
+            raise Unavailable(f"a language cannot be detected now, for lack of {one}")
 
 
 def content_checksum(table: Table) -> str:

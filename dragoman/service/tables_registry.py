@@ -100,6 +100,10 @@ class Snapshot:
     def names(self) -> frozenset[str]:
         return frozenset(version.name for version in self.versions)
 
+    def lacking(self, source: str, target: str) -> Unserved | None:
+        """The active versions between two languages where they cannot be served."""
+        return self.unserved.get((min(source, target), max(source, target)))
+
     @property
     def languages(self) -> frozenset[str]:
         """Every language that some active table translates from or to."""
@@ -287,16 +291,26 @@ class TableRegistry:
             self.files.keep_only(ready, keys | self._selected.keys())
 
     def at(self, versions: Iterable[ActiveVersion]) -> Snapshot:
-        """The snapshot of these versions, whether or not they are active still; compiled where it has to be."""
+        """The snapshot of these versions, whether or not they are active still; compiled where it has to be.
+
+        What cannot be compiled is ``unserved`` in it.
+        """
         current, ordered = self._snapshot, tuple(sorted(versions, key=lambda version: version.name))
-        if current.versions == ordered:
+        if current.versions == ordered and not current.unserved:
             return current
         views: dict[Pair, View] = {}
+        unserved: dict[Pair, Unserved] = {}
         for pair in sorted({version.pair for version in ordered}):
             members = tuple(version for version in ordered if version.pair == pair)
-            whole = current.views.get(pair)
-            _add(views, pair, whole if whole and whole.members == members else self._subset(pair, members))
-        return Snapshot(ordered, views)
+            whole, before = current.views.get(pair), current.unserved.get(pair)
+            if before is not None and before.members == members:
+                unserved[pair] = before  # it is tried again where all that is active is
+                continue
+            try:
+                _add(views, pair, whole if whole and whole.members == members else self._subset(pair, members))
+            except Exception as fault:
+                unserved[pair] = _unserved(members, fault, None)
+        return Snapshot(tuple(version for version in ordered if version.pair not in unserved), views, unserved)
 
     def select(self, snapshot: Snapshot, names: Collection[str], source: str, targets: Iterable[str]) -> Snapshot:
         """A snapshot of the tables with these names alone, for queries in ``source`` and documents in ``targets``.
