@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from dragoman.service import tables
-from dragoman.service.collection_index import IndexState
+from dragoman.service.collection_index import CollectionIndex, IndexState
 from dragoman.service.errors import Unavailable
 from dragoman.service.job_upload import NewJob
 from dragoman.service.runtime import Runtime
@@ -67,6 +67,7 @@ def test_searches_of_a_job_wait_for_tables_and_for_indexes_that_lack_changes(
         line = {"custom_id": "q", "query": "volcano", "query_language": "en", "rerank": False}
         id = runtime.jobs.submit(NewJob("search", "tag"), iter([body([line])])).id
         wait_for(lambda: "what translates en to de cannot be served" in str(runtime.jobs.get(id).message))
+        monkeypatch.setattr(CollectionIndex, "open", lambda self: None)  # else it is mended at once
         runtime.collections.index_of("c").state = IndexState.STALE
         change_entry(runtime, "fulkan", "vulkan")
         wait_for(lambda: "collection 'c': the index lacks the latest changes" in str(runtime.jobs.get(id).message))
