@@ -98,7 +98,8 @@ class Scorer:
         """`dtype` is that of the computation, where the encoder's layers are BERT's; else the model's own."""
         self.model, self.encoder = model.eval(), model.encoder
         self._states = for_inference(model, dtype) or partial(padded_states, model)
-        on_gpu = next(model.parameters()).device.type != "cpu"
+        self._device = next(model.parameters()).device.type
+        on_gpu = self._device != "cpu"
         self._tokens = tokens_at_once or (TOKENS_AT_ONCE_ON_GPU if on_gpu else TOKENS_AT_ONCE)
 
     def rows(self, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> list[list[Passage]]:
@@ -128,7 +129,8 @@ class Scorer:
     def _values(self, rows: Sequence[Passage], owner: Sequence[int], tokens: int) -> list[float] | None:
         """The scores; None where the memory was not enough and smaller batches may be."""
         try:
-            with torch.inference_mode():
+            # Training measures under autocast, whose 16 bits are not what is served, and what packed weights don't take.
+            with torch.inference_mode(), torch.autocast(self._device, enabled=False):
                 values: list[float] = self.model(pooled(self._states, rows, tokens), owner).tolist()
                 return values
         except RuntimeError as fault:
