@@ -129,7 +129,7 @@ class Scorer:
     def _values(self, rows: Sequence[Passage], owner: Sequence[int], tokens: int) -> list[float] | None:
         """The scores; None where the memory was not enough and smaller batches may be."""
         try:
-            # Training measures under autocast, whose 16 bits are not what is served, and what packed weights don't take.
+            # Training measures under autocast: 16 bits are not what is served, and packed weights don't take them.
             with torch.inference_mode(), torch.autocast(self._device, enabled=False):
                 values: list[float] = self.model(pooled(self._states, rows, tokens), owner).tolist()
                 return values
