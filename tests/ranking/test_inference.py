@@ -14,39 +14,19 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from dragoman.backbone import post_norm, products
-from dragoman.backbone.encoder import Encoder, VecoEncoder, load_encoder
+from dragoman.backbone.encoder import Encoder, load_encoder
 from dragoman.backbone.products import Product
-from dragoman.backbone.tokenizer import Subwords
 from dragoman.lexicon.table import Table
-from dragoman.lexicon.text import words
 from dragoman.ranking import inference
-from dragoman.ranking.attention import TranslationReference, Words
+from dragoman.ranking.attention import TranslationReference
 from dragoman.ranking.inference import for_inference
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.scoring import Passage, Scorer, padded_states, pooled, read
-from tests.backbone.hub_samples import write_checkpoints
-from tests.backbone.samples import tiny
+from tests.ranking.samples import split
 
 TABLE = Table.from_entries("en", "de", [("bee", "biene", 0.9, 0.7), ("honey", "honig", 0.8, 0.8)])
 DOCUMENTS = ["die Biene findet Honig", "", "graue Asche", "ein Schiff sieht den alten Hafen", "Salz", "die Biene"]
 HEADS = [[], [0], [-1], [0, -1]]
-
-
-@pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return write_checkpoints(tmp_path_factory.mktemp("hub"))
-
-
-@pytest.fixture(params=["veco", "bert", "xlm-roberta"])
-def encoder(request: pytest.FixtureRequest, hub: dict[str, Path], subwords: Subwords) -> Encoder:
-    if request.param == "veco":
-        return VecoEncoder(tiny(len(subwords), layers=3), subwords, "tiny", 1).eval()
-    return load_encoder(str(hub[request.param]))
-
-
-def split(text: str, language: str) -> Words:
-    found = words(text, language)
-    return Words([one.term for one in found], [(one.start, one.end) for one in found])
 
 
 def model_of(encoder: Encoder, heads: list[int], sides: bool = True) -> Mart:

@@ -16,12 +16,11 @@ from dragoman.backbone.encoder import Encoder, VecoEncoder, load_encoder
 from dragoman.backbone.objectives import concatenate, pad
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.lexicon.table import Table
-from dragoman.lexicon.text import words
-from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words, word_of_pieces
+from dragoman.ranking.attention import NO_LINKS, TranslationReference, word_of_pieces
 from dragoman.ranking.mart import Mart, MartConfig, Rows, TranslationHead
 from dragoman.ranking.mixing import Mixing, Row
-from tests.backbone.hub_samples import write_checkpoints
 from tests.backbone.samples import tiny
+from tests.ranking.samples import split
 
 CPU = torch.device("cpu")
 TABLE = Table.from_entries(
@@ -32,23 +31,6 @@ PAIRS = [
     ("honey and ash", "graue Asche, Honig"),
     ("salt", "ein Schiff sieht den alten Hafen"),
 ]
-
-
-@pytest.fixture(scope="module")
-def hub(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    return write_checkpoints(tmp_path_factory.mktemp("hub"))
-
-
-@pytest.fixture(params=["veco", "bert", "xlm-roberta"])
-def encoder(request: pytest.FixtureRequest, hub: dict[str, Path], subwords: Subwords) -> Encoder:
-    if request.param == "veco":
-        return VecoEncoder(tiny(len(subwords), layers=3), subwords, "tiny", 1).eval()
-    return load_encoder(str(hub[request.param]))
-
-
-def split(text: str, language: str) -> Words:
-    found = words(text, language)
-    return Words([token.term for token in found], [(token.start, token.end) for token in found])
 
 
 def batch(encoder: Encoder, pairs: list[tuple[str, str]], *, placebo: bool = False, padding: int = 0) -> Rows:

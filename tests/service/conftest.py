@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -52,3 +53,18 @@ def encoder(monkeypatch: pytest.MonkeyPatch) -> Iterator[WordEncoder]:
     with standing_in(monkeypatch, made, UpperTranslator()):
         yield made
         made.barrier.set()
+
+
+@pytest.fixture
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Requests that the stand-in holds go on once there is this file."""
+    path = tmp_path / "gate"
+    monkeypatch.setenv("STANDING_IN_GATE", str(path))
+    return path
+
+
+@pytest.fixture
+def clients() -> Iterator[ThreadPoolExecutor]:
+    """Threads for requests at a time."""
+    with ThreadPoolExecutor(4) as pool:
+        yield pool

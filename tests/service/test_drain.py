@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,20 +18,6 @@ from tests.service.standing_in import STANDING_IN
 from tests.service.test_worker_process import Worker, answers
 
 HELD = {"query": "volcano", "documents": ["hold hold hold hold"], "query_language": "en", "document_language": "en"}
-
-
-@pytest.fixture
-def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Held requests go on once there is this file."""
-    path = tmp_path / "gate"
-    monkeypatch.setenv("STANDING_IN_GATE", str(path))
-    return path
-
-
-@pytest.fixture
-def clients() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(4) as pool:
-        yield pool
 
 
 def post(url: str, path: str, body: dict[str, Any]) -> httpx.Response:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,38 +10,16 @@ import pytest
 from tests.service.api.errorbody import check_error
 from tests.service.job_client import answered_once, done, finished, job, post, rerank_lines, submit
 from tests.service.serving import server, wait_for
+from tests.service.small_disk import fill, small_disk
 from tests.service.standing_in import STANDING_IN
 
-MIB = 1024 * 1024
 
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 24 MiB."""
-    mounted = tmp_path / "small"
-    mounted.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "none", str(mounted)]
-    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True).returncode != 0:
-        pytest.skip("only root can mount a small file system")
-    try:
-        yield mounted
-    finally:
-        subprocess.run(["umount", "-l", str(mounted)], check=True)
-
-
-def fill(path: Path) -> None:
-    """Take all space that is left."""
-    with path.open("wb", buffering=0) as file:
-        try:
-            while True:
-                file.write(b"\0" * 4096)
-        except OSError:
-            return
-
-
-def test_a_full_disk_refuses_jobs_and_halts_those_that_run(small_disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_refuses_jobs_and_halts_those_that_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STANDING_IN_SECONDS", "0.01")
-    with server(small_disk / "data", STANDING_IN, job_chunk_lines=4, import_batch=20) as running:
+    with (
+        small_disk(tmp_path / "small", 24) as disk,
+        server(disk / "data", STANDING_IN, job_chunk_lines=4, import_batch=20) as running,
+    ):
         client = running.client
         lines = rerank_lines(300)
         for line in lines:
@@ -51,7 +27,7 @@ def test_a_full_disk_refuses_jobs_and_halts_those_that_run(small_disk: Path, mon
             line["return_documents"] = True
         id = submit(client, lines)
         wait_for(lambda: done(client, id) > 8)
-        fill(small_disk / "filler")
+        filler = fill(disk)
         wait_for(lambda: any("no space is left on the disk" in line for line in running.log))
         refused = post(client, rerank_lines(300, first=1000))
         check_error(refused, 507, "no space is left on the disk.*; no job was made|no space is left on the disk")
@@ -60,7 +36,7 @@ def test_a_full_disk_refuses_jobs_and_halts_those_that_run(small_disk: Path, mon
         assert [one["id"] for one in client.get("/v1/jobs").json()["jobs"]] == [id]
         assert len(client.get(f"/v1/jobs/{id}/results").text.splitlines()) == stuck
         assert client.get("/healthz").status_code == 200
-        (small_disk / "filler").unlink()
+        filler.unlink()
         assert finished(client, id)["counts"] == {"total": 300, "completed": 300, "failed": 0}
         assert set(answered_once(client, id).values()) == {1}
         assert finished(client, submit(client, rerank_lines(20)))["counts"]["completed"] == 20

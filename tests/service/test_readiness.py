@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
-import pytest
 
 from tests.service.api.errorbody import check_error
 from tests.service.serving import Server, server, wait_for
@@ -16,19 +14,6 @@ from tests.service.test_worker_process import Worker, answers
 
 TRANSLATE = {"text": "hold", "source": "en", "target": "de"}
 RERANK = {"query": "a", "query_language": "en", "document_language": "en", "documents": ["b"]}
-
-
-@pytest.fixture
-def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "gate"
-    monkeypatch.setenv("STANDING_IN_GATE", str(path))
-    return path
-
-
-@pytest.fixture
-def clients() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(2) as pool:
-        yield pool
 
 
 def post(running: Server, path: str, body: dict[str, object]) -> httpx.Response:

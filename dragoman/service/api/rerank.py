@@ -66,35 +66,25 @@ async def _ranked(
     settings: Settings,
 ) -> Ranking:
     with span("rerank"), runtime.traffic.live():
-        return await _scored(body, texts, request, runtime, settings)
-
-
-async def _scored(
-    body: RerankV1 | RerankV2 | RerankTei,
-    texts: Sequence[str],
-    request: Request,
-    runtime: Runtime,
-    settings: Settings,
-) -> Ranking:
-    if settings.log_queries:
-        request.state.query = body.query
-    started = time.perf_counter()
-    until = time.monotonic() + settings.worker_seconds
-    if not runtime.reranks.acquire(blocking=False):
-        raise TooManyRequests("too many rerank requests are being read; try again in a moment")
-    try:
-        about, pending = await asyncio.to_thread(begin, runtime, settings, body, texts)
-    finally:
-        runtime.reranks.release()
-    try:
-        await settled(pending.futures, request, until, all_of=True)
-        scores = pending.finish()
-    finally:
-        pending.cancel()
-    found = ranking(about, scores, raw=bool(body.raw_scores))
-    runtime.metrics.rerank("partial" if found.best and found.failed else "reranked" if found.best else "degraded")
-    if found.failed:
-        request.state.degraded = ["rerank:partial"]
-    check_scored(found, len(texts))
-    runtime.metrics.stage("rerank", time.perf_counter() - started)
-    return found
+        if settings.log_queries:
+            request.state.query = body.query
+        started = time.perf_counter()
+        until = time.monotonic() + settings.worker_seconds
+        if not runtime.reranks.acquire(blocking=False):
+            raise TooManyRequests("too many rerank requests are being read; try again in a moment")
+        try:
+            about, pending = await asyncio.to_thread(begin, runtime, settings, body, texts)
+        finally:
+            runtime.reranks.release()
+        try:
+            await settled(pending.futures, request, until, all_of=True)
+            scores = pending.finish()
+        finally:
+            pending.cancel()
+        found = ranking(about, scores, raw=bool(body.raw_scores))
+        runtime.metrics.rerank("partial" if found.best and found.failed else "reranked" if found.best else "degraded")
+        if found.failed:
+            request.state.degraded = ["rerank:partial"]
+        check_scored(found, len(texts))
+        runtime.metrics.stage("rerank", time.perf_counter() - started)
+        return found
