@@ -6,7 +6,8 @@ For each language, both directions, XQuAD-R sentences and paragraphs, for Swahil
 passages, for Swahili and Somali FLORES sentences: MAP of psq's best hits as they are, in the order
 of the model alone, and of model and first stage together with the weight that was fitted on the tuning questions; and
 the same model with the table taken away. Lists that are in the output folder already are kept, and so are results, so
-that an interrupted run goes on. The tables are those that `benchmarks/first_stage.py` makes.
+that an interrupted run goes on; p-values are of paired two-tailed t-tests by question. The tables are those that
+`benchmarks/first_stage.py` makes.
 """
 
 from __future__ import annotations
@@ -15,19 +16,20 @@ import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 from scipy.stats import ttest_rel
 
-from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.lists import read_lists
-from dragoman.ranking.measuring import Scored, mean_average_precision, score_lists
-from dragoman.ranking.scoring import Scorer
+from dragoman.ranking.measuring import score_lists
+from dragoman.ranking.scoring import Scorer, load_scorer
 from dragoman.service.mart_sources import Judged, MartSources, prepare
 
 TEST = r"para=^.*-a(?!0(0\d|1[01])-)"
 """XQuAD-R questions of all articles but a000 to a011, which are for tuning."""
 UNITS = ("sentence", "paragraph")
+ORDERS = ("psq", "alone", "without_table", "mart")
 
 
 def main() -> None:
@@ -45,21 +47,22 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
-    model, about = load_mart(arguments.model)
-    scorer = Scorer(model)
+    scorer, about = load_scorer(arguments.model)
     rows = []
     for language in arguments.languages.split(","):
         for task in tasks(arguments, language):
             sources = MartSources(str(arguments.tables), languages=[language], tuning=[task])
             lists = arguments.output / "lists"
-            prepare(sources, model.encoder, lists, lists, lambda: None)
+            prepare(sources, scorer.encoder, lists, lists, lambda: None)
             pairs = [f"en-{language}", f"{language}-en"] if task.languages else [f"{task.source}-{task.target}"]
             for pair in pairs:
                 name = f"{Path(task.data).name}-{task.unit}-{pair}"
                 result = arguments.output / f"{name}.json"
                 if not result.exists():
                     found = measured(scorer, lists / name, arguments, about.first_stage_weight)
-                    result.write_text(json.dumps({"unit": task.unit, "pair": pair} | found, indent=1) + "\n")
+                    result.write_text(
+                        json.dumps({"data": Path(task.data).name, "unit": task.unit, "pair": pair} | found) + "\n"
+                    )
                 rows.append(json.loads(result.read_text()))
                 (arguments.output / "summary.md").write_text(summary(rows), encoding="utf-8")
     print(summary(rows))  # noqa: T201
@@ -76,41 +79,46 @@ def tasks(arguments: argparse.Namespace, language: str) -> Iterator[Judged]:
         yield Judged(str(arguments.data / "xquad_r"), unit, languages=[language], only=TEST, depth=arguments.depth)
 
 
-def measured(scorer: Scorer, folder: Path, arguments: argparse.Namespace, weight: float) -> dict[str, float]:
-    """MAP of one task's orders, and p of a paired two-tailed t-test against the first stage."""
+def measured(scorer: Scorer, folder: Path, arguments: argparse.Namespace, weight: float) -> dict[str, Any]:
+    """Average precision of each question in one task's orders."""
     lists = read_lists(folder)
     options = {"depth": arguments.depth, "queries": arguments.questions}
     scored = score_lists(scorer, lists, **options)
     placebo = score_lists(scorer, lists, placebo=True, **options)
-    return {
-        "questions": len(scored),
-        "psq": mean_average_precision(scored, None),
-        "alone": mean_average_precision(scored, 0.0),
-        "mart": mean_average_precision(scored, weight),
-        "without_table": mean_average_precision(placebo, weight),
-        "p": p_value(scored, weight),
+    orders = {
+        "psq": (scored, None),
+        "alone": (scored, 0.0),
+        "mart": (scored, weight),
+        "without_table": (placebo, weight),
     }
+    return {name: [one.average_precision(by) for one in found] for name, (found, by) in orders.items()}
 
 
-def p_value(scored: list[Scored], weight: float) -> float:
-    """Of the difference between the interpolated order and the first stage's."""
-    pair = [[one.average_precision(by) for one in scored] for by in (weight, None)]
-    return 1.0 if pair[0] == pair[1] else float(ttest_rel(*pair).pvalue)
+def p_value(row: dict[str, list[float]]) -> float:
+    """Of a paired two-tailed t-test of the interpolated order against the first stage's."""
+    return 1.0 if row["mart"] == row["psq"] else float(ttest_rel(row["mart"], row["psq"]).pvalue)
 
 
-def summary(rows: list[dict[str, float]]) -> str:
-    """A Markdown table."""
+def summary(rows: list[dict[str, Any]]) -> str:
+    """A Markdown table; of XQuAD-R's sentences and paragraphs also all directions together."""
     lines = [
         "| unit | direction | questions | psq | model alone | without table | **MART** | gain | p |",
         "|---|---|---|---|---|---|---|---|---|",
+        *map(_line, rows),
     ]
-    for row in rows:
-        values = " | ".join(f"{row[name]:.3f}" for name in ("psq", "alone", "without_table", "mart"))
-        gain = row["mart"] / row["psq"] - 1
-        lines.append(
-            f"| {row['unit']} | {row['pair']} | {row['questions']} | {values} | {gain:+.1%} | {row['p']:.2g} |"
-        )
+    for unit in UNITS:
+        alike = [row for row in rows if row["unit"] == unit and row["data"] == "xquad_r"]
+        if len(alike) > 1:
+            joined = {name: [value for row in alike for value in row[name]] for name in ORDERS}
+            lines.append(_line({"unit": unit, "pair": f"all {len(alike)}", **joined}))
     return "\n".join(lines) + "\n"
+
+
+def _line(row: dict[str, Any]) -> str:
+    means = {name: sum(row[name]) / len(row[name]) for name in ORDERS}
+    values = " | ".join(f"{mean:.3f}" for mean in means.values())
+    gain = means["mart"] / means["psq"] - 1
+    return f"| {row['unit']} | {row['pair']} | {len(row['psq'])} | {values} | {gain:+.1%} | {p_value(row):.2g} |"
 
 
 if __name__ == "__main__":

@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError, load_veco, read_json
@@ -84,6 +86,10 @@ class Encoder(nn.Module, ABC):
     def tokenizer_checksum(self) -> str:
         """Stands for how texts become subwords: what one encoder has read another of the same checksum can use."""
 
+    def surprisals(self) -> NDArray[np.float64] | None:
+        """How rare each subword is, -log of its share; None where the vocabulary does not say."""
+        return None
+
     def for_inference(self, dtype: torch.dtype) -> PostNormEncoder | None:
         """The same encoder for first states alone, several times faster; None for one whose layers are not BERT's.
 
@@ -133,6 +139,9 @@ class VecoEncoder(Encoder):
         added: Mapping[int, Added] | None = None,
     ) -> list[Tensor]:
         return self.model.encode(ids, mask, positions, added)
+
+    def surprisals(self) -> NDArray[np.float64]:
+        return self.vocabulary.surprisals()
 
     def for_inference(self, dtype: torch.dtype) -> PostNormEncoder | None:
         return of_veco(self.model, dtype)

@@ -1,8 +1,8 @@
-"""Rows of ids as one tensor."""
+"""Rows of ids as one tensor, and which are read together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
@@ -16,3 +16,15 @@ def padded(rows: Sequence[Sequence[int]], device: torch.device, pad: int = PAD) 
     ids = torch.tensor([[*row, *[pad] * (length - len(row))] for row in rows], device=device)
     lengths = torch.tensor([len(row) for row in rows], device=device)
     return ids, torch.arange(length, device=device)[None, :] < lengths[:, None]
+
+
+def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
+    """Numbers of rows by falling length, cut where a batch would hold more padded tokens; one row at least."""
+    batch: list[int] = []
+    for number in sorted(range(len(lengths)), key=lambda one: -lengths[one]):
+        if batch and (len(batch) + 1) * lengths[batch[0]] > tokens:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch

@@ -71,6 +71,13 @@ class Layer:
     outer: Product
     feed_forward_norm: Norm
 
+    def joined(self, x: Tensor, mixed: Tensor, beside: Tensor | None) -> Tensor:
+        """The layer's states, from those before it, what attention mixed of them, and what joins that."""
+        x = self.attention_norm(self.out(mixed).add_(x))
+        if beside is not None:
+            x = x + beside
+        return self.feed_forward_norm(self.outer(self.inner.gelu(x)).add_(x))
+
 
 class PostNormEncoder:
     """The first states of rows by the weights of an encoder, in a precision of their own; its tables may be shared."""
@@ -84,24 +91,37 @@ class PostNormEncoder:
 
     def __call__(self, tokens: Tokens, added: Mapping[int, Added]) -> Tensor:
         """The first states (B, W); `added` as for `Encoder.forward`, of (T, W)."""
-        rows = _Attention(tokens.lengths, len(tokens.ids), self.device, self._heads)
+        rows = self._rows(tokens)
+        last = len(self._layers) - 1
+        x = self._states(tokens, rows, last, added)
+        layer, beside = self._layers[last], added[last](x) if last in added else None
+        assert layer.query is not None
+        first = x[rows.first]
+        mixed = rows.from_first(layer.query(first), layer.read(x))
+        return layer.joined(first, mixed, None if beside is None else beside[rows.first])
+
+    def states(self, tokens: Tokens, layer: int) -> Tensor:
+        """The states (T, W) of a layer, 0 being the embeddings; the last layer has none but the first states.
+
+        Raises:
+            ValueError: there is no such layer, or it is the last.
+        """
+        if not 0 <= layer < len(self._layers):
+            raise ValueError(f"layer {layer} is not one of 0 to {len(self._layers) - 1}")
+        return self._states(tokens, self._rows(tokens), layer, {})
+
+    def _rows(self, tokens: Tokens) -> _Attention:
+        return _Attention(tokens.lengths, len(tokens.ids), self.device, self._heads)
+
+    def _states(self, tokens: Tokens, rows: _Attention, layers: int, added: Mapping[int, Added]) -> Tensor:
         x = F.embedding(tokens.ids, self._tables["tokens"]) + F.embedding(tokens.positions, self._tables["positions"])
         if "segments" in self._tables:
             table = self._tables["segments"]
             x = x + (table[0] if tokens.segments is None else F.embedding(tokens.segments, table))
         x = self._norm(x)
-        for number, layer in enumerate(self._layers):
+        for number, layer in enumerate(self._layers[:layers]):
             beside = added[number](x) if number in added else None
-            if layer.query is None:
-                mixed = rows(layer.read(x))
-            else:
-                first = x[rows.first]
-                mixed = rows.from_first(layer.query(first), layer.read(x))
-                x, beside = first, None if beside is None else beside[rows.first]
-            x = layer.attention_norm(layer.out(mixed).add_(x))
-            if beside is not None:
-                x = x + beside
-            x = layer.feed_forward_norm(layer.outer(layer.inner.gelu(x)).add_(x))
+            x = layer.joined(x, rows(layer.read(x)), beside)
         return x
 
 

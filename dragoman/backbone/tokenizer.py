@@ -17,6 +17,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from dragoman.backbone.text_files import TextFile
@@ -78,6 +80,12 @@ class Subwords:
 
     def piece(self, identifier: int) -> str:
         return str(self._tokenizer.id_to_token(identifier))
+
+    def surprisals(self) -> NDArray[np.float64]:
+        """-log of each subword's share of what the vocabulary was learned from; of one without a share, the highest."""
+        logs = np.array([log for _, log in json.loads(self._form)["model"]["vocab"]])
+        learned = (logs < 0) & (logs > BYTE_SCORE)
+        return np.where(learned, -logs, -logs[learned].min())
 
     def special(self, token: str) -> int:
         """The id of a special token such as `<to:de>`.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,16 @@ SHIPPED = Path(__file__).parent / "weights"
 
 
 @dataclass(frozen=True)
+class LateInteractionAbout:
+    """What joins a model's score: `weight * (match - offset)`, of a layer of an encoder (see `matching`)."""
+
+    encoder: str
+    layer: int
+    weight: float
+    offset: float
+
+
+@dataclass(frozen=True)
 class MartAbout:
     """How a MART is to be used, and where it came from."""
 
@@ -28,7 +39,20 @@ class MartAbout:
     """What the first stage counts beside the model: see `interpolated`."""
     not_for: list[str] = field(default_factory=list)
     """Pairs `source-target` for which reranking did not gain: not reranked unless asked for."""
+    late_interaction: LateInteractionAbout | None = None
     training: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> MartAbout:
+        """As a model's `config.json` has it.
+
+        Raises:
+            TypeError: fields of `late_interaction` that are missing or not known.
+        """
+        given = {one.name: config[one.name] for one in fields(cls) if one.name in config}
+        if (match := given.get("late_interaction")) is not None:
+            given["late_interaction"] = LateInteractionAbout(**match)
+        return cls(**given)
 
 
 def interpolated(model: Floats, first_stage: Floats, weight: float) -> Floats:

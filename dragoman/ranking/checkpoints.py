@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,7 @@ def load_mart(name_or_path: str = "mart", device: str = "cpu") -> tuple[Mart, Ma
         raise CheckpointError(f"{folder / CONFIG}: model_type is {config.get('model_type')!r}, not 'mart'")
     try:
         model = Mart(load_encoder(str(folder / ENCODER)), MartConfig(**config.get("mart", {})))
-        about = MartAbout(**{one.name: config[one.name] for one in fields(MartAbout) if one.name in config})
+        about = MartAbout.of(config)
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"{folder / CONFIG}: {error}") from error
     heads = {name: value.float() for name, value in read_file(folder / WEIGHTS).items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain
@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dragoman.backbone.encoder import Pair
 from dragoman.backbone.post_norm import Norm, PostNormEncoder, Tokens
 from dragoman.backbone.products import Product
 from dragoman.backbone.veco import Added
@@ -47,34 +48,13 @@ class PooledStates:
         self._heads = {int(number): _head(head, dtype) for number, head in model.heads.items()}  # type: ignore[arg-type]
 
     def __call__(self, passages: Sequence[Passage]) -> Tensor:
-        tokens = self._tokens(passages)
+        tokens = one_after_another([one.pair for one in passages], self._pad, self._encoder.device)
         starts = [0, *accumulate(tokens.lengths)][:-1]
         mixing = Mixing.at([one.row for one in passages], starts, len(tokens.ids), self._encoder.device)
         added: dict[int, Added] = {number: partial(head, mixing=mixing) for number, head in self._heads.items()}
         if self._sides is not None:
             added[0] = partial(_both, added.get(0), self._of_sides(passages, starts, len(tokens.ids)))
         return torch.tanh(self._pool(self._encoder(tokens, added))).float()
-
-    def _tokens(self, passages: Sequence[Passage]) -> Tokens:
-        """The passages one after the other, padded to few different sizes."""
-        pairs = [one.pair for one in passages]
-        lengths = [len(pair.ids) for pair in pairs]
-        size = sum(lengths)
-        if self._encoder.device.type == "cpu":
-            size = -(-size // ROUNDED_TO) * ROUNDED_TO
-        told = pairs[0].segments is not None
-        return Tokens(
-            self._one_after_another([pair.ids for pair in pairs], size, self._pad),
-            self._one_after_another([pair.positions or range(len(pair.ids)) for pair in pairs], size, 0),
-            lengths,
-            self._one_after_another([pair.segments or () for pair in pairs], size, 0) if told else None,
-        )
-
-    def _one_after_another(self, rows: Sequence[Sequence[int]], size: int, fill: int) -> Tensor:
-        places = np.full(size, fill)
-        found = np.fromiter(chain.from_iterable(rows), np.int64)
-        places[: len(found)] = found
-        return torch.from_numpy(places).to(self._encoder.device)
 
     def _of_sides(self, passages: Sequence[Passage], starts: Sequence[int], size: int) -> Tensor:
         """(T, W): what tells query and passage apart."""
@@ -83,6 +63,28 @@ class PooledStates:
         for start, one in zip(starts, passages, strict=True):
             sides[start + one.pair.second : start + len(one.pair.ids)] = 1
         return self._sides[torch.from_numpy(sides).to(self._encoder.device)]
+
+
+def one_after_another(pairs: Sequence[Pair], pad: int, device: torch.device) -> Tokens:
+    """Rows without padding between them; on a CPU some at the end, so that there are few different sizes."""
+    lengths = [len(pair.ids) for pair in pairs]
+    size = sum(lengths)
+    if device.type == "cpu":
+        size = -(-size // ROUNDED_TO) * ROUNDED_TO
+
+    def joined(rows: Iterable[Iterable[int]], fill: int) -> Tensor:
+        places = np.full(size, fill)
+        found = np.fromiter(chain.from_iterable(rows), np.int64)
+        places[: len(found)] = found
+        return torch.from_numpy(places).to(device)
+
+    told = pairs[0].segments is not None
+    return Tokens(
+        joined([pair.ids for pair in pairs], pad),
+        joined([pair.positions or range(len(pair.ids)) for pair in pairs], 0),
+        lengths,
+        joined([pair.segments or () for pair in pairs], 0) if told else None,
+    )
 
 
 def for_inference(model: Mart, dtype: torch.dtype = torch.float32) -> PooledStates | None:

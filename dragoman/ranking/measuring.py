@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.ranking.about import interpolated
 from dragoman.ranking.attention import Direction
@@ -31,10 +33,14 @@ class Scored:
         """Of the order by `interpolated`, ties in first-stage order; None: of the first stage alone."""
         first = np.asarray(self.first_stage)
         scores = first if weight is None else interpolated(np.asarray(self.model), first, weight)
-        order = np.argsort(-scores, kind="stable")
-        hits = np.asarray(self.relevant, bool)[order]
-        ranks = np.flatnonzero(hits) + 1
-        return float((np.arange(1, len(ranks) + 1) / ranks).sum() / max(1, self.count))
+        return average_precision(scores, self.relevant, self.count)
+
+
+def average_precision(scores: NDArray[np.floating[Any]], relevant: Sequence[bool], count: int) -> float:
+    """Of documents ordered by score, ties as they come, when `count` documents are relevant, given or not."""
+    order = np.argsort(-scores, kind="stable")
+    ranks = np.flatnonzero(np.asarray(relevant, bool)[order]) + 1
+    return float((np.arange(1, len(ranks) + 1) / ranks).sum() / max(1, count))
 
 
 def score_lists(

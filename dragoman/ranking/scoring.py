@@ -15,10 +15,14 @@ import torch
 from torch import Tensor
 
 from dragoman.backbone.encoder import Encoder, Pair
+from dragoman.backbone.padding import batches
 from dragoman.backbone.tokenizer import cut
+from dragoman.ranking.about import DEFAULT, MartAbout
 from dragoman.ranking.attention import Ints, Links, word_of_pieces
+from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.inference import for_inference
 from dragoman.ranking.mart import Mart, Rows
+from dragoman.ranking.matching import LateInteraction, load_late_interaction
 from dragoman.ranking.mixing import Mixing, Row
 
 DOCUMENT_SUBWORDS = 800
@@ -94,9 +98,15 @@ def passages(encoder: Encoder, query: Read, documents: Sequence[Read], links: Se
 class Scorer:
     """Scores documents with a model in evaluation mode, in the thread that calls; reading texts is any thread's."""
 
-    def __init__(self, model: Mart, tokens_at_once: int | None = None, dtype: torch.dtype = torch.float32) -> None:
-        """`dtype` is that of the computation, where the encoder's layers are BERT's; else the model's own."""
-        self.model, self.encoder = model.eval(), model.encoder
+    def __init__(
+        self,
+        model: Mart,
+        tokens_at_once: int | None = None,
+        dtype: torch.dtype = torch.float32,
+        match: LateInteraction | None = None,
+    ) -> None:
+        """`dtype` is that of the computation, where the encoder's layers are BERT's; `match` joins the score."""
+        self.model, self.encoder, self._match = model.eval(), model.encoder, match
         self._states = for_inference(model, dtype) or partial(padded_states, model)
         self._device = next(model.parameters()).device.type
         on_gpu = self._device != "cpu"
@@ -117,22 +127,24 @@ class Scorer:
         """The scores of documents given as their passages, of any queries."""
         if not documents:
             return []
-        rows = [passage for document in documents for passage in document]
-        owner = [number for number, document in enumerate(documents) for _ in document]
         tokens = self._tokens
-        while (values := self._values(rows, owner, tokens)) is None:
+        while (values := self._values(documents, tokens)) is None:
             tokens //= 2
             logger.warning("out of memory: the next batch is of %d subwords", tokens)
             self._forget_cached_memory()
         return [round(value, DECIMALS) for value in values]
 
-    def _values(self, rows: Sequence[Passage], owner: Sequence[int], tokens: int) -> list[float] | None:
+    def _values(self, documents: Sequence[Sequence[Passage]], tokens: int) -> list[float] | None:
         """The scores; None where the memory was not enough and smaller batches may be."""
+        rows = [passage for document in documents for passage in document]
+        owner = [number for number, document in enumerate(documents) for _ in document]
         try:
             # Training measures under autocast: 16 bits are not what is served, and packed weights don't take them.
             with torch.inference_mode(), torch.autocast(self._device, enabled=False):
                 values: list[float] = self.model(pooled(self._states, rows, tokens), owner).tolist()
-                return values
+                if self._match is None:
+                    return values
+                return [value + more for value, more in zip(values, self._match.added(documents, tokens), strict=True)]
         except RuntimeError as fault:
             if not any(sign in str(fault) for sign in _OUT_OF_MEMORY) or tokens <= LEAST_TOKENS_AT_ONCE:
                 raise
@@ -151,6 +163,18 @@ class Scorer:
         """Give back what a GPU's allocator keeps, after a batch that did not fit."""
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+
+
+def load_scorer(
+    name_or_path: str = DEFAULT, device: str = "cpu", dtype: torch.dtype = torch.float32
+) -> tuple[Scorer, MartAbout]:
+    """A model ready to score, with what joins its scores, and how it is to be used; `mart` is the one shipped.
+
+    Raises:
+        CheckpointError: no such model, pickled weights, damaged or ill-fitting files.
+    """
+    model, about = load_mart(name_or_path, device)
+    return Scorer(model, dtype=dtype, match=load_late_interaction(about, model.encoder, device)), about
 
 
 def shortened(encoder: Encoder, query: Read) -> Read:
@@ -201,18 +225,6 @@ def pooled(states: States, passages: Sequence[Passage], tokens: int) -> Tensor:
     back = torch.empty(len(order), dtype=torch.long)
     back[torch.tensor(order)] = torch.arange(len(order))
     return torch.cat(parts)[back.to(parts[0].device)]
-
-
-def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
-    """Numbers of rows by falling length, cut where a batch would hold more padded tokens; one row at least."""
-    batch: list[int] = []
-    for number in sorted(range(len(lengths)), key=lambda one: -lengths[one]):
-        if batch and (len(batch) + 1) * lengths[batch[0]] > tokens:
-            yield batch
-            batch = []
-        batch.append(number)
-    if batch:
-        yield batch
 
 
 def _padded(rows: Sequence[Sequence[int]], length: int, fill: int, device: torch.device) -> Tensor:

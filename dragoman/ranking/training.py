@@ -131,7 +131,7 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
         model.eval()
         found, weight = measured(model, tuning, config)
         training = {**asdict(config), "steps": trainer.progress.best_step, "measures": found, "sets": sizes(sets)}
-        about = MartAbout(output.name, config.direction, config.placebo, weight, [], training)
+        about = MartAbout(output.name, config.direction, config.placebo, weight, training=training)
         save_mart(output / "model", model, about)
         (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
     workers.leave()

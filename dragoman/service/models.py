@@ -293,13 +293,12 @@ def has_reranker(settings: Settings) -> bool:
 def _load_reranker(settings: Settings) -> tuple[Scorer, RerankerInfo]:
     import torch
 
-    from dragoman.ranking.checkpoints import load_mart
-    from dragoman.ranking.scoring import Scorer
+    from dragoman.ranking.scoring import load_scorer
 
     if not has_reranker(settings):
         raise Unavailable("no reranker comes with this installation: DRAGOMAN_RERANKER can name a folder")
-    model, about = load_mart(settings.reranker or DEFAULT, settings.device)
-    scorer = Scorer(model, dtype=torch.bfloat16 if settings.rerank_precision == "bfloat16" else torch.float32)
+    dtype = torch.bfloat16 if settings.rerank_precision == "bfloat16" else torch.float32
+    scorer, about = load_scorer(settings.reranker or DEFAULT, settings.device, dtype)
     return scorer, RerankerInfo(about, scorer)
 
 

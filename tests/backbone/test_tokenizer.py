@@ -5,6 +5,7 @@ import unicodedata
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -68,6 +69,16 @@ def test_an_unknown_script_becomes_bytes(subwords: Subwords) -> None:
     ids = subwords.ids(["ⵣ"])[0]
     assert [subwords.piece(one) for one in ids if subwords.piece(one) in BYTES] == ["<0xE2>", "<0xB5>", "<0xA3>"]
     assert UNKNOWN not in ids
+
+
+def test_rare_subwords_surprise_most(subwords: Subwords) -> None:
+    surprisals = subwords.surprisals()
+    assert len(surprisals) == len(subwords)
+    assert surprisals.min() > 0
+    for text in ("<mask>", "<0x41>"):
+        assert surprisals[subwords.special(text)] == surprisals.max()
+    learned = surprisals[surprisals < surprisals.max()]
+    assert np.exp(-learned).sum() <= 1.0 + 1e-6  # shares of one whole
 
 
 def test_special_tokens(subwords: Subwords) -> None:

@@ -12,7 +12,7 @@ import pytest
 from dragoman.backbone.encoder import load_encoder
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.ranking.about import MartAbout
-from dragoman.ranking.checkpoints import save_mart
+from dragoman.ranking.checkpoints import load_mart, save_mart
 from dragoman.ranking.mart import Mart, MartConfig
 from tests.ranking.samples import config_table, write_encoder, write_lists
 
@@ -62,3 +62,17 @@ def test_the_similarity_of_translations(lists: Path) -> None:
         assert report[f"{kind}, with table"] == report[f"{kind}, without"]  # it starts as its encoder
         assert len(report[f"{kind}, without"]) == 4
     assert (lists / "out" / "similarity.png").stat().st_size > 1000
+
+
+def test_weights_are_fitted_and_written(lists: Path) -> None:
+    model = Mart(load_encoder(str(lists / "encoder")), MartConfig([0, 1]))
+    save_mart(lists / "mart", model, MartAbout("tiny", training={"steps": 3}))
+    options = ["--model", lists / "mart", "--tuning", lists / "tuning", "--encoder", lists / "encoder", "--layer", 1]
+    printed = run("mart_fit", *options)
+    means = [float(cell) for cell in printed.split("| mean |")[1].split("\n")[0].strip(" |").split("|")]
+    assert means[3] == max(means)  # all three have the others' weights to choose from, but for MART's
+    about = load_mart(str(lists / "mart"))[1]
+    assert about.training == {"steps": 3}
+    assert about.late_interaction is not None
+    assert (about.late_interaction.encoder, about.late_interaction.layer) == (str(lists / "encoder"), 1)
+    assert about.not_for == ([] if means[3] > means[0] else ["b"])

@@ -9,7 +9,7 @@ from dragoman.lexicon.table import Table
 from dragoman.ranking import about
 from dragoman.ranking.attention import Links, TranslationReference
 from dragoman.ranking.checkpoints import load_mart
-from dragoman.ranking.scoring import Scorer, read
+from dragoman.ranking.scoring import Scorer, load_scorer, read
 from tests.ranking.samples import split
 
 MOST_BYTES = 80 * 10**6
@@ -17,7 +17,7 @@ MOST_BYTES = 80 * 10**6
 
 @pytest.fixture(scope="module")
 def scorer() -> Scorer:
-    return Scorer(load_mart()[0])
+    return load_scorer()[0]
 
 
 def scores(scorer: Scorer, query: str, documents: list[str], language: str, table: Table | None) -> list[float]:

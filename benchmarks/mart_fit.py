@@ -1,0 +1,152 @@
+"""Weights of the first stage and of late interaction beside a trained MART, fitted on tuning lists and written to it.
+
+    python -m benchmarks.mart_fit --model runs/mart/small/model --tuning runs/mart/tuning
+
+Prints MAP on every tuning list of psq, psq with late interaction, psq with MART and all three, each at its best
+weights, and writes into the model's config.json the weights of the three; an offset by which scores are
+probabilities (least binary cross-entropy, relevant and other candidates weighing the same); and, as `not_for`, the
+language pairs in which the three together have not more than psq.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from dragoman.backbone.checkpoints import CONFIG
+from dragoman.backbone.encoder import load_encoder
+from dragoman.ranking.about import LateInteractionAbout, interpolated
+from dragoman.ranking.attention import Direction
+from dragoman.ranking.checkpoints import load_mart
+from dragoman.ranking.lists import Lists, lists_in, read_lists
+from dragoman.ranking.matching import LateInteraction
+from dragoman.ranking.measuring import WEIGHTS, average_precision
+from dragoman.ranking.scoring import Scorer
+
+MATCH_WEIGHTS = (0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0)
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What each part says of the candidates of one question, and which are relevant."""
+
+    first_stage: Values
+    model: Values
+    match: Values
+    relevant: list[bool]
+    count: int
+
+    def average_precision(self, mart: float, match: float, first_stage: float) -> float:
+        scores = interpolated(mart * self.model + match * self.match, self.first_stage, first_stage)
+        return average_precision(scores, self.relevant, self.count)
+
+
+Sets = dict[str, list[Question]]
+
+
+def main() -> None:
+    """Fit, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--tuning", type=Path, required=True)
+    parser.add_argument("--encoder", default="small")
+    parser.add_argument("--layer", type=int, default=2)
+    parser.add_argument("--depth", type=int, default=30)
+    parser.add_argument("--questions", type=int, default=60, help="of each list, at even distances")
+    parser.add_argument("--threads", type=int)
+    arguments = parser.parse_args()
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    model, about = load_mart(str(arguments.model))
+    own = LateInteractionAbout(arguments.encoder, arguments.layer, 1.0, 0.0)
+    match = LateInteraction(load_encoder(arguments.encoder), own)
+    sets = {
+        folder.name: list(questions(Scorer(model), match, read_lists(folder), about.direction, arguments))
+        for folder in lists_in(arguments.tuning)
+    }
+    first_stage = {name: mean(found, (0.0, 0.0, 1.0)) for name, found in sets.items()}
+    chosen = {
+        "psq": (0.0, 0.0, 1.0),
+        "with late interaction": best(sets, [(0.0, a, b) for a, b in product(MATCH_WEIGHTS, WEIGHTS)]),
+        "with MART": best(sets, [(1.0, 0.0, b) for b in WEIGHTS]),
+        "all": best(sets, [(1.0, a, b) for a, b in product(MATCH_WEIGHTS, WEIGHTS)]),
+    }
+    print(summary(sets, chosen))  # noqa: T201
+    _, weight, first_stage_weight = chosen["all"]
+    path = arguments.model / CONFIG
+    config = json.loads(path.read_text(encoding="utf-8"))
+    config["first_stage_weight"] = first_stage_weight
+    config["late_interaction"] = asdict(LateInteractionAbout(own.encoder, own.layer, weight, offset(sets, weight)))
+    config["not_for"] = sorted(
+        pair
+        for pair in {"-".join(name.split("-")[-2:]) for name in sets}
+        if sum(mean(sets[name], chosen["all"]) - first_stage[name] for name in sets if name.endswith(pair)) <= 0
+    )
+    path.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def questions(
+    scorer: Scorer, match: LateInteraction, lists: Lists, direction: Direction, arguments: argparse.Namespace
+) -> Iterator[Question]:
+    """The questions of a tuning list with what each part says of their best candidates."""
+    for number in np.linspace(0, len(lists) - 1, min(arguments.questions, len(lists))).astype(int).tolist():
+        one = lists[number]
+        candidates = one.candidates[: arguments.depth]
+        texts = [candidate.text for candidate in candidates]
+        links = lists.links(one.query, texts, direction)
+        documents = scorer.rows(lists.text(one.query), [lists.text(text) for text in texts], links)
+        with torch.inference_mode():
+            met = match.matches(documents, 1024)
+        yield Question(
+            np.asarray([candidate.score for candidate in candidates]),
+            np.asarray(scorer.values(documents)),
+            met,
+            [candidate.relevant for candidate in candidates],
+            one.relevant,
+        )
+
+
+def mean(found: list[Question], weights: tuple[float, float, float]) -> float:
+    """MAP by weights of MART, late interaction and psq."""
+    return float(np.mean([one.average_precision(*weights) for one in found]))
+
+
+def best(sets: Sets, weights: list[tuple[float, float, float]]) -> tuple[float, float, float]:
+    """The weights with the best mean of the sets' MAP."""
+    return max(weights, key=lambda given: np.mean([mean(found, given) for found in sets.values()]))
+
+
+def offset(sets: Sets, weight: float) -> float:
+    """The match at which late interaction adds nothing, so that scores' sigmoids are nearest to what is relevant."""
+    found = [one for questions in sets.values() for one in questions]
+    scores = np.concatenate([one.model + weight * one.match for one in found])
+    relevant = np.concatenate([one.relevant for one in found]).astype(bool)
+
+    def loss(at: float) -> float:
+        shifted = scores - weight * at
+        return float(np.logaddexp(0, -shifted[relevant]).mean() + np.logaddexp(0, shifted[~relevant]).mean())
+
+    return round(float(minimize_scalar(loss, bounds=(-1, 1), method="bounded").x), 4) if weight else 0.0
+
+
+def summary(sets: Sets, chosen: dict[str, tuple[float, float, float]]) -> str:
+    """A Markdown table of MAP."""
+    lines = [f"| | {' | '.join(chosen)} |", "|---" * (len(chosen) + 1) + "|"]
+    table = {name: [mean(found, weights) for weights in chosen.values()] for name, found in sets.items()}
+    table["mean"] = np.mean(list(table.values()), axis=0).tolist()
+    lines += [f"| {name} | {' | '.join(f'{value:.3f}' for value in row)} |" for name, row in table.items()]
+    return "\n".join([*lines, f"\nweights of MART, late interaction, psq: {chosen}"])
+
+
+if __name__ == "__main__":
+    main()
