@@ -197,8 +197,7 @@ def test_a_full_queue_is_told_and_who_leaves_is_forgotten(tmp_path: Path, monkey
         wait_for(lambda: left(slow, 8) is None)  # the first eight have lost their places
         staying = clients.submit(patiently, slow, documents=["stays"] * 8)
         wait_for(lambda: left(slow, 1) is not None)
-        refused = left(slow, 9)
-        assert refused is not None
+        refused = post(slow, documents=["gone gone gone"] * 9)
         check_error(refused, 429, "8 texts are waiting to be computed")
         assert refused.headers["retry-after"] == "1"
         time.sleep(1)  # the server looks four times a second whether clients are there
