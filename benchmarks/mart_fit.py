@@ -30,7 +30,7 @@ from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.lists import Lists, lists_in, read_lists
 from dragoman.ranking.matching import LateInteraction
 from dragoman.ranking.measuring import WEIGHTS, average_precision
-from dragoman.ranking.scoring import Scorer
+from dragoman.ranking.scoring import Scorer, shortened
 
 MATCH_WEIGHTS = (0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0)
 Values = NDArray[np.float64]
@@ -104,7 +104,9 @@ def questions(
         candidates = one.candidates[: arguments.depth]
         texts = [candidate.text for candidate in candidates]
         links = lists.links(one.query, texts, direction)
-        documents = scorer.rows(lists.text(one.query), [lists.text(text) for text in texts], links)
+        documents = scorer.rows(
+            shortened(scorer.encoder, lists.text(one.query)), [lists.text(text) for text in texts], links
+        )
         with torch.inference_mode():
             met = match.matches(documents, 1024)
         yield Question(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dragoman.ranking.about import interpolated
 from dragoman.ranking.attention import Direction
 from dragoman.ranking.lists import Lists
-from dragoman.ranking.scoring import Scorer
+from dragoman.ranking.scoring import Scorer, shortened
 
 WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 24.0, 32.0)
 """Weights of the first stage beside the model that are tried."""
@@ -53,7 +53,10 @@ def score_lists(
     placebo: bool = False,
     step: Callable[[], None] = lambda: None,
 ) -> list[Scored]:
-    """The best `depth` candidates of each query scored; of `queries` lists at even distances, or of all."""
+    """The best `depth` candidates of each query scored; of `queries` lists at even distances, or of all.
+
+    A query that leaves no room for a passage is read in part, as in searches.
+    """
     found = []
     many = len(lists) if queries is None else min(queries, len(lists))
     for number in np.linspace(0, len(lists) - 1, many).astype(int).tolist() if many else []:
@@ -61,7 +64,8 @@ def score_lists(
         candidates = one.candidates[:depth]
         texts = [candidate.text for candidate in candidates]
         links = lists.links(one.query, texts, direction, placebo)
-        scores = scorer.score(lists.text(one.query), [lists.text(text) for text in texts], links)
+        query = shortened(scorer.encoder, lists.text(one.query))
+        scores = scorer.score(query, [lists.text(text) for text in texts], links)
         found.append(
             Scored(
                 one.name,

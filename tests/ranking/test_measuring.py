@@ -6,16 +6,17 @@ import math
 from pathlib import Path
 
 import ir_measures
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.ranking.lists import read_lists
+from dragoman.ranking.lists import Candidate, CandidateList, ListsWriter, read_lists
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.measuring import WEIGHTS, Scored, best_weight, mean_average_precision, score_lists
-from dragoman.ranking.scoring import Scorer
-from tests.ranking.samples import randomised, write_encoder, write_lists
+from dragoman.ranking.scoring import Scorer, read
+from tests.ranking.samples import TABLE, randomised, split, write_encoder, write_lists
 
 SCORE = st.integers(-20, 20).map(lambda value: value / 4)
 SHARE = st.integers(0, 20).map(lambda value: value / 20)
@@ -69,3 +70,20 @@ def test_lists_are_scored_as_documents_are(tmp_path: Path, subwords: Subwords) -
         assert one.first_stage == known.first_stage[:3]
     placebo = score_lists(scorer, lists, depth=5, placebo=True)
     assert any(one.model != pytest.approx(other.model, abs=1e-4) for one, other in zip(placebo, whole, strict=True))
+
+
+def test_a_query_beyond_the_model_is_read_in_part(tmp_path: Path, subwords: Subwords) -> None:
+    encoder = write_encoder(tmp_path / "encoder", subwords)
+    scorer = Scorer(randomised(Mart(encoder, MartConfig([0, 1]))))  # type: ignore[arg-type]
+    found = []
+    for name, query in (("long", "bee ship " * encoder.max_length), ("short", "bee ship " * 5)):
+        writer = ListsWriter("en", "de", encoder.tokenizer_checksum)
+        texts = []
+        for text in (query, "die Biene", "ein Schiff"):
+            words = split(text, "en")
+            texts.append(writer.text(read(encoder, [text], [words.spans])[0], words.terms))
+        writer.list(CandidateList("q", texts[0], [Candidate(one, 0.5, True) for one in texts[1:]], 2))
+        writer.write(tmp_path / name, TABLE)
+        found += score_lists(scorer, read_lists(tmp_path / name), depth=2)
+    assert all(np.isfinite(one.model).all() for one in found)
+    assert found[0].model != pytest.approx(found[1].model, abs=1e-4)
