@@ -91,7 +91,8 @@ def translate(running: Server, **body: Any) -> httpx.Response:
 
 def test_a_server_translates_texts_and_snippets_with_a_model_of_ours(tmp_path: Path, veco: Path) -> None:
     folder = tiny_translator(tmp_path / "translator")
-    with server(tmp_path / "data", encoder=veco, translator=folder, beam=2, torch_threads=1) as running:
+    limits = {"translate_snippets_seconds": 30, "embed_seconds": 30}  # a busy machine is slow
+    with server(tmp_path / "data", encoder=veco, translator=folder, beam=2, torch_threads=1, **limits) as running:
         fill(running)
         answer = translate(running, texts=["Eine Biene fliegt.", "", "7 + 8"], source="de", target="en")
         assert answer.status_code == 200, answer.text
