@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -23,12 +23,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from dragoman.backbone.checkpoints import CONFIG
-from dragoman.backbone.encoder import load_encoder
-from dragoman.ranking.about import LateInteractionAbout, interpolated
-from dragoman.ranking.attention import Direction
+from dragoman.backbone.weights import shipped_names
+from dragoman.ranking.about import LateInteractionAbout, MartAbout, interpolated
 from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.lists import Lists, lists_in, read_lists
-from dragoman.ranking.matching import LateInteraction
+from dragoman.ranking.matching import LateInteraction, load_late_interaction
 from dragoman.ranking.measuring import WEIGHTS, average_precision
 from dragoman.ranking.scoring import Scorer, shortened
 
@@ -67,13 +66,22 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
+    path = arguments.model / CONFIG
+    if not path.is_file():
+        parser.error(f"--model: {path} is not there")
+    if not (folders := lists_in(arguments.tuning)):
+        parser.error(f"--tuning: no lists under {arguments.tuning}")
+    place = arguments.encoder if arguments.encoder in shipped_names() else str(Path(arguments.encoder).resolve())
     model, about = load_mart(str(arguments.model))
-    own = LateInteractionAbout(arguments.encoder, arguments.layer, 1.0, 0.0)
-    match = LateInteraction(load_encoder(arguments.encoder), own)
-    sets = {
-        folder.name: list(questions(Scorer(model), match, read_lists(folder), about.direction, arguments))
-        for folder in lists_in(arguments.tuning)
-    }
+    about = replace(about, late_interaction=LateInteractionAbout(place, arguments.layer, 1.0, 0.0))
+    match = load_late_interaction(about, model.encoder)
+    assert match is not None
+    scorer, sets = Scorer(model), {}
+    for folder in folders:
+        lists = read_lists(folder)
+        if lists.tokenizer != model.encoder.tokenizer_checksum:
+            parser.error(f"--tuning: {folder}: these lists were read for an encoder with another vocabulary")
+        sets[str(folder.relative_to(arguments.tuning))] = list(questions(scorer, match, lists, about, arguments))
     first_stage = {name: mean(found, (0.0, 0.0, 1.0)) for name, found in sets.items()}
     chosen = {
         "psq": (0.0, 0.0, 1.0),
@@ -83,10 +91,10 @@ def main() -> None:
     }
     print(summary(sets, chosen))  # noqa: T201
     _, weight, first_stage_weight = chosen["all"]
-    path = arguments.model / CONFIG
     config = json.loads(path.read_text(encoding="utf-8"))
     config["first_stage_weight"] = first_stage_weight
-    config["late_interaction"] = asdict(LateInteractionAbout(own.encoder, own.layer, weight, offset(sets, weight)))
+    joined = replace(match.about, weight=weight, offset=offset(sets, weight))
+    config["late_interaction"] = asdict(joined) if weight else None
     config["not_for"] = sorted(
         pair
         for pair in {"-".join(name.split("-")[-2:]) for name in sets}
@@ -96,14 +104,14 @@ def main() -> None:
 
 
 def questions(
-    scorer: Scorer, match: LateInteraction, lists: Lists, direction: Direction, arguments: argparse.Namespace
+    scorer: Scorer, match: LateInteraction, lists: Lists, about: MartAbout, arguments: argparse.Namespace
 ) -> Iterator[Question]:
     """The questions of a tuning list with what each part says of their best candidates."""
     for number in np.linspace(0, len(lists) - 1, min(arguments.questions, len(lists))).astype(int).tolist():
         one = lists[number]
         candidates = one.candidates[: arguments.depth]
         texts = [candidate.text for candidate in candidates]
-        links = lists.links(one.query, texts, direction)
+        links = lists.links(one.query, texts, about.direction, about.placebo)
         documents = scorer.rows(
             shortened(scorer.encoder, lists.text(one.query)), [lists.text(text) for text in texts], links
         )

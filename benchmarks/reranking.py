@@ -15,12 +15,15 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from scipy.stats import ttest_rel
 
+from dragoman.ranking.about import MartAbout
 from dragoman.ranking.lists import read_lists
 from dragoman.ranking.measuring import score_lists
 from dragoman.ranking.scoring import Scorer, load_scorer
@@ -59,11 +62,13 @@ def main() -> None:
                 name = f"{Path(task.data).name}-{task.unit}-{pair}"
                 result = arguments.output / f"{name}.json"
                 if not result.exists():
-                    found = measured(scorer, lists / name, arguments, about.first_stage_weight)
+                    found = {"about": asdict(about), **measured(scorer, lists / name, arguments, about)}
                     result.write_text(
                         json.dumps({"data": Path(task.data).name, "unit": task.unit, "pair": pair} | found) + "\n"
                     )
                 rows.append(json.loads(result.read_text()))
+                if rows[-1].get("about") != asdict(about):
+                    parser.error(f"{result}: was measured of another model: remove it, or choose another folder")
                 (arguments.output / "summary.md").write_text(summary(rows), encoding="utf-8")
     print(summary(rows))  # noqa: T201
 
@@ -79,17 +84,17 @@ def tasks(arguments: argparse.Namespace, language: str) -> Iterator[Judged]:
         yield Judged(str(arguments.data / "xquad_r"), unit, languages=[language], only=TEST, depth=arguments.depth)
 
 
-def measured(scorer: Scorer, folder: Path, arguments: argparse.Namespace, weight: float) -> dict[str, Any]:
+def measured(scorer: Scorer, folder: Path, arguments: argparse.Namespace, about: MartAbout) -> dict[str, Any]:
     """Average precision of each question in one task's orders."""
     lists = read_lists(folder)
-    options = {"depth": arguments.depth, "queries": arguments.questions}
-    scored = score_lists(scorer, lists, **options)
+    options = {"depth": arguments.depth, "queries": arguments.questions, "direction": about.direction}
+    scored = score_lists(scorer, lists, placebo=about.placebo, **options)
     placebo = score_lists(scorer, lists, placebo=True, **options)
     orders = {
         "psq": (scored, None),
         "alone": (scored, 0.0),
-        "mart": (scored, weight),
-        "without_table": (placebo, weight),
+        "mart": (scored, about.first_stage_weight),
+        "without_table": (placebo, about.first_stage_weight),
     }
     return {name: [one.average_precision(by) for one in found] for name, (found, by) in orders.items()}
 
@@ -109,7 +114,8 @@ def summary(rows: list[dict[str, Any]]) -> str:
     for unit in UNITS:
         alike = [row for row in rows if row["unit"] == unit and row["data"] == "xquad_r"]
         if len(alike) > 1:
-            joined = {name: [value for row in alike for value in row[name]] for name in ORDERS}
+            # The same questions in every direction, so that a question's mean over them is one observation.
+            joined = {name: np.mean([row[name] for row in alike], 0).tolist() for name in ORDERS}
             lines.append(_line({"unit": unit, "pair": f"all {len(alike)}", **joined}))
     return "\n".join(lines) + "\n"
 

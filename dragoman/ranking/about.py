@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -20,12 +21,28 @@ SHIPPED = Path(__file__).parent / "weights"
 
 @dataclass(frozen=True)
 class LateInteractionAbout:
-    """What joins a model's score: `weight * (match - offset)`, of a layer of an encoder (see `matching`)."""
+    """What joins a model's score: `weight * (match - offset)`, of a layer of an encoder (see `matching`).
+
+    `encoder` is one that is shipped, by name, or a folder; it reads texts as the model's own does.
+    """
 
     encoder: str
     layer: int
     weight: float
     offset: float
+
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            ValueError: a field of the wrong type, or a number that is not finite.
+        """
+        if not isinstance(self.encoder, str):
+            raise ValueError(f"late_interaction: encoder: {self.encoder!r} is no text")
+        if not isinstance(self.layer, int) or isinstance(self.layer, bool):
+            raise ValueError(f"late_interaction: layer: {self.layer!r} is no whole number")
+        for name, value in (("weight", self.weight), ("offset", self.offset)):
+            if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+                raise ValueError(f"late_interaction: {name}: {value!r} is no finite number")
 
 
 @dataclass(frozen=True)
@@ -48,6 +65,7 @@ class MartAbout:
 
         Raises:
             TypeError: fields of `late_interaction` that are missing or not known.
+            ValueError: one of the wrong type, or a number that is not finite.
         """
         given = {one.name: config[one.name] for one in fields(cls) if one.name in config}
         if (match := given.get("late_interaction")) is not None:

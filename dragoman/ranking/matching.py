@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain, groupby
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,9 @@ from torch.nn import functional as F
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.encoder import Encoder, Pair, load_encoder
 from dragoman.backbone.padding import batches, padded
+from dragoman.backbone.weights import shipped_names
 from dragoman.ranking.about import Floats, LateInteractionAbout, MartAbout
+from dragoman.ranking.attention import Ints
 from dragoman.ranking.inference import one_after_another
 
 if TYPE_CHECKING:
@@ -62,7 +65,7 @@ class LateInteraction:
         return [self.about.weight * (match - self.about.offset) for match in self.matches(documents, tokens).tolist()]
 
     def matches(self, documents: Sequence[Sequence[Passage]], tokens: int) -> Floats:
-        """The match (D,) of each document with its query; NOT_MET for a query without words."""
+        """The match (D,) of each document with its query, in inference mode; of a query without words the offset."""
         sides = [[_sides(one) for one in document] for document in documents]
         states = self._states(list(dict.fromkeys(chain.from_iterable(chain.from_iterable(sides)))), tokens)
         matches = np.empty(len(documents))
@@ -73,22 +76,21 @@ class LateInteraction:
         for (query, _), group in groupby(order, key=keys.__getitem__):
             numbers = list(group)
             likeness = _likeness(states[query], [[states[own] for _, own in sides[one]] for one in numbers])
-            matches[numbers] = self._matches(query, [documents[one][0] for one in numbers], likeness)
+            matches[numbers] = self._matches(query, [documents[one] for one in numbers], likeness)
         return matches
 
-    def _matches(self, query: Ids, passages: Sequence[Passage], likeness: Floats) -> Floats:
-        """The match (D,) of documents with a query, of `likeness` (D, Q); `passages` has one of each document."""
-        words = passages[0].row.query
+    def _matches(self, query: Ids, documents: Sequence[Sequence[Passage]], likeness: Floats) -> Floats:
+        """The match (D,) of documents with a query, of `likeness` (D, Q)."""
+        words = documents[0][0].row.query
         inside = words >= 0
         shares = np.zeros((len(words), int(words.max(initial=-1)) + 1))  # (Q, N): of subwords in words
         shares[inside, words[inside]] = 1
         rare = shares.T @ (np.ones(len(words)) if self._surprisals is None else self._surprisals[list(query)])
         if not rare.any():
-            return np.full(len(passages), NOT_MET)
+            return np.full(len(documents), self.about.offset)
         met = likeness @ (shares / np.maximum(shares.sum(0), 1))
-        for row, passage in zip(met, passages, strict=True):
-            links = passage.row.links
-            linked = links.left[links.weights >= LEAST_LINK]
+        for row, document in zip(met, documents, strict=True):
+            linked = _linked(document)
             linked = linked[linked < len(row)]
             row[linked] = np.maximum(row[linked], LINKED)
         found: Floats = met @ rare / rare.sum()
@@ -125,6 +127,13 @@ def _sides(passage: Passage) -> tuple[Ids, Ids]:
     return tuple(query), tuple(own)
 
 
+def _linked(document: Sequence[Passage]) -> Ints:
+    """The query's words that are linked to a word of the document, as far as it is read."""
+    links = document[0].row.links
+    read = np.isin(links.right, np.concatenate([one.row.passage for one in document]))
+    return links.left[read & (links.weights >= LEAST_LINK)]
+
+
 def _likeness(query: Tensor, documents: Sequence[Sequence[Tensor]]) -> Floats:
     """The best cosine (D, Q) of unit states (Q, W) with those of each document, given as its passages."""
     lengths = [sum(map(len, passages)) for passages in documents]
@@ -143,7 +152,10 @@ def load_late_interaction(about: MartAbout, encoder: Encoder, device: str = "cpu
     """
     if about.late_interaction is None:
         return None
-    own = load_encoder(about.late_interaction.encoder, device)
+    place = about.late_interaction.encoder
+    if place not in shipped_names() and not Path(place).is_dir():
+        raise CheckpointError(f"late_interaction: encoder {place!r} is neither one that is shipped nor a folder")
+    own = load_encoder(place, device)
     if own.tokenizer_checksum != encoder.tokenizer_checksum or own.room < encoder.room:
         raise CheckpointError(f"late_interaction: {own.name} does not read texts as {encoder.name} does")
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,15 +14,29 @@ from torch.nn import functional as F
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.encoder import Encoder, load_encoder
 from dragoman.backbone.tokenizer import Subwords
+from dragoman.lexicon.table import Table
 from dragoman.ranking.about import LateInteractionAbout, MartAbout
 from dragoman.ranking.attention import TranslationReference
+from dragoman.ranking.checkpoints import save_mart
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.matching import LateInteraction, load_late_interaction
-from dragoman.ranking.scoring import Passage, Scorer, read
-from tests.ranking.samples import TABLE, randomised, split, write_encoder
+from dragoman.ranking.scoring import Passage, Scorer, load_scorer, read
+from tests.ranking.samples import randomised, split, write_encoder
 
 QUERIES = ["the bee and honey", "ash", ""]
-DOCUMENTS = ["die Biene findet Honig", "", "graue Asche", "die Biene findet Honig", " ".join(["Schiff Hafen"] * 40)]
+BEYOND = " ".join(["Schiff Hafen"] * 900) + " Honig Biene"
+"""What is linked lies behind all that is read."""
+TABLE = Table.from_entries(
+    "en", "de", [("bee", "biene", 0.9, 0.7), ("honey", "honig", 0.9, 0.8), ("ash", "graue", 0.03, 0.03)]
+)
+DOCUMENTS = [
+    "die Biene findet Honig",
+    "",
+    "graue Asche",
+    "die Biene findet Honig",
+    " ".join(["Schiff Hafen"] * 40),
+    BEYOND,
+]
 ABOUT = LateInteractionAbout("small", 1, 3.0, 0.25)
 
 
@@ -44,7 +60,12 @@ def plainly(encoder: Encoder, layer: int, document: list[Passage]) -> float:
         for one in document
         for state in states_of(encoder, layer, one.pair.ids[one.row.second :][: len(one.row.passage)])
     ]
-    linked = {int(word) for word, weight in zip(row.links.left, row.links.weights, strict=True) if weight >= 0.05}
+    words_read = {int(word) for one in document for word in one.row.passage}
+    linked = {
+        int(left)
+        for left, right, weight in zip(row.links.left, row.links.right, row.links.weights, strict=True)
+        if weight >= 0.05 and int(right) in words_read
+    }
     rare, met = 0.0, 0.0
     surprisals = encoder.surprisals()
     for word in sorted({int(word) for word in row.query if word >= 0}):
@@ -54,7 +75,7 @@ def plainly(encoder: Encoder, layer: int, document: list[Passage]) -> float:
         likeness = sum(best) / len(best)
         rare += weight
         met += weight * (max(0.8, likeness) if word in linked else likeness)
-    return met / rare if rare else -1.0
+    return met / rare if rare else ABOUT.offset
 
 
 def states_of(encoder: Encoder, layer: int, text: list[int]) -> torch.Tensor:
@@ -71,7 +92,8 @@ def test_a_match_is_its_equation(
     own = write_encoder(tmp_path, subwords) if kind == "veco" else load_encoder(str(hub[kind]))
     scorer, match = Scorer(Mart(own, MartConfig([], sides=False))), LateInteraction(own, replace(ABOUT, layer=layer))
     documents = documents_of(scorer)
-    assert any(len(one.row.links.left) for document in documents for one in document)
+    weights = {round(float(one), 2) for document in documents for one in document[0].row.links.weights}
+    assert {0.03, 0.8, 0.85} <= weights
     with torch.inference_mode():
         expected = [plainly(own, layer, document) for document in documents]
         assert match.matches(documents, 40) == pytest.approx(expected, abs=1e-5)
@@ -99,6 +121,28 @@ def test_one_that_does_not_fit_the_model_is_refused(tmp_path: Path, subwords: Su
     with pytest.raises(CheckpointError, match="does not read texts as"):
         load_late_interaction(about, load_encoder(str(hub["bert"])))
     assert about.late_interaction is not None
+    for wrong in ({"layer": "1"}, {"layer": True}, {"encoder": 5}, {"weight": "25"}, {"offset": math.nan}):
+        with pytest.raises(ValueError, match=f"late_interaction: {next(iter(wrong))}: "):
+            replace(about.late_interaction, **wrong)
+    nowhere = MartAbout(late_interaction=replace(about.late_interaction, encoder="bert-base-cased"))
+    with pytest.raises(CheckpointError, match="neither one that is shipped nor a folder"):
+        load_late_interaction(nowhere, own)
     beyond = MartAbout(late_interaction=replace(about.late_interaction, layer=9))
     with pytest.raises(CheckpointError, match="layer 9 is not one of"):
         load_late_interaction(beyond, own)
+
+
+def test_a_loaded_model_scores_with_it(tmp_path: Path, subwords: Subwords) -> None:
+    own = write_encoder(tmp_path / "one", subwords)
+    about = MartAbout("mine", late_interaction=replace(ABOUT, encoder=str(tmp_path / "one")))
+    save_mart(tmp_path / "with", Mart(own, MartConfig([0])), about)
+    save_mart(tmp_path / "without", Mart(own, MartConfig([0])), replace(about, late_interaction=None))
+    (both, known), (alone, _) = load_scorer(str(tmp_path / "with")), load_scorer(str(tmp_path / "without"))
+    assert known == about
+    documents = documents_of(alone)
+    assert both.values(documents) != pytest.approx(alone.values(documents), abs=0.1)
+    config = json.loads((tmp_path / "with" / "config.json").read_text())
+    config["late_interaction"]["weight"] = "25"
+    (tmp_path / "with" / "config.json").write_text(json.dumps(config))
+    with pytest.raises(CheckpointError, match=r"config\.json: late_interaction: weight: .25. is no finite number"):
+        load_scorer(str(tmp_path / "with"))
