@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,11 +29,14 @@ from dragoman.ranking.about import LateInteractionAbout, MartAbout, interpolated
 from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.lists import Lists, lists_in, read_lists
 from dragoman.ranking.matching import LateInteraction, load_late_interaction
-from dragoman.ranking.measuring import WEIGHTS, average_precision
-from dragoman.ranking.scoring import Scorer, shortened
+from dragoman.ranking.measuring import WEIGHTS, average_precision, rows_of_lists
+from dragoman.ranking.scoring import Scorer
 
 MATCH_WEIGHTS = (0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0)
 Values = NDArray[np.float64]
+Weights = tuple[float, float, float]
+"""Of MART, late interaction and the log of psq's share."""
+PSQ = (0.0, 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -82,56 +86,57 @@ def main() -> None:
         if lists.tokenizer != model.encoder.tokenizer_checksum:
             parser.error(f"--tuning: {folder}: these lists were read for an encoder with another vocabulary")
         sets[str(folder.relative_to(arguments.tuning))] = list(questions(scorer, match, lists, about, arguments))
-    first_stage = {name: mean(found, (0.0, 0.0, 1.0)) for name, found in sets.items()}
     chosen = {
-        "psq": (0.0, 0.0, 1.0),
+        "psq": PSQ,
         "with late interaction": best(sets, [(0.0, a, b) for a, b in product(MATCH_WEIGHTS, WEIGHTS)]),
         "with MART": best(sets, [(1.0, 0.0, b) for b in WEIGHTS]),
         "all": best(sets, [(1.0, a, b) for a, b in product(MATCH_WEIGHTS, WEIGHTS)]),
     }
     print(summary(sets, chosen))  # noqa: T201
-    _, weight, first_stage_weight = chosen["all"]
-    config = json.loads(path.read_text(encoding="utf-8"))
-    config["first_stage_weight"] = first_stage_weight
-    joined = replace(match.about, weight=weight, offset=offset(sets, weight))
-    config["late_interaction"] = asdict(joined) if weight else None
-    config["not_for"] = sorted(
-        pair
-        for pair in {"-".join(name.split("-")[-2:]) for name in sets}
-        if sum(mean(sets[name], chosen["all"]) - first_stage[name] for name in sets if name.endswith(pair)) <= 0
-    )
-    path.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    config = json.loads(path.read_text(encoding="utf-8")) | fitted(sets, chosen["all"], match.about)
+    unfinished = path.with_suffix(".unfinished")
+    unfinished.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    unfinished.replace(path)
+
+
+def fitted(sets: Sets, weights: Weights, match: LateInteractionAbout) -> dict[str, Any]:
+    """What a model's config.json says of its use, by the weights that were found."""
+    _, weight, first_stage_weight = weights
+    pairs = {"-".join(name.split("-")[-2:]) for name in sets}
+    gains = {name: mean(found, weights) - mean(found, PSQ) for name, found in sets.items()}
+    return {
+        "first_stage_weight": first_stage_weight,
+        "late_interaction": asdict(replace(match, weight=weight, offset=offset(sets, weight))) if weight else None,
+        "not_for": sorted(
+            pair for pair in pairs if sum(gain for name, gain in gains.items() if name.endswith(pair)) <= 0
+        ),
+    }
 
 
 def questions(
     scorer: Scorer, match: LateInteraction, lists: Lists, about: MartAbout, arguments: argparse.Namespace
 ) -> Iterator[Question]:
     """The questions of a tuning list with what each part says of their best candidates."""
-    for number in np.linspace(0, len(lists) - 1, min(arguments.questions, len(lists))).astype(int).tolist():
-        one = lists[number]
-        candidates = one.candidates[: arguments.depth]
-        texts = [candidate.text for candidate in candidates]
-        links = lists.links(one.query, texts, about.direction, about.placebo)
-        documents = scorer.rows(
-            shortened(scorer.encoder, lists.text(one.query)), [lists.text(text) for text in texts], links
-        )
+    options: dict[str, Any] = {"direction": about.direction, "placebo": about.placebo}
+    rows = rows_of_lists(scorer, lists, depth=arguments.depth, queries=arguments.questions, **options)
+    for one, documents in rows:
         with torch.inference_mode():
             met = match.matches(documents, 1024)
         yield Question(
-            np.asarray([candidate.score for candidate in candidates]),
+            np.asarray([candidate.score for candidate in one.candidates]),
             np.asarray(scorer.values(documents)),
             met,
-            [candidate.relevant for candidate in candidates],
+            [candidate.relevant for candidate in one.candidates],
             one.relevant,
         )
 
 
-def mean(found: list[Question], weights: tuple[float, float, float]) -> float:
-    """MAP by weights of MART, late interaction and psq."""
+def mean(found: list[Question], weights: Weights) -> float:
+    """MAP by such weights."""
     return float(np.mean([one.average_precision(*weights) for one in found]))
 
 
-def best(sets: Sets, weights: list[tuple[float, float, float]]) -> tuple[float, float, float]:
+def best(sets: Sets, weights: list[Weights]) -> Weights:
     """The weights with the best mean of the sets' MAP."""
     return max(weights, key=lambda given: np.mean([mean(found, given) for found in sets.values()]))
 
@@ -149,7 +154,7 @@ def offset(sets: Sets, weight: float) -> float:
     return round(float(minimize_scalar(loss, bounds=(-1, 1), method="bounded").x), 4) if weight else 0.0
 
 
-def summary(sets: Sets, chosen: dict[str, tuple[float, float, float]]) -> str:
+def summary(sets: Sets, chosen: dict[str, Weights]) -> str:
     """A Markdown table of MAP."""
     lines = [f"| | {' | '.join(chosen)} |", "|---" * (len(chosen) + 1) + "|"]
     table = {name: [mean(found, weights) for weights in chosen.values()] for name, found in sets.items()}

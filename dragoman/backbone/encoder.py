@@ -91,7 +91,7 @@ class Encoder(nn.Module, ABC):
         return None
 
     def for_inference(self, dtype: torch.dtype) -> PostNormEncoder | None:
-        """The same encoder for first states alone, several times faster; None for one whose layers are not BERT's.
+        """The same encoder, several times faster, for first states and inner layers; None if its layers are not BERT's.
 
         It computes in `dtype` and is to be made anew where weights change.
         """

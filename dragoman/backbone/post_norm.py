@@ -80,7 +80,7 @@ class Layer:
 
 
 class PostNormEncoder:
-    """The first states of rows by the weights of an encoder, in a precision of their own; its tables may be shared."""
+    """First states of rows, or a layer's, by an encoder's weights in their own precision; its tables may be shared."""
 
     def __init__(self, embeddings: Mapping[str, Tensor], norm: Norm, layers: Sequence[Layer], heads: int) -> None:
         self._tables, self._norm, self._layers, self._heads = embeddings, norm, layers, heads

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dragoman.ranking.about import interpolated
 from dragoman.ranking.attention import Direction
-from dragoman.ranking.lists import Lists
-from dragoman.ranking.scoring import Scorer, shortened
+from dragoman.ranking.lists import CandidateList, Lists
+from dragoman.ranking.scoring import Passage, Scorer, shortened
 
 WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 24.0, 32.0)
 """Weights of the first stage beside the model that are tried."""
@@ -43,6 +43,30 @@ def average_precision(scores: NDArray[np.floating[Any]], relevant: Sequence[bool
     return float((np.arange(1, len(ranks) + 1) / ranks).sum() / max(1, count))
 
 
+def rows_of_lists(
+    scorer: Scorer,
+    lists: Lists,
+    *,
+    depth: int,
+    queries: int | None = None,
+    direction: Direction = "mean",
+    placebo: bool = False,
+) -> Iterator[tuple[CandidateList, list[list[Passage]]]]:
+    """Lists cut to their best `depth` candidates, and these as the model reads them, each as its passages.
+
+    Of `queries` lists at even distances, or of all. A query that leaves no room for a passage is read in part, as in
+    searches.
+    """
+    many = len(lists) if queries is None else min(queries, len(lists))
+    for number in np.linspace(0, len(lists) - 1, many).astype(int).tolist() if many else []:
+        whole = lists[number]
+        one = replace(whole, candidates=whole.candidates[:depth])
+        texts = [candidate.text for candidate in one.candidates]
+        links = lists.links(one.query, texts, direction, placebo)
+        query = shortened(scorer.encoder, lists.text(one.query))
+        yield one, scorer.rows(query, [lists.text(text) for text in texts], links)
+
+
 def score_lists(
     scorer: Scorer,
     lists: Lists,
@@ -53,25 +77,16 @@ def score_lists(
     placebo: bool = False,
     step: Callable[[], None] = lambda: None,
 ) -> list[Scored]:
-    """The best `depth` candidates of each query scored; of `queries` lists at even distances, or of all.
-
-    A query that leaves no room for a passage is read in part, as in searches.
-    """
+    """The candidates of each query scored, of which queries and how many see `rows_of_lists`."""
     found = []
-    many = len(lists) if queries is None else min(queries, len(lists))
-    for number in np.linspace(0, len(lists) - 1, many).astype(int).tolist() if many else []:
-        one = lists[number]
-        candidates = one.candidates[:depth]
-        texts = [candidate.text for candidate in candidates]
-        links = lists.links(one.query, texts, direction, placebo)
-        query = shortened(scorer.encoder, lists.text(one.query))
-        scores = scorer.score(query, [lists.text(text) for text in texts], links)
+    rows = rows_of_lists(scorer, lists, depth=depth, queries=queries, direction=direction, placebo=placebo)
+    for one, documents in rows:
         found.append(
             Scored(
                 one.name,
-                [candidate.score for candidate in candidates],
-                [score.value for score in scores],
-                [candidate.relevant for candidate in candidates],
+                [candidate.score for candidate in one.candidates],
+                scorer.values(documents),
+                [candidate.relevant for candidate in one.candidates],
                 one.relevant,
             )
         )
