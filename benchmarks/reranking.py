@@ -4,9 +4,10 @@
 
 For each language, both directions, XQuAD-R sentences and paragraphs, for Swahili AfriQA's questions over English
 passages, for Swahili and Somali FLORES sentences: MAP of psq's best hits as they are, in the order
-of the model alone, and of model and first stage together with the weight that was fitted on the tuning questions; and
-the same model with the table taken away. Lists that are in the output folder already are kept, and so are results, so
-that an interrupted run goes on; p-values are of paired two-tailed t-tests by question. The tables are those that
+of the model alone, as the rerank endpoints answer, and of model and first stage together, as searches do, with the
+weights that were fitted on the tuning questions; and together with the table taken away from the model. Lists that
+are in the output folder already are kept, and so are the model's scores, so that an interrupted run goes on and other
+weights need no new run; p-values are of paired two-tailed t-tests by question. The tables are those that
 `benchmarks/first_stage.py` makes.
 """
 
@@ -25,7 +26,7 @@ from scipy.stats import ttest_rel
 
 from dragoman.ranking.about import MartAbout
 from dragoman.ranking.lists import read_lists
-from dragoman.ranking.measuring import score_lists
+from dragoman.ranking.measuring import Scored, score_lists
 from dragoman.ranking.scoring import Scorer, load_scorer
 from dragoman.service.mart_sources import Judged, MartSources, prepare
 
@@ -62,13 +63,13 @@ def main() -> None:
                 name = f"{Path(task.data).name}-{task.unit}-{pair}"
                 result = arguments.output / f"{name}.json"
                 if not result.exists():
-                    found = {"about": asdict(about), **measured(scorer, lists / name, arguments, about)}
-                    result.write_text(
-                        json.dumps({"data": Path(task.data).name, "unit": task.unit, "pair": pair} | found) + "\n"
-                    )
-                rows.append(json.loads(result.read_text()))
-                if rows[-1].get("about") != asdict(about):
+                    found = {"model": identity(about), "scored": measured(scorer, lists / name, arguments, about)}
+                    result.write_text(json.dumps(found) + "\n")
+                known = json.loads(result.read_text())
+                if known.get("model") != identity(about):
                     parser.error(f"{result}: was measured of another model: remove it, or choose another folder")
+                task_named = {"data": Path(task.data).name, "unit": task.unit, "pair": pair}
+                rows.append(task_named | orders(known["scored"], about))
                 (arguments.output / "summary.md").write_text(summary(rows), encoding="utf-8")
     print(summary(rows))  # noqa: T201
 
@@ -84,31 +85,44 @@ def tasks(arguments: argparse.Namespace, language: str) -> Iterator[Judged]:
         yield Judged(str(arguments.data / "xquad_r"), unit, languages=[language], only=TEST, depth=arguments.depth)
 
 
+def identity(about: MartAbout) -> dict[str, Any]:
+    """What of a model makes its scores, apart from what is made of them beside others."""
+    known = asdict(about)
+    return {name: known[name] for name in ("name", "direction", "placebo", "late_interaction", "training")}
+
+
 def measured(scorer: Scorer, folder: Path, arguments: argparse.Namespace, about: MartAbout) -> dict[str, Any]:
-    """Average precision of each question in one task's orders."""
+    """The candidates of each question of one task, scored, and without the table."""
     lists = read_lists(folder)
     options = {"depth": arguments.depth, "queries": arguments.questions, "direction": about.direction}
-    scored = score_lists(scorer, lists, placebo=about.placebo, **options)
-    placebo = score_lists(scorer, lists, placebo=True, **options)
-    orders = {
-        "psq": (scored, None),
-        "alone": (scored, 0.0),
-        "mart": (scored, about.first_stage_weight),
-        "without_table": (placebo, about.first_stage_weight),
+    tables = {"with": about.placebo, "without": True}
+    return {
+        table: [asdict(one) for one in score_lists(scorer, lists, placebo=placebo, **options)]
+        for table, placebo in tables.items()
     }
-    return {name: [one.average_precision(by) for one in found] for name, (found, by) in orders.items()}
 
 
-def p_value(row: dict[str, list[float]]) -> float:
-    """Of a paired two-tailed t-test of the interpolated order against the first stage's."""
-    return 1.0 if row["mart"] == row["psq"] else float(ttest_rel(row["mart"], row["psq"]).pvalue)
+def orders(scored: dict[str, Any], about: MartAbout) -> dict[str, list[float]]:
+    """Average precision of each question in each order."""
+    found, without = ([Scored(**one) for one in scored[table]] for table in ("with", "without"))
+    return {
+        "psq": [one.average_precision(None) for one in found],
+        "alone": [one.average_precision_alone(about.alone) for one in found],
+        "without_table": [one.average_precision(about.first_stage_weight) for one in without],
+        "mart": [one.average_precision(about.first_stage_weight) for one in found],
+    }
+
+
+def p_value(row: dict[str, list[float]], order: str) -> float:
+    """Of a paired two-tailed t-test of an order against the first stage's."""
+    return 1.0 if row[order] == row["psq"] else float(ttest_rel(row[order], row["psq"]).pvalue)
 
 
 def summary(rows: list[dict[str, Any]]) -> str:
     """A Markdown table; of XQuAD-R's sentences and paragraphs also all directions together."""
     lines = [
-        "| unit | direction | questions | psq | model alone | without table | **MART** | gain | p |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| unit | direction | questions | psq | model alone | p | without table | **together** | gain | p |",
+        "|---|---|---|---|---|---|---|---|---|---|",
         *map(_line, rows),
     ]
     for unit in UNITS:
@@ -122,9 +136,11 @@ def summary(rows: list[dict[str, Any]]) -> str:
 
 def _line(row: dict[str, Any]) -> str:
     means = {name: sum(row[name]) / len(row[name]) for name in ORDERS}
-    values = " | ".join(f"{mean:.3f}" for mean in means.values())
-    gain = means["mart"] / means["psq"] - 1
-    return f"| {row['unit']} | {row['pair']} | {len(row['psq'])} | {values} | {gain:+.1%} | {p_value(row):.2g} |"
+    cells = [row["unit"], row["pair"], len(row["psq"]), f"{means['psq']:.3f}"]
+    cells += [f"{means['alone']:.3f}", f"{p_value(row, 'alone'):.2g}"]
+    cells += [f"{means['without_table']:.3f}", f"{means['mart']:.3f}"]
+    cells += [f"{means['mart'] / means['psq'] - 1:+.1%}", f"{p_value(row, 'mart'):.2g}"]
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 if __name__ == "__main__":

@@ -40,9 +40,28 @@ class LateInteractionAbout:
             raise ValueError(f"late_interaction: encoder: {self.encoder!r} is no text")
         if not isinstance(self.layer, int) or isinstance(self.layer, bool):
             raise ValueError(f"late_interaction: layer: {self.layer!r} is no whole number")
-        for name, value in (("weight", self.weight), ("offset", self.offset)):
-            if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-                raise ValueError(f"late_interaction: {name}: {value!r} is no finite number")
+        _check_finite("late_interaction", {"weight": self.weight, "offset": self.offset})
+
+
+@dataclass(frozen=True)
+class AloneAbout:
+    """How a score is made where there is no first stage's: `scale * (score + weight * share) - offset`.
+
+    `share` is what a structured query of the document by itself says (see `structured`).
+    """
+
+    weight: float
+    scale: float
+    offset: float
+
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            ValueError: a number that is none or not finite, or a scale that is not positive.
+        """
+        _check_finite("alone", {"weight": self.weight, "scale": self.scale, "offset": self.offset})
+        if self.scale <= 0:
+            raise ValueError(f"alone: scale: {self.scale!r} is not positive")
 
 
 @dataclass(frozen=True)
@@ -57,6 +76,8 @@ class MartAbout:
     not_for: list[str] = field(default_factory=list)
     """Pairs `source-target` for which reranking did not gain: not reranked unless asked for."""
     late_interaction: LateInteractionAbout | None = None
+    alone: AloneAbout | None = None
+    """None: a score without the first stage's is the model's own."""
     training: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -64,13 +85,22 @@ class MartAbout:
         """As a model's `config.json` has it.
 
         Raises:
-            TypeError: fields of `late_interaction` that are missing or not known.
+            TypeError: fields of `late_interaction` or `alone` that are missing or not known.
             ValueError: one of the wrong type, or a number that is not finite.
         """
         given = {one.name: config[one.name] for one in fields(cls) if one.name in config}
         if (match := given.get("late_interaction")) is not None:
             given["late_interaction"] = LateInteractionAbout(**match)
+        if (alone := given.get("alone")) is not None:
+            given["alone"] = AloneAbout(**alone)
         return cls(**given)
+
+
+def alone(model: Floats, shares: Floats, about: AloneAbout | None) -> Floats:
+    """The scores of documents for which no first stage's are known."""
+    if about is None:
+        return np.asarray(model)
+    return about.scale * (np.asarray(model) + about.weight * np.asarray(shares)) - about.offset
 
 
 def interpolated(model: Floats, first_stage: Floats, weight: float) -> Floats:
@@ -80,6 +110,12 @@ def interpolated(model: Floats, first_stage: Floats, weight: float) -> Floats:
     a query are. One below `LEAST_SHARE` counts as that.
     """
     return np.asarray(model) + weight * np.log(np.maximum(first_stage, LEAST_SHARE))
+
+
+def _check_finite(part: str, numbers: Mapping[str, Any]) -> None:
+    for name, value in numbers.items():
+        if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+            raise ValueError(f"{part}: {name}: {value!r} is no finite number")
 
 
 def shipped_names() -> list[str]:

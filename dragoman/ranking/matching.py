@@ -29,6 +29,7 @@ from dragoman.backbone.weights import shipped_names
 from dragoman.ranking.about import Floats, LateInteractionAbout, MartAbout
 from dragoman.ranking.attention import Ints
 from dragoman.ranking.inference import one_after_another
+from dragoman.ranking.structured import word_surprisals, words_read
 
 if TYPE_CHECKING:
     from dragoman.ranking.scoring import Passage
@@ -76,18 +77,18 @@ class LateInteraction:
         for (query, _), group in groupby(order, key=keys.__getitem__):
             numbers = list(group)
             likeness = _likeness(states[query], [[states[own] for _, own in sides[one]] for one in numbers])
-            matches[numbers] = self._matches(query, [documents[one] for one in numbers], likeness)
+            matches[numbers] = self._matches([documents[one] for one in numbers], likeness)
         return matches
 
-    def _matches(self, query: Ids, documents: Sequence[Sequence[Passage]], likeness: Floats) -> Floats:
+    def _matches(self, documents: Sequence[Sequence[Passage]], likeness: Floats) -> Floats:
         """The match (D,) of documents with a query, of `likeness` (D, Q)."""
-        words = documents[0][0].row.query
-        inside = words >= 0
-        shares = np.zeros((len(words), int(words.max(initial=-1)) + 1))  # (Q, N): of subwords in words
-        shares[inside, words[inside]] = 1
-        rare = shares.T @ (np.ones(len(words)) if self._surprisals is None else self._surprisals[list(query)])
+        rare = word_surprisals(documents[0][0], self._surprisals)
         if not rare.any():
             return np.full(len(documents), self.about.offset)
+        words = documents[0][0].row.query
+        inside = words >= 0
+        shares = np.zeros((len(words), len(rare)))  # (Q, N): of subwords in words
+        shares[inside, words[inside]] = 1
         met = likeness @ (shares / np.maximum(shares.sum(0), 1))
         for row, document in zip(met, documents, strict=True):
             linked = _linked(document)
@@ -130,8 +131,7 @@ def _sides(passage: Passage) -> tuple[Ids, Ids]:
 def _linked(document: Sequence[Passage]) -> Ints:
     """The query's words that are linked to a word of the document, as far as it is read."""
     links = document[0].row.links
-    read = np.isin(links.right, np.concatenate([one.row.passage for one in document]))
-    return links.left[read & (links.weights >= LEAST_LINK)]
+    return links.left[np.isin(links.right, words_read(document)) & (links.weights >= LEAST_LINK)]
 
 
 def _likeness(query: Tensor, documents: Sequence[Sequence[Tensor]]) -> Floats:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.ranking.about import interpolated
+from dragoman.ranking.about import AloneAbout, alone, interpolated
 from dragoman.ranking.attention import Direction
 from dragoman.ranking.lists import CandidateList, Lists
 from dragoman.ranking.scoring import Passage, Scorer, shortened
@@ -20,11 +20,15 @@ WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 2
 
 @dataclass(frozen=True)
 class Scored:
-    """The candidates of one query: scores of the first stage and of the model, and which are relevant."""
+    """The candidates of one query: scores of the first stage and of the model, and which are relevant.
+
+    `shares` are what structured queries of each by itself say (see `structured`).
+    """
 
     name: str
     first_stage: list[float]
     model: list[float]
+    shares: list[float]
     relevant: list[bool]
     count: int
     """How many documents are relevant, retrieved or not."""
@@ -33,6 +37,11 @@ class Scored:
         """Of the order by `interpolated`, ties in first-stage order; None: of the first stage alone."""
         first = np.asarray(self.first_stage)
         scores = first if weight is None else interpolated(np.asarray(self.model), first, weight)
+        return average_precision(scores, self.relevant, self.count)
+
+    def average_precision_alone(self, about: AloneAbout | None) -> float:
+        """Of the order by `alone`, ties in first-stage order."""
+        scores = alone(np.asarray(self.model), np.asarray(self.shares), about)
         return average_precision(scores, self.relevant, self.count)
 
 
@@ -86,6 +95,7 @@ def score_lists(
                 one.name,
                 [candidate.score for candidate in one.candidates],
                 scorer.values(documents),
+                scorer.shares(documents),
                 [candidate.relevant for candidate in one.candidates],
                 one.relevant,
             )

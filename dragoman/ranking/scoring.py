@@ -24,6 +24,7 @@ from dragoman.ranking.inference import for_inference
 from dragoman.ranking.mart import Mart, Rows
 from dragoman.ranking.matching import LateInteraction, load_late_interaction
 from dragoman.ranking.mixing import Mixing, Row
+from dragoman.ranking.structured import share
 
 DOCUMENT_SUBWORDS = 800
 TOKENS_AT_ONCE = 1_024
@@ -108,6 +109,7 @@ class Scorer:
         """`dtype` is that of the computation, where the encoder's layers are BERT's; `match` joins the score."""
         self.model, self.encoder, self._match = model.eval(), model.encoder, match
         self._states = for_inference(model, dtype) or partial(padded_states, model)
+        self._surprisals = model.encoder.surprisals()
         self._device = next(model.parameters()).device.type
         on_gpu = self._device != "cpu"
         self._tokens = tokens_at_once or (TOKENS_AT_ONCE_ON_GPU if on_gpu else TOKENS_AT_ONCE)
@@ -122,6 +124,10 @@ class Scorer:
         for passage in passages(self.encoder, query, documents, links):
             found[passage.document].append(passage)
         return found
+
+    def shares(self, documents: Sequence[Sequence[Passage]]) -> list[float]:
+        """What a structured query of each document by itself says of them, given as their passages."""
+        return [round(share(document, self._surprisals), DECIMALS) for document in documents]
 
     def values(self, documents: Sequence[Sequence[Passage]]) -> list[float]:
         """The scores of documents given as their passages, of any queries."""

@@ -20,12 +20,14 @@ from dragoman.backbone.pretraining import claim
 from dragoman.backbone.training import EarlyStopping, Report, Trainer
 from dragoman.backbone.training_config import ConfigError, TrainingConfig
 from dragoman.backbone.workers import Workers
-from dragoman.ranking.about import LEAST_SHARE, MartAbout
+from dragoman.ranking.about import LEAST_SHARE, LateInteractionAbout, MartAbout
 from dragoman.ranking.attention import Direction
 from dragoman.ranking.checkpoints import load_mart, save_mart
 from dragoman.ranking.examples import Examples, examples_of, sizes, weighted_shares
+from dragoman.ranking.fitting import fit
 from dragoman.ranking.lists import Lists, checksum_of, lists_in, read_lists
 from dragoman.ranking.mart import Mart, MartConfig
+from dragoman.ranking.matching import load_late_interaction
 from dragoman.ranking.measuring import best_weight, mean_average_precision, score_lists
 from dragoman.ranking.scoring import Scorer, padded_states, passages, pooled
 
@@ -65,10 +67,14 @@ class MartTraining(TrainingConfig):
     tuning_queries: int = 40
     tuning_depth: int = 30
     patience: int = 8
+    late_interaction: dict[str, Any] = field(default_factory=dict)
+    """`encoder` and `layer` of the late interaction that joins the trained model's score; none when left out."""
+    fit_queries: int = 60
+    """Lists of each tuning set by which weights are fitted in the end."""
 
     def check(self) -> None:
         super().check()
-        for name in ("queries", "tuning_queries", "tuning_depth", "patience"):
+        for name in ("queries", "tuning_queries", "tuning_depth", "patience", "fit_queries"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1")
         if self.documents < 2:
@@ -80,6 +86,20 @@ class MartTraining(TrainingConfig):
         unknown = sorted(set(self.model) - set(MartConfig.__dataclass_fields__))
         if unknown:
             raise ConfigError(f"model: unknown field {', '.join(unknown)}")
+        self.match()
+
+    def match(self) -> LateInteractionAbout | None:
+        """Late interaction before its weights are fitted.
+
+        Raises:
+            ConfigError: fields that are missing, not known or of the wrong type.
+        """
+        try:
+            return (
+                LateInteractionAbout(weight=1.0, offset=0.0, **self.late_interaction) if self.late_interaction else None
+            )
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"late_interaction: {error}") from error
 
 
 def train_mart(config: MartTraining, output: Path, *, resume: bool = False, report: Report | None = None) -> Path:
@@ -88,7 +108,7 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
     Raises:
         ConfigError: `output` holds a training already and `resume` is false, or it is another configuration's.
         ListsError: lists that cannot be used.
-        CheckpointError: the encoder cannot be loaded.
+        CheckpointError: the encoder, or late interaction's, cannot be loaded.
     """
     workers = Workers.join(config.device)
     if workers.first:
@@ -100,6 +120,7 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
     for name, lists in [*sets.items(), *tuning.items()]:
         if lists.tokenizer != model.encoder.tokenizer_checksum:
             raise ConfigError(f"{name}: these lists were read for an encoder with another vocabulary")
+    load_late_interaction(MartAbout(late_interaction=config.match()), model.encoder)  # fails now rather than in the end
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(not name.startswith(tuple(config.frozen)))
     source = examples_of(
@@ -121,7 +142,7 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
         config,
         output,
         workers,
-        EarlyStopping(lambda: measured(model, tuning, config)[0], "interpolated", config.patience),
+        EarlyStopping(lambda: measured(model, tuning, config), "interpolated", config.patience),
     )
     if resume:
         trainer.restore()
@@ -129,10 +150,11 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
     if workers.first:
         trainer.take_best()
         model.eval()
-        found, weight = measured(model, tuning, config)
-        training = {**asdict(config), "steps": trainer.progress.best_step, "measures": found, "sets": sizes(sets)}
-        about = MartAbout(output.name, config.direction, config.placebo, weight, training=training)
-        save_mart(output / "model", model, about)
+        about = MartAbout(output.name, config.direction, config.placebo)
+        about, found = fit(model, about, tuning, config.match(), queries=config.fit_queries)
+        measures = {"measures": measured(model, tuning, config), "fitted": found.maps()}
+        training = {**asdict(config), "steps": trainer.progress.best_step, **measures, "sets": sizes(sets)}
+        save_mart(output / "model", model, replace(about, training=training))
         (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
     workers.leave()
     return output / "model"
@@ -183,7 +205,7 @@ def ranking_losses(model: Mart, batch: Examples, config: MartTraining) -> Mappin
     return found
 
 
-def measured(model: Mart, tuning: Mapping[str, Lists], config: MartTraining) -> tuple[dict[str, float], float]:
+def measured(model: Mart, tuning: Mapping[str, Lists], config: MartTraining) -> dict[str, float]:
     """Mean MAP over the tuning sets, of the model alone and interpolated by the best weight, and that weight."""
     scorer = Scorer(model)
     scored = {
@@ -202,4 +224,4 @@ def measured(model: Mart, tuning: Mapping[str, Lists], config: MartTraining) -> 
     def mean(by: float | None) -> float:
         return float(np.mean([mean_average_precision(one, by) for one in scored.values()]))
 
-    return {"interpolated": mean(weight), "alone": mean(0.0), "first_stage": mean(None), "weight": weight}, weight
+    return {"interpolated": mean(weight), "alone": mean(0.0), "first_stage": mean(None), "weight": weight}

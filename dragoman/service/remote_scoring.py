@@ -119,7 +119,7 @@ def _parsed(kind: type[B], body: bytes) -> B:
 
 
 def _complete(scores: Scores, asked: Asked) -> Scores:
-    if len(scores.values) != len(asked.documents):
+    if not len(scores.values) == len(scores.shares) == len(asked.documents):
         raise Unavailable(f"the worker answered {len(scores.values)} scores for {len(asked.documents)} documents")
     return scores
 

@@ -11,12 +11,12 @@ from threading import BoundedSemaphore
 
 import numpy as np
 
-from dragoman.ranking.about import interpolated
+from dragoman.ranking.about import MartAbout, interpolated
 from dragoman.service.background import in_background, patience
 from dragoman.service.collections import Collections
 from dragoman.service.errors import InvalidRequest, ServiceError, TooManyRequests
 from dragoman.service.replay import indexed_text
-from dragoman.service.reranking import Document, Reranking, sigmoid
+from dragoman.service.reranking import Document, Reranking, sigmoid, stand_alone
 from dragoman.service.schemas.search import Degraded, RerankOptions, SearchRequest
 from dragoman.service.scoring import Scores
 from dragoman.service.search_ranking import Ranked
@@ -150,8 +150,9 @@ class RerankStage:
         seconds = max(0.001, until - time.monotonic())
         _, pending = self._reranking.begin(request.query, language, texts, snapshot, seconds, gone)
         found = pending.result(until, gone)
-        weight = about.first_stage_weight if request.method in _ATTAINABLE else 0.0
-        scored, unscored = _reordered(chosen, found, weight)
+        weight = about.first_stage_weight if request.method in _ATTAINABLE else None
+        scored = _reordered(chosen, found, about, weight)
+        unscored = len(chosen) - len(scored)
         left = {place.key for place in scored}
         outcome.places = _following(scored, [place for place in [*head, *tail] if place.key not in left])
         ids = self._collections.ids_by_keys([chosen[number].key for number in found.truncated])
@@ -164,17 +165,21 @@ class RerankStage:
         outcome.result = "partial" if unscored else "reranked"
 
 
-def _reordered(places: Sequence[Ranked], found: Scores, weight: float) -> tuple[list[Ranked], int]:
-    """The places that were scored, by model and first stage together, equal ones as they were."""
-    scored = [(place, value) for place, value in zip(places, found.values, strict=True) if value is not None]
-    model, first = np.array([value for _, value in scored]), np.array([place.score for place, _ in scored])
-    together = interpolated(model, first, weight).tolist()
+def _reordered(places: Sequence[Ranked], found: Scores, about: MartAbout, weight: float | None) -> list[Ranked]:
+    """The places that were scored, by model and first stage together, by the model where no weight is given.
+
+    Equal ones stay as they were.
+    """
+    own = stand_alone(about, found)
+    together = [score for _, score in own]
+    if weight is not None:
+        model, first = ([values[index] for index, _ in own] for values in (found.values, [one.score for one in places]))
+        together = interpolated(np.array(model), np.array(first), weight).tolist()
     made = [
-        replace(place, rerank=sigmoid(value), score=sigmoid(score))
-        for (place, value), score in zip(scored, together, strict=True)
+        replace(places[index], rerank=sigmoid(value), score=sigmoid(score))
+        for (index, value), score in zip(own, together, strict=True)
     ]
-    order = sorted(range(len(made)), key=lambda number: -together[number])
-    return [made[number] for number in order], len(places) - len(scored)
+    return [made[number] for number in sorted(range(len(made)), key=lambda number: -together[number])]
 
 
 def _following(scored: list[Ranked], others: Sequence[Ranked]) -> list[Ranked]:

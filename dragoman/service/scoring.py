@@ -56,6 +56,8 @@ class Scores:
     """What came of it: a score per document, or None and why; and which were read only up to a limit."""
 
     values: list[float | None]
+    shares: list[float]
+    """What a structured query of each document by itself says: see :func:`dragoman.ranking.about.alone`."""
     failed: dict[int, str] = field(default_factory=dict)
     truncated: list[int] = field(default_factory=list)
     tokens: int = 0
@@ -174,7 +176,8 @@ def _read(info: RerankerInfo, asked: Asked) -> tuple[list[list[Any]], Scores]:
     shorter = shortened(info.scorer.encoder, query)
     rows = info.scorer.rows(shorter, documents, asked.links)
     cut = [number for number, document in enumerate(documents) if truncated(document)]
-    return rows, Scores([None] * len(documents), truncated=cut, query_cut=shorter is not query)
+    shares = info.scorer.shares(rows)
+    return rows, Scores([None] * len(documents), shares, truncated=cut, query_cut=shorter is not query)
 
 
 def _collected(futures: Sequence[Future[Any]], found: Scores) -> Scores:

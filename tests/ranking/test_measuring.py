@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.backbone.tokenizer import Subwords
+from dragoman.ranking.about import AloneAbout
 from dragoman.ranking.lists import Candidate, CandidateList, ListsWriter, read_lists
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.measuring import WEIGHTS, Scored, best_weight, mean_average_precision, score_lists
@@ -23,31 +24,36 @@ SHARE = st.integers(0, 20).map(lambda value: value / 20)
 
 
 @given(
-    st.lists(st.tuples(SHARE, SCORE, st.booleans()), min_size=1, max_size=12),
+    st.lists(st.tuples(SHARE, SCORE, SHARE, st.booleans()), min_size=1, max_size=12),
     st.integers(0, 3),
-    st.sampled_from([None, 0.0, 1.0, 8.0]),
+    st.sampled_from([None, 0.0, 1.0, 8.0, AloneAbout(6.0, 0.5, 1.0)]),
 )
 def test_average_precision_is_that_of_ir_measures(
-    candidates: list[tuple[float, float, bool]], missed: int, weight: float | None
+    candidates: list[tuple[float, float, float, bool]], missed: int, by: float | AloneAbout | None
 ) -> None:
     candidates = sorted(candidates, key=lambda one: -one[0])
-    first, model, relevant = map(list, zip(*candidates, strict=True))
-    found = Scored("q", first, model, relevant, sum(relevant) + missed)
+    first, model, shares, relevant = map(list, zip(*candidates, strict=True))
+    found = Scored("q", first, model, shares, relevant, sum(relevant) + missed)
+    measured = found.average_precision_alone(by) if isinstance(by, AloneAbout) else found.average_precision(by)
     if not found.count:
-        assert found.average_precision(weight) == 0
+        assert measured == 0
         return
-    logs = [math.log(max(one, 0.001)) for one in first]
-    scores = first if weight is None else [m + weight * f for f, m in zip(logs, model, strict=True)]
+    if isinstance(by, AloneAbout):
+        scores = [one + 6 * share for one, share in zip(model, shares, strict=True)]
+    else:
+        logs = [math.log(max(one, 0.001)) for one in first]
+        scores = first if by is None else [m + by * f for f, m in zip(logs, model, strict=True)]
     order = sorted(range(len(scores)), key=lambda place: (-scores[place], place))
     run = {"q": {f"d{place}": float(-rank) for rank, place in enumerate(order)}}
     qrels = {"q": {f"d{place}": 1 for place, yes in enumerate(relevant) if yes} | {f"m{n}": 1 for n in range(missed)}}
     expected = ir_measures.calc_aggregate([ir_measures.AP], qrels, run)[ir_measures.AP]
-    assert found.average_precision(weight) == pytest.approx(expected)
+    assert measured == pytest.approx(expected)
 
 
 def test_the_best_weight_is_that_of_the_best_mean_over_sets() -> None:
-    ignoring = [Scored("a", [0.9, 0.1], [0.0, 11.0], [True, False], 1)]  # right only if the first stage counts much
-    trusting = [Scored("b", [0.9, 0.8], [0.0, 5.0], [False, True], 1)]  # right only if it counts little
+    shares = [0.5, 0.5]
+    ignoring = [Scored("a", [0.9, 0.1], [0.0, 11.0], shares, [True, False], 1)]  # right if the first stage counts much
+    trusting = [Scored("b", [0.9, 0.8], [0.0, 5.0], shares, [False, True], 1)]  # right only if it counts little
     assert best_weight({"b": trusting}) == 0.0
     weight = best_weight({"a": ignoring})
     assert weight == next(one for one in WEIGHTS if math.log(9) * one >= 11)
@@ -68,7 +74,10 @@ def test_lists_are_scored_as_documents_are(tmp_path: Path, subwords: Subwords) -
         known = next(other for other in whole if other.name == one.name)
         assert one.model == pytest.approx(known.model[:3], abs=1e-4)
         assert one.first_stage == known.first_stage[:3]
+        assert one.shares == known.shares[:3]
+    assert any(any(one.shares) for one in whole)
     placebo = score_lists(scorer, lists, depth=5, placebo=True)
+    assert not any(any(one.shares) for one in placebo)
     assert any(one.model != pytest.approx(other.model, abs=1e-4) for one, other in zip(placebo, whole, strict=True))
 
 

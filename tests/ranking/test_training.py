@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 
+from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.corpus import Position
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.training_config import ConfigError
@@ -77,7 +78,9 @@ def test_it_learns_to_read_a_table_of_words_that_it_never_saw(tmp_path: Path, su
     train_mart(parsed(tmp_path, **changes), tmp_path / "mart")
     report = json.loads((tmp_path / "mart" / "report.json").read_text())
     model, about = load_mart(str(tmp_path / "mart" / "model"))
-    assert about.first_stage_weight == report["measures"]["weight"]
+    assert report["fitted"]["all"]["mean"] >= report["measures"]["interpolated"] - 0.05
+    assert report["fitted"]["all"]["mean"] >= report["fitted"]["first stage"]["mean"]
+    assert about.not_for == []
     found, without = (
         mean_average_precision(score_lists(Scorer(model), tuning, depth=5, placebo=placebo), 0.0)
         for placebo in (False, True)
@@ -91,6 +94,20 @@ def test_it_stops_when_nothing_gets_better(lists: Path) -> None:
     measures = [json.loads(line) for line in (lists / "mart" / "measures.jsonl").read_text().splitlines()]
     assert [one["step"] for one in measures] == [2, 4, 6]
     assert json.loads((lists / "mart" / "report.json").read_text())["steps"] == 2
+
+
+def test_what_joins_its_score_is_fitted(lists: Path) -> None:
+    match = {"encoder": str(lists / "encoder"), "layer": 1}
+    train_mart(parsed(lists, late_interaction=match, fit_queries=9), lists / "mart")
+    maps = json.loads((lists / "mart" / "report.json").read_text())["fitted"]
+    assert maps["all"]["mean"] >= max(maps["with late interaction"]["mean"], maps["with MART"]["mean"])
+    assert maps["alone, with shares"]["mean"] >= maps["alone"]["mean"]
+    about = load_mart(str(lists / "mart" / "model"))[1]
+    assert about.alone is not None and about.alone.scale > 0
+    assert about.late_interaction is None or about.late_interaction.encoder == match["encoder"]
+    with pytest.raises(CheckpointError, match="layer 9 is not one of"):  # before a step is done
+        train_mart(parsed(lists, late_interaction=match | {"layer": 9}), lists / "other")
+    assert not (lists / "other" / "curves.jsonl").exists()
 
 
 def test_frozen_weights_stay_and_the_placebo_has_no_links(lists: Path) -> None:
@@ -184,6 +201,9 @@ def test_the_losses_are_their_formulas(lists: Path, documents: int, first_stage:
         ({"lists": ""}, "lists and tuning must name folders"),
         ({"model": {"layers": 3}}, "model: unknown field layers"),
         ({"direction": "both"}, "direction"),
+        ({"late_interaction": {"layer": 1}}, "late_interaction: .*encoder"),
+        ({"late_interaction": {"encoder": "small", "layer": "1"}}, "late_interaction: layer: '1' is no whole number"),
+        ({"fit_queries": 0}, "fit_queries must be at least 1"),
         ({"rates": {"heads.": "fast"}}, "rates: heads.: 'fast'"),
     ],
 )

@@ -16,7 +16,7 @@ import pytest
 import regex
 from numpy.typing import NDArray
 
-from dragoman.ranking.about import MartAbout
+from dragoman.ranking.about import AloneAbout, MartAbout
 from dragoman.service import models
 from dragoman.service.models import EncoderInfo, RerankerInfo, TranslatorInfo
 from dragoman.service.runtime import Runtime
@@ -108,12 +108,14 @@ SPECIAL = {"poison": -1, "nan": -2}
 class LinkScorer:
     """A document's score is the sum of T over its links to the query, and a little for each of its words.
 
+    Its share is a tenth of that sum, which joins a score that stands alone.
+
     A document that says ``poison`` makes its whole batch fail, ``nan`` scores what is no number, and more than
     ``most`` words at once are out of memory.
     """
 
     def __init__(self, name: str = "links") -> None:
-        self.about = MartAbout(name, first_stage_weight=1.0)
+        self.about = MartAbout(name, first_stage_weight=1.0, alone=AloneAbout(1.0, 1.0, 0.0))
         self.encoder = self
         self.batches: list[list[int]] = []
         self.most = 10**9
@@ -136,6 +138,9 @@ class LinkScorer:
         assert len(query.ids) <= 100
         pairs = zip(documents, links, strict=True)
         return [[Piece(document.ids, float(own.weights.sum()))] for document, own in pairs]
+
+    def shares(self, documents: Sequence[Sequence[Piece]]) -> list[float]:
+        return [row.linked / 10 for (row,) in documents]
 
     def values(self, documents: Sequence[Sequence[Piece]]) -> list[float]:
         self.batches.append([len(row.ids) for (row,) in documents])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from dragoman.ranking.about import MartAbout
 from dragoman.service.errors import InvalidRequest
+from dragoman.service.reranking import sigmoid
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from dragoman.service.settings import Settings
@@ -83,6 +85,22 @@ def test_hits_are_ordered_by_model_and_first_stage_together(runtime: Runtime, sc
     assert answer.timings_ms.rerank > 0
 
 
+def test_without_a_first_stage_s_share_a_score_stands_alone(runtime: Runtime) -> None:
+    linked = {"short": 1.0, "both": 1.6, "ash": 1.8, "tree": 0.4}
+    model = {key: sum_of_t + len(DOCUMENTS[key].split()) / 1000 for key, sum_of_t in linked.items()}
+    alone = {key: model[key] + linked[key] / 10 for key in linked}
+    shares = {hit.id: hit.score for hit in ask(runtime, rerank=False).hits}
+    answer = ask(runtime)
+    assert set(ids(answer)) == set(linked)
+    for hit in answer.hits:
+        assert hit.scores.rerank == pytest.approx(sigmoid(alone[hit.id]), abs=1e-4)
+        assert hit.score == pytest.approx(sigmoid(model[hit.id] + math.log(shares[hit.id])), abs=1e-4)
+    assert ids(answer)[0] == "both"
+    dense = ask(runtime, method="dense")
+    assert set(linked) <= set(ids(dense)) and ids(dense)[0] == "ash"
+    assert [hit.score for hit in dense.hits] == [hit.scores.rerank for hit in dense.hits]
+
+
 def test_only_the_depth_is_reranked_and_the_rest_follows(runtime: Runtime, scorer: LinkScorer) -> None:
     plain = ask(runtime, rerank=False)
     answer = ask(runtime, rerank={"depth": 2})
@@ -102,7 +120,7 @@ def test_the_table_chosen_is_the_one_that_reranks(runtime: Runtime) -> None:
     runtime.tables.upload(Upload("other", "en", "de", activate=True), iter([b"volcano\tSchiff\t1\t1\n"]))
     answer = ask(runtime, "volcano", tables=["other"])
     assert ids(answer) == ["ship"]
-    assert answer.hits[0].scores.rerank == pytest.approx(0.732, abs=0.01)  # the link counts 1
+    assert answer.hits[0].scores.rerank == pytest.approx(0.75, abs=0.01)  # the link counts 1 and its share .1
 
 
 def test_a_reranker_that_fails_leaves_the_first_stage(runtime: Runtime, scorer: LinkScorer) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, model_validator
 
-from dragoman.ranking.about import MartAbout
+from dragoman.ranking.about import AloneAbout, MartAbout
 from dragoman.ranking.attention import Links
 from dragoman.service.background import in_background
 from dragoman.service.scoring import Asked, Scores, Text
@@ -79,6 +79,7 @@ class ScoresBody(_Body):
     """A score per document, null where it failed; `failed` says why, by the document's number."""
 
     values: list[FiniteFloat | None]
+    shares: list[FiniteFloat]
     failed: dict[int, str]
     truncated: list[int]
     tokens: int
@@ -88,6 +89,7 @@ class ScoresBody(_Body):
     def of(cls, scores: Scores) -> ScoresBody:
         return cls(
             values=scores.values,
+            shares=scores.shares,
             failed=scores.failed,
             truncated=scores.truncated,
             tokens=scores.tokens,
@@ -95,7 +97,7 @@ class ScoresBody(_Body):
         )
 
     def scores(self) -> Scores:
-        return Scores(list(self.values), self.failed, self.truncated, self.tokens, self.query_cut)
+        return Scores(list(self.values), list(self.shares), self.failed, self.truncated, self.tokens, self.query_cut)
 
 
 class ModelBody(_Body):
@@ -106,6 +108,7 @@ class ModelBody(_Body):
     placebo: bool
     first_stage_weight: FiniteFloat
     not_for: list[str]
+    alone: AloneAbout | None
 
     @classmethod
     def of(cls, about: MartAbout) -> ModelBody:
@@ -113,4 +116,4 @@ class ModelBody(_Body):
         return cls(**{name: known[name] for name in cls.model_fields})
 
     def about(self) -> MartAbout:
-        return MartAbout(**self.model_dump())
+        return MartAbout.of(self.model_dump())

@@ -53,7 +53,7 @@ def test_the_form_of_cohere_v1_and_jina(running: Server) -> None:
     body = post(running, documents=DOCUMENTS, model="links", return_documents=True, top_n=2).json()
     assert [one["index"] for one in body["results"]] == [1, 3]
     assert [one["document"] for one in body["results"]] == [{"text": DOCUMENTS[1]}, {"text": DOCUMENTS[3]}]
-    assert body["results"][0]["relevance_score"] == pytest.approx(sigmoid(1.504), abs=1e-6)
+    assert body["results"][0]["relevance_score"] == pytest.approx(sigmoid(1.654), abs=1e-6)
     assert body["meta"] == {"api_version": {"version": "1"}, "billed_units": {"search_units": 1}}
     assert (body["model"], body["usage"]["total_tokens"]) == ("links", 10)
     assert set(body) == {"id", "results", "meta", "model", "usage"}
@@ -72,7 +72,7 @@ def test_the_form_of_tei(running: Server) -> None:
     assert [one["text"] for one in body] == [DOCUMENTS[number] for number in (1, 3, 2, 0)]
     assert all(set(one) == {"index", "score", "text"} for one in body)
     raw = post(running, "/rerank", documents=DOCUMENTS, raw_scores=True).json()
-    assert [one["score"] for one in raw] == pytest.approx([1.504, 1.001, 0.501, 0.004], abs=1e-6)
+    assert [one["score"] for one in raw] == pytest.approx([1.654, 1.101, 0.551, 0.004], abs=1e-6)
     assert [sigmoid(one["score"]) for one in raw] == pytest.approx([one["score"] for one in body], abs=1e-6)
 
 
@@ -181,8 +181,8 @@ def test_one_bad_pair_among_32_clients(running: Server) -> None:
     with ThreadPoolExecutor(32) as clients:
         answers = list(clients.map(asked, range(32)))
     assert [number for number, answer in enumerate(answers) if answer.status_code != 200] == [13]
-    scores = {answer.json()["results"][0]["relevance_score"] for answer in answers if answer.status_code == 200}
-    assert scores == {0.501}
+    scores = [answer.json()["results"][0]["relevance_score"] for answer in answers if answer.status_code == 200]
+    assert scores == pytest.approx([0.551] * 31)
 
 
 def test_a_full_queue_is_told_and_who_leaves_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,199 @@
+"""Weights of what joins a trained MART's score, fitted on tuning lists.
+
+The first stage's share and late interaction, by MAP of the three together; structured queries of documents by
+themselves, by MAP of the model without a first stage; offsets and a scale by which scores are probabilities (least
+binary cross-entropy, relevant and other candidates weighing the same); and the language pairs in which the three
+together have not more than the first stage, for which the model is then not used unless asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from dragoman.ranking.about import AloneAbout, Floats, LateInteractionAbout, MartAbout, interpolated
+from dragoman.ranking.lists import Lists
+from dragoman.ranking.mart import Mart
+from dragoman.ranking.matching import LateInteraction, load_late_interaction
+from dragoman.ranking.measuring import WEIGHTS, average_precision, rows_of_lists
+from dragoman.ranking.scoring import TOKENS_AT_ONCE, Scorer
+
+MATCH_WEIGHTS = (0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0)
+SHARE_WEIGHTS = (0.0, 10.0, 20.0, 30.0, 45.0, 60.0, 80.0, 100.0, 120.0)
+DEPTH = 30
+"""Candidates of each list that are fitted on."""
+
+
+class Weights(NamedTuple):
+    """What MART, late interaction, the log of the first stage's share, and a document's share by itself count."""
+
+    mart: float = 0.0
+    match: float = 0.0
+    first_stage: float = 0.0
+    share: float = 0.0
+
+
+FIRST_STAGE = Weights(first_stage=1.0)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What each part says of the candidates of one question, and which are relevant."""
+
+    first_stage: Floats
+    model: Floats
+    match: Floats
+    shares: Floats
+    relevant: list[bool]
+    count: int
+
+    def scores(self, weights: Weights) -> Floats:
+        """By such weights."""
+        model = weights.mart * self.model + weights.match * self.match + weights.share * self.shares
+        return interpolated(model, self.first_stage, weights.first_stage)
+
+    def average_precision(self, weights: Weights) -> float:
+        return average_precision(self.scores(weights), self.relevant, self.count)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The questions of each tuning set, and the weights that are best for each combination of parts."""
+
+    sets: Mapping[str, list[Question]]
+    chosen: Mapping[str, Weights]
+
+    def maps(self) -> dict[str, dict[str, float]]:
+        """MAP by combination, of each set and of their `mean`."""
+        found = {name: {one: self.map(one, weights) for one in self.sets} for name, weights in self.chosen.items()}
+        return {name: {**maps, "mean": float(np.mean(list(maps.values())))} for name, maps in found.items()}
+
+    def map(self, name: str, weights: Weights) -> float:
+        """MAP of one set by such weights."""
+        return float(np.mean([one.average_precision(weights) for one in self.sets[name]]))
+
+
+def fit(
+    model: Mart,
+    about: MartAbout,
+    tuning: Mapping[str, Lists],
+    late_interaction: LateInteractionAbout | None,
+    *,
+    queries: int,
+) -> tuple[MartAbout, Fit]:
+    """How a model is to be used, by `queries` lists of each set at even distances, and what was found.
+
+    Of `late_interaction` the encoder and layer count; None: there is to be none.
+
+    Raises:
+        CheckpointError: late interaction's encoder cannot be loaded, or does not read texts as the model's does.
+    """
+    device = next(model.parameters()).device.type
+    plain = late_interaction and replace(late_interaction, weight=1.0, offset=0.0)
+    match = load_late_interaction(replace(about, late_interaction=plain), model.encoder, device)
+    scorer = Scorer(model)
+    sets = {name: list(_questions(scorer, match, lists, about, queries)) for name, lists in tuning.items()}
+    together = list(product(MATCH_WEIGHTS if match else [0.0], WEIGHTS))
+    chosen = {
+        "first stage": FIRST_STAGE,
+        "with late interaction": _best(sets, [Weights(0.0, one, weight) for one, weight in together]),
+        "with MART": _best(sets, [Weights(1.0, 0.0, weight) for weight in WEIGHTS]),
+        "all": _best(sets, [Weights(1.0, one, weight) for one, weight in together]),
+    }
+    chosen["alone"] = Weights(1.0, chosen["all"].match)
+    chosen["alone, with shares"] = _best(sets, [chosen["alone"]._replace(share=one) for one in SHARE_WEIGHTS])
+    if match is None:
+        del chosen["with late interaction"]
+    found = Fit(sets, chosen)
+    fitted = match.about if match and chosen["all"].match else None
+    if fitted is not None:
+        fitted = replace(fitted, weight=chosen["all"].match, offset=_offset(found))
+    about = replace(
+        about,
+        first_stage_weight=chosen["all"].first_stage,
+        late_interaction=fitted,
+        alone=_alone(found, fitted),
+        not_for=_without_gain(found, {name: f"{one.source}-{one.target}" for name, one in tuning.items()}),
+    )
+    return about, found
+
+
+def _questions(
+    scorer: Scorer, match: LateInteraction | None, lists: Lists, about: MartAbout, queries: int
+) -> Iterator[Question]:
+    rows = rows_of_lists(scorer, lists, depth=DEPTH, queries=queries, direction=about.direction, placebo=about.placebo)
+    for one, documents in rows:
+        with torch.inference_mode():
+            met = match.matches(documents, TOKENS_AT_ONCE) if match else np.zeros(len(documents))
+        yield Question(
+            np.asarray([candidate.score for candidate in one.candidates]),
+            np.asarray(scorer.values(documents)),
+            met,
+            np.asarray(scorer.shares(documents)),
+            [candidate.relevant for candidate in one.candidates],
+            one.relevant,
+        )
+
+
+def _best(sets: Mapping[str, list[Question]], weights: list[Weights]) -> Weights:
+    """The weights with the best mean of the sets' MAP."""
+    found = Fit(sets, {})
+    return max(weights, key=lambda given: np.mean([found.map(name, given) for name in sets]))
+
+
+def _without_gain(found: Fit, pairs: Mapping[str, str]) -> list[str]:
+    """The pairs of languages, given for each set, in which all together have not more than the first stage."""
+    maps = found.maps()
+    gains: dict[str, float] = {}
+    for name, pair in pairs.items():
+        gains[pair] = gains.get(pair, 0.0) + maps["all"][name] - maps["first stage"][name]
+    return sorted(pair for pair, gain in gains.items() if gain <= 0)
+
+
+def _offset(found: Fit) -> float:
+    """The match at which late interaction adds nothing."""
+    weights = found.chosen["alone"]
+    _, offset = _as_probabilities(found, _scores(found, weights), scaled=False)
+    return round(offset / weights.match, 4)
+
+
+def _alone(found: Fit, match: LateInteractionAbout | None) -> AloneAbout:
+    """How scores are made without a first stage, where late interaction is as it was fitted."""
+    weights = found.chosen["alone, with shares"]
+    scores = _scores(found, weights) - (match.weight * match.offset if match else 0.0)
+    scale, offset = _as_probabilities(found, scores, scaled=True)
+    return AloneAbout(weights.share, round(scale, 4), round(offset, 4))
+
+
+def _scores(found: Fit, weights: Weights) -> Floats:
+    """Of all candidates."""
+    return np.concatenate([one.scores(weights) for questions in found.sets.values() for one in questions])
+
+
+def _as_probabilities(found: Fit, scores: Floats, *, scaled: bool) -> tuple[float, float]:
+    """Scale (1 unless `scaled`) and offset by which sigmoids of `scale * score - offset` are best as probabilities."""
+    right = torch.as_tensor(
+        np.concatenate([one.relevant for of in found.sets.values() for one in of]), dtype=torch.float64
+    )
+    weights = torch.where(right > 0, 0.5 / right.sum(), 0.5 / (1 - right).sum())
+    given, fitted = torch.as_tensor(scores), torch.zeros(2, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([fitted], max_iter=200, line_search_fn="strong_wolfe")
+
+    def loss() -> Tensor:
+        optimizer.zero_grad()
+        logits = (fitted[0].exp() if scaled else 1.0) * given - fitted[1]
+        found = F.binary_cross_entropy_with_logits(logits, right, weights, reduction="sum")
+        found.backward()  # type: ignore[no-untyped-call]
+        return found
+
+    optimizer.step(loss)  # type: ignore[no-untyped-call]
+    log_scale, offset = fitted.detach().tolist()
+    return math.exp(log_scale), offset
