@@ -5,24 +5,25 @@
 Variants: `bert`, the encoder without MAT layers; `placebo`, with MAT layers and without a table; `mart`; T from one
 direction (`forward`, the paper's, and `backward`); `one layer` and `three layers`; `dictionary`, the same lists with
 links out of dictionaries alone (`benchmarks/mart_dictionaries.py` makes them, in folders beside, with `-dictionary`
-behind their names); `without XX`, learned without any list in the language XX. Each is trained from the configuration's
-lists with every seed, and reranks the lists under `--test`; MAP alone and interpolated with the weight that the tuning
-lists gave. p-values are of paired two-tailed t-tests of the queries' average precision, meaned over the seeds. What is
-there already is kept, so that an interrupted run goes on.
+behind their names); `dictionary at search`, what `mart` learned, reranking by dictionaries; `without XX`, learned
+without any list in the language XX. Each is trained from the configuration's lists with every seed, and reranks the
+lists under `--test`; MAP of the model's score alone and interpolated with the weight that the tuning lists gave.
+p-values are of paired two-tailed t-tests of the queries' average precision, meaned over the seeds and over the
+directions that ask the same queries. What is there already is kept, so that an interrupted run goes on.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.stats import ttest_rel
+from scipy.stats import ttest_1samp
 
 from dragoman.backbone.training_config import read_config
 from dragoman.ranking.checkpoints import load_mart
@@ -40,6 +41,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "one layer": {"model": {"mat_layers": [-2]}},
     "three layers": {"model": {"mat_layers": [-4, -3, -2]}},
 }
+TRAINED = {"dictionary at search": "mart"}
+"""Variants that are another's model."""
+BY_DICTIONARY = ("dictionary", "dictionary at search")
 ORDERS = ("alone", "interpolated")
 Values = NDArray[np.float64]
 
@@ -64,12 +68,12 @@ def main() -> None:
     done: dict[str, list[dict[str, Any]]] = {}
     for seed in range(1, arguments.seeds + 1):
         for variant in arguments.variants.split(","):
-            folder = arguments.output / f"{variant.replace(' ', '-')}-{seed}"
+            trained = TRAINED.get(variant, variant)
+            folder = arguments.output / f"{trained.replace(' ', '-')}-{seed}"
             if not (folder / "report.json").exists():
-                settings = MartTraining.parse(table | changes(variant, table) | {"seed": seed})
+                settings = MartTraining.parse(table | changes(trained, table) | {"seed": seed})
                 train_mart(settings, folder, resume=folder.exists())
-            test = Path(f"{arguments.test}-dictionary") if variant == "dictionary" else arguments.test
-            done.setdefault(variant, []).append(tested(folder, test, arguments))
+            done.setdefault(variant, []).append(tested(folder, variant in BY_DICTIONARY, arguments))
             (arguments.output / "summary.md").write_text(summary(done), encoding="utf-8")
     print(summary(done))  # noqa: T201
 
@@ -86,9 +90,10 @@ def changes(variant: str, table: dict[str, Any]) -> dict[str, Any]:
     return VARIANTS[variant]
 
 
-def tested(folder: Path, test: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+def tested(folder: Path, by_dictionary: bool, arguments: argparse.Namespace) -> dict[str, Any]:
     """Average precision of every query of every test list, in each order; kept in the training's folder."""
-    path = folder / "tested.json"
+    suffix = "-dictionary" if by_dictionary else ""
+    path, test = folder / f"tested{suffix}.json", Path(f"{arguments.test}{suffix}")
     found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     model, about = load_mart(str(folder / "model"))
     for lists in lists_in(test):
@@ -122,9 +127,9 @@ def _table(done: dict[str, list[dict[str, Any]]], order: str) -> Iterator[str]:
     yield "|---" * (len(names) + 4) + "|"
     mart = _values(done["mart"], order, names) if "mart" in done else None
     psq = _values(next(iter(done.values())), "psq", names)
-    yield _row("psq", psq, None, None)
+    yield _row("psq", names, psq, None, None)
     for variant, runs in done.items():
-        yield _row(f"{variant} ({len(runs)})", _values(runs, order, names), mart, psq)
+        yield _row(f"{variant} ({len(runs)})", names, _values(runs, order, names), mart, psq)
 
 
 def _values(runs: list[dict[str, Any]], order: str, names: list[str]) -> list[Values]:
@@ -132,16 +137,20 @@ def _values(runs: list[dict[str, Any]], order: str, names: list[str]) -> list[Va
     return [np.mean([run[name][order] for run in runs], 0) for name in names]
 
 
-def _row(name: str, own: list[Values], mart: list[Values] | None, psq: list[Values] | None) -> str:
+def _row(name: str, names: list[str], own: list[Values], mart: list[Values] | None, psq: list[Values] | None) -> str:
     means = [float(values.mean()) for values in own]
-    p: Callable[[list[Values] | None], str] = lambda other: "" if other is None else _p(own, other)  # noqa: E731
     cells = [f"{value:.3f}" for value in [*means, float(np.mean(means))]]
-    return f"| {name} | " + " | ".join([*cells, p(mart), p(psq)]) + " |"
+    cells += ["" if other is None else _p(names, own, other) for other in (mart, psq)]
+    return f"| {name} | {' | '.join(cells)} |"
 
 
-def _p(own: list[Values], other: list[Values]) -> str:
-    pair = np.concatenate(own), np.concatenate(other)
-    return "" if np.array_equal(*pair) else f"{float(ttest_rel(*pair).pvalue):.2g}"
+def _p(names: list[str], own: list[Values], other: list[Values]) -> str:
+    """Of a paired two-tailed t-test of queries' means over the lists that ask them, in whatever languages."""
+    asked: dict[tuple[str, int], list[Values]] = {}
+    for name, first, second in zip(names, own, other, strict=True):
+        asked.setdefault((name.rsplit("-", 2)[0], len(first)), []).append(first - second)
+    differences = np.concatenate([np.mean(alike, 0) for alike in asked.values()])
+    return f"{float(ttest_1samp(differences, 0).pvalue):.2g}" if differences.any() else ""
 
 
 if __name__ == "__main__":
