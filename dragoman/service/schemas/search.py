@@ -108,7 +108,9 @@ class Scores(BaseModel):
         description="BM25 in the hit's collection and language; for dense the inner product of the query's vector and"
         " the best passage's; for hybrid the fused score."
     )
-    rerank: float | None
+    rerank: float | None = Field(
+        description="The reranker's probability that the document answers, as the rerank endpoints give it."
+    )
 
 
 class Contribution(BaseModel):
@@ -136,7 +138,8 @@ class Hit(BaseModel):
     score: float = Field(
         description="What hits are ordered by: the share of the highest score that any document of this collection"
         " and language could reach for the query; for dense the inner product; for hybrid the fused score. Of hits that"
-        " were reranked, the sigmoid of the reranker's logit and the logarithm of that share, weighted; of those below"
+        " were reranked, the sigmoid of the model's logit and the logarithm of that share, weighted, for dense and hybrid"
+        " the reranker's probability; of those below"
         " them, numbers that fall as their own scores do."
     )
     scores: Scores
