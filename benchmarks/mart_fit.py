@@ -3,9 +3,8 @@
     python -m benchmarks.mart_fit --model runs/mart/small/model --tuning runs/mart/tuning
 
 `dragoman train mart` ends with the same fit (`dragoman.ranking.fitting`). Prints MAP on every tuning list of the first
-stage, of it with late interaction, with MART and with both, and of these two alone and with structured queries of each
-document by itself, each at its best weights; the last two columns are what the rerank endpoints answer by, and did
-without such queries.
+stage, of it with late interaction, with MART and with both, of these two with no first stage, and of them with
+structured queries of each document by itself (standalone), as the rerank endpoints answer, each at its best weights.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from pathlib import Path
 import torch
 
 from dragoman.backbone.checkpoints import CONFIG
-from dragoman.backbone.weights import shipped_names
 from dragoman.ranking.about import LateInteractionAbout
 from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.fitting import Fit, fit
@@ -42,13 +40,12 @@ def main() -> None:
         parser.error(f"--model: {path} is not there")
     if not (folders := lists_in(arguments.tuning)):
         parser.error(f"--tuning: no lists under {arguments.tuning}")
-    place = arguments.encoder if arguments.encoder in shipped_names() else str(Path(arguments.encoder).resolve())
     model, about = load_mart(str(arguments.model))
     tuning = {str(folder.relative_to(arguments.tuning)): read_lists(folder) for folder in folders}
     for name, lists in tuning.items():
         if lists.tokenizer != model.encoder.tokenizer_checksum:
             parser.error(f"--tuning: {name}: these lists were read for an encoder with another vocabulary")
-    match = LateInteractionAbout(place, arguments.layer, 1.0, 0.0)
+    match = LateInteractionAbout(arguments.encoder, arguments.layer, 1.0, 0.0)
     about, found = fit(model, about, tuning, match, queries=arguments.questions)
     print(summary(found))  # noqa: T201
     config = json.loads(path.read_text(encoding="utf-8")) | asdict(about)

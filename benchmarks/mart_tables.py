@@ -145,7 +145,10 @@ def _row(name: str, names: list[str], own: list[Values], mart: list[Values] | No
 
 
 def _p(names: list[str], own: list[Values], other: list[Values]) -> str:
-    """Of a paired two-tailed t-test of queries' means over the lists that ask them, in whatever languages."""
+    """Of a paired two-tailed t-test of queries' means over the lists that ask them, in whatever languages.
+
+    Lists of one data set and unit hold the same queries in the same order: `name-source-target`.
+    """
     asked: dict[tuple[str, int], list[Values]] = {}
     for name, first, second in zip(names, own, other, strict=True):
         asked.setdefault((name.rsplit("-", 2)[0], len(first)), []).append(first - second)

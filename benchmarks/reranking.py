@@ -4,11 +4,11 @@
 
 For each language, both directions, XQuAD-R sentences and paragraphs, for Swahili AfriQA's questions over English
 passages, for Swahili and Somali FLORES sentences: MAP of psq's best hits as they are, in the order
-of the model alone, as the rerank endpoints answer, and of model and first stage together, as searches do, with the
-weights that were fitted on the tuning questions; and together with the table taken away from the model. Lists that
-are in the output folder already are kept, and so are the model's scores, so that an interrupted run goes on and other
-weights need no new run; p-values are of paired two-tailed t-tests by question. The tables are those that
-`benchmarks/first_stage.py` makes.
+of standalone scores, as the rerank endpoints answer, and of model and first stage together, as searches do, with the
+weights that were fitted on the tuning questions; with `--without-table` also together with the table taken away from
+the model. Lists that are in the output folder already are kept, and so are scores, so that an interrupted run goes on
+and another weight of the first stage or of standalone scores needs no new run; p-values are of paired two-tailed
+t-tests by question. The tables are those that `benchmarks/first_stage.py` makes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from dragoman.service.mart_sources import Judged, MartSources, prepare
 TEST = r"para=^.*-a(?!0(0\d|1[01])-)"
 """XQuAD-R questions of all articles but a000 to a011, which are for tuning."""
 UNITS = ("sentence", "paragraph")
-ORDERS = ("psq", "alone", "without_table", "mart")
+ORDERS = ("psq", "standalone", "together", "without_table")
 
 
 def main() -> None:
@@ -47,6 +47,7 @@ def main() -> None:
     parser.add_argument("--units", default=",".join(UNITS))
     parser.add_argument("--depth", type=int, default=50)
     parser.add_argument("--questions", type=int, help="at even distances; default: all")
+    parser.add_argument("--without-table", action="store_true")
     parser.add_argument("--threads", type=int)
     arguments = parser.parse_args()
     if arguments.threads:
@@ -60,16 +61,8 @@ def main() -> None:
             prepare(sources, scorer.encoder, lists, lists, lambda: None)
             pairs = [f"en-{language}", f"{language}-en"] if task.languages else [f"{task.source}-{task.target}"]
             for pair in pairs:
-                name = f"{Path(task.data).name}-{task.unit}-{pair}"
-                result = arguments.output / f"{name}.json"
-                if not result.exists():
-                    found = {"model": identity(about), "scored": measured(scorer, lists / name, arguments, about)}
-                    result.write_text(json.dumps(found) + "\n")
-                known = json.loads(result.read_text())
-                if known.get("model") != identity(about):
-                    parser.error(f"{result}: was measured of another model: remove it, or choose another folder")
-                task_named = {"data": Path(task.data).name, "unit": task.unit, "pair": pair}
-                rows.append(task_named | orders(known["scored"], about))
+                found = measured(scorer, f"{Path(task.data).name}-{task.unit}-{pair}", arguments, about)
+                rows.append({"data": Path(task.data).name, "unit": task.unit, "pair": pair, **found})
                 (arguments.output / "summary.md").write_text(summary(rows), encoding="utf-8")
     print(summary(rows))  # noqa: T201
 
@@ -85,32 +78,34 @@ def tasks(arguments: argparse.Namespace, language: str) -> Iterator[Judged]:
         yield Judged(str(arguments.data / "xquad_r"), unit, languages=[language], only=TEST, depth=arguments.depth)
 
 
-def identity(about: MartAbout) -> dict[str, Any]:
-    """What of a model makes its scores, apart from what is made of them beside others."""
-    known = asdict(about)
-    return {name: known[name] for name in ("name", "direction", "placebo", "late_interaction", "training")}
-
-
-def measured(scorer: Scorer, folder: Path, arguments: argparse.Namespace, about: MartAbout) -> dict[str, Any]:
-    """The candidates of each question of one task, scored, and without the table."""
-    lists = read_lists(folder)
-    options = {"depth": arguments.depth, "queries": arguments.questions, "direction": about.direction}
-    tables = {"with": about.placebo, "without": True}
-    return {
-        table: [asdict(one) for one in score_lists(scorer, lists, placebo=placebo, **options)]
-        for table, placebo in tables.items()
-    }
-
-
-def orders(scored: dict[str, Any], about: MartAbout) -> dict[str, list[float]]:
-    """Average precision of each question in each order."""
-    found, without = ([Scored(**one) for one in scored[table]] for table in ("with", "without"))
-    return {
+def measured(scorer: Scorer, name: str, arguments: argparse.Namespace, about: MartAbout) -> dict[str, list[float]]:
+    """Average precision of each question of one task, in each order."""
+    found = scored(scorer, name, arguments, about, about.placebo)
+    orders = {
         "psq": [one.average_precision(None) for one in found],
-        "alone": [one.average_precision_alone(about.alone) for one in found],
-        "without_table": [one.average_precision(about.first_stage_weight) for one in without],
-        "mart": [one.average_precision(about.first_stage_weight) for one in found],
+        "standalone": [one.average_precision_standalone(about.standalone) for one in found],
+        "together": [one.average_precision(about.first_stage_weight) for one in found],
     }
+    if arguments.without_table:
+        without = scored(scorer, name, arguments, about, True)
+        orders["without_table"] = [one.average_precision(about.first_stage_weight) for one in without]
+    return orders
+
+
+def scored(scorer: Scorer, name: str, arguments: argparse.Namespace, about: MartAbout, placebo: bool) -> list[Scored]:
+    """The candidates of each question of one task with their scores, made or as they were kept."""
+    path = arguments.output / f"{name}{'-without-table' if placebo else ''}.json"
+    options = {"depth": arguments.depth, "queries": arguments.questions}
+    known = asdict(about)
+    made_by = options | {one: known[one] for one in ("name", "direction", "placebo", "late_interaction", "training")}
+    if not path.exists():
+        lists = read_lists(arguments.output / "lists" / name)
+        found = score_lists(scorer, lists, direction=about.direction, placebo=placebo, **options)
+        path.write_text(json.dumps({"made_by": made_by, "scored": [asdict(one) for one in found]}) + "\n")
+    kept = json.loads(path.read_text())
+    if kept.get("made_by") != made_by:
+        raise SystemExit(f"{path}: is of another model or other questions: remove it, or choose another folder")
+    return [Scored(**one) for one in kept["scored"]]
 
 
 def p_value(row: dict[str, list[float]], order: str) -> float:
@@ -121,7 +116,7 @@ def p_value(row: dict[str, list[float]], order: str) -> float:
 def summary(rows: list[dict[str, Any]]) -> str:
     """A Markdown table; of XQuAD-R's sentences and paragraphs also all directions together."""
     lines = [
-        "| unit | direction | questions | psq | model alone | p | without table | **together** | gain | p |",
+        "| unit | direction | questions | psq | standalone | p | **together** | gain | p | without the table |",
         "|---|---|---|---|---|---|---|---|---|---|",
         *map(_line, rows),
     ]
@@ -129,17 +124,17 @@ def summary(rows: list[dict[str, Any]]) -> str:
         alike = [row for row in rows if row["unit"] == unit and row["data"] == "xquad_r"]
         if len(alike) > 1:
             # The same questions in every direction, so that a question's mean over them is one observation.
-            joined = {name: np.mean([row[name] for row in alike], 0).tolist() for name in ORDERS}
+            joined = {one: np.mean([row[one] for row in alike], 0).tolist() for one in ORDERS if one in alike[0]}
             lines.append(_line({"unit": unit, "pair": f"all {len(alike)}", **joined}))
     return "\n".join(lines) + "\n"
 
 
 def _line(row: dict[str, Any]) -> str:
-    means = {name: sum(row[name]) / len(row[name]) for name in ORDERS}
+    means = {one: float(np.mean(row[one])) for one in ORDERS if one in row}
     cells = [row["unit"], row["pair"], len(row["psq"]), f"{means['psq']:.3f}"]
-    cells += [f"{means['alone']:.3f}", f"{p_value(row, 'alone'):.2g}"]
-    cells += [f"{means['without_table']:.3f}", f"{means['mart']:.3f}"]
-    cells += [f"{means['mart'] / means['psq'] - 1:+.1%}", f"{p_value(row, 'mart'):.2g}"]
+    cells += [f"{means['standalone']:.3f}", f"{p_value(row, 'standalone'):.2g}", f"**{means['together']:.3f}**"]
+    cells += [f"{means['together'] / means['psq'] - 1:+.1%}", f"{p_value(row, 'together'):.2g}"]
+    cells += [f"{means['without_table']:.3f}" if "without_table" in means else ""]
     return f"| {' | '.join(map(str, cells))} |"
 
 

@@ -44,10 +44,11 @@ class LateInteractionAbout:
 
 
 @dataclass(frozen=True)
-class AloneAbout:
+class StandaloneAbout:
     """How a score is made where there is no first stage's: `scale * (score + weight * share) - offset`.
 
-    `share` is what a structured query of the document by itself says (see `structured`).
+    `share` is what a structured query of the document by itself says (see `structured`). By scale and offset sigmoids
+    are probabilities, relevant documents being as many as others.
     """
 
     weight: float
@@ -59,9 +60,9 @@ class AloneAbout:
         Raises:
             ValueError: a number that is none or not finite, or a scale that is not positive.
         """
-        _check_finite("alone", {"weight": self.weight, "scale": self.scale, "offset": self.offset})
+        _check_finite("standalone", {"weight": self.weight, "scale": self.scale, "offset": self.offset})
         if self.scale <= 0:
-            raise ValueError(f"alone: scale: {self.scale!r} is not positive")
+            raise ValueError(f"standalone: scale: {self.scale!r} is not positive")
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class MartAbout:
     not_for: list[str] = field(default_factory=list)
     """Pairs `source-target` for which reranking did not gain: not reranked unless asked for."""
     late_interaction: LateInteractionAbout | None = None
-    alone: AloneAbout | None = None
+    standalone: StandaloneAbout | None = None
     """None: a score without the first stage's is the model's own."""
     training: dict[str, Any] = field(default_factory=dict)
 
@@ -85,18 +86,18 @@ class MartAbout:
         """As a model's `config.json` has it.
 
         Raises:
-            TypeError: fields of `late_interaction` or `alone` that are missing or not known.
+            TypeError: fields of `late_interaction` or `standalone` that are missing or not known.
             ValueError: one of the wrong type, or a number that is not finite.
         """
         given = {one.name: config[one.name] for one in fields(cls) if one.name in config}
         if (match := given.get("late_interaction")) is not None:
             given["late_interaction"] = LateInteractionAbout(**match)
-        if (alone := given.get("alone")) is not None:
-            given["alone"] = AloneAbout(**alone)
+        if (without := given.get("standalone")) is not None:
+            given["standalone"] = StandaloneAbout(**without)
         return cls(**given)
 
 
-def alone(model: Floats, shares: Floats, about: AloneAbout | None) -> Floats:
+def standalone(model: Floats | float, shares: Floats | float, about: StandaloneAbout | None) -> Floats:
     """The scores of documents for which no first stage's are known."""
     if about is None:
         return np.asarray(model)

@@ -1,9 +1,9 @@
 """Weights of what joins a trained MART's score, fitted on tuning lists.
 
 The first stage's share and late interaction, by MAP of the three together; structured queries of documents by
-themselves, by MAP of the model without a first stage; offsets and a scale by which scores are probabilities (least
-binary cross-entropy, relevant and other candidates weighing the same); and the language pairs in which the three
-together have not more than the first stage, for which the model is then not used unless asked for.
+themselves, by MAP without a first stage; offsets and a scale by which scores are probabilities (least balanced
+cross-entropy); and the language pairs in which the three together have not more than the first stage, for which the
+model is then not used unless asked for.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +20,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from dragoman.ranking.about import AloneAbout, Floats, LateInteractionAbout, MartAbout, interpolated
-from dragoman.ranking.lists import Lists
+from dragoman.backbone.weights import shipped_names
+from dragoman.ranking.about import Floats, LateInteractionAbout, MartAbout, StandaloneAbout, interpolated
+from dragoman.ranking.lists import Lists, ListsError
 from dragoman.ranking.mart import Mart
 from dragoman.ranking.matching import LateInteraction, load_late_interaction
 from dragoman.ranking.measuring import WEIGHTS, average_precision, rows_of_lists
@@ -30,6 +32,7 @@ MATCH_WEIGHTS = (0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0)
 SHARE_WEIGHTS = (0.0, 10.0, 20.0, 30.0, 45.0, 60.0, 80.0, 100.0, 120.0)
 DEPTH = 30
 """Candidates of each list that are fitted on."""
+_HOLD = 1e-4
 
 
 class Weights(NamedTuple):
@@ -94,12 +97,16 @@ def fit(
     Of `late_interaction` the encoder and layer count; None: there is to be none.
 
     Raises:
+        ListsError: there is no list to fit by.
         CheckpointError: late interaction's encoder cannot be loaded, or does not read texts as the model's does.
     """
     device = next(model.parameters()).device.type
-    plain = late_interaction and replace(late_interaction, weight=1.0, offset=0.0)
+    plain = late_interaction and replace(late_interaction, encoder=_place(late_interaction), weight=1.0, offset=0.0)
     match = load_late_interaction(replace(about, late_interaction=plain), model.encoder, device)
     scorer = Scorer(model)
+    tuning = {name: lists for name, lists in tuning.items() if len(lists)}
+    if not tuning:
+        raise ListsError("there is no tuning list to fit weights by")
     sets = {name: list(_questions(scorer, match, lists, about, queries)) for name, lists in tuning.items()}
     together = list(product(MATCH_WEIGHTS if match else [0.0], WEIGHTS))
     chosen = {
@@ -108,8 +115,8 @@ def fit(
         "with MART": _best(sets, [Weights(1.0, 0.0, weight) for weight in WEIGHTS]),
         "all": _best(sets, [Weights(1.0, one, weight) for one, weight in together]),
     }
-    chosen["alone"] = Weights(1.0, chosen["all"].match)
-    chosen["alone, with shares"] = _best(sets, [chosen["alone"]._replace(share=one) for one in SHARE_WEIGHTS])
+    chosen["no first stage"] = Weights(1.0, chosen["all"].match)
+    chosen["standalone"] = _best(sets, [chosen["no first stage"]._replace(share=one) for one in SHARE_WEIGHTS])
     if match is None:
         del chosen["with late interaction"]
     found = Fit(sets, chosen)
@@ -120,7 +127,7 @@ def fit(
         about,
         first_stage_weight=chosen["all"].first_stage,
         late_interaction=fitted,
-        alone=_alone(found, fitted),
+        standalone=_standalone(found, fitted),
         not_for=_without_gain(found, {name: f"{one.source}-{one.target}" for name, one in tuning.items()}),
     )
     return about, found
@@ -160,17 +167,17 @@ def _without_gain(found: Fit, pairs: Mapping[str, str]) -> list[str]:
 
 def _offset(found: Fit) -> float:
     """The match at which late interaction adds nothing."""
-    weights = found.chosen["alone"]
+    weights = found.chosen["no first stage"]
     _, offset = _as_probabilities(found, _scores(found, weights), scaled=False)
     return round(offset / weights.match, 4)
 
 
-def _alone(found: Fit, match: LateInteractionAbout | None) -> AloneAbout:
+def _standalone(found: Fit, match: LateInteractionAbout | None) -> StandaloneAbout:
     """How scores are made without a first stage, where late interaction is as it was fitted."""
-    weights = found.chosen["alone, with shares"]
+    weights = found.chosen["standalone"]
     scores = _scores(found, weights) - (match.weight * match.offset if match else 0.0)
     scale, offset = _as_probabilities(found, scores, scaled=True)
-    return AloneAbout(weights.share, round(scale, 4), round(offset, 4))
+    return StandaloneAbout(weights.share, float(f"{scale:.4g}"), round(offset, 4))
 
 
 def _scores(found: Fit, weights: Weights) -> Floats:
@@ -179,21 +186,34 @@ def _scores(found: Fit, weights: Weights) -> Floats:
 
 
 def _as_probabilities(found: Fit, scores: Floats, *, scaled: bool) -> tuple[float, float]:
-    """Scale (1 unless `scaled`) and offset by which sigmoids of `scale * score - offset` are best as probabilities."""
-    right = torch.as_tensor(
-        np.concatenate([one.relevant for of in found.sets.values() for one in of]), dtype=torch.float64
-    )
-    weights = torch.where(right > 0, 0.5 / right.sum(), 0.5 / (1 - right).sum())
-    given, fitted = torch.as_tensor(scores), torch.zeros(2, dtype=torch.float64, requires_grad=True)
+    """Scale (1 unless `scaled`) and offset by which sigmoids of `scale * score - offset` are best as probabilities.
+
+    The scale is held to what is near 1 by little, so that scores that say nothing, or all, have one too.
+    """
+    relevant = np.concatenate([one.relevant for questions in found.sets.values() for one in questions])
+    right, given = torch.as_tensor(relevant, dtype=torch.float64), torch.as_tensor(scores)
+    fitted = torch.zeros(2, dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.LBFGS([fitted], max_iter=200, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
         optimizer.zero_grad()
         logits = (fitted[0].exp() if scaled else 1.0) * given - fitted[1]
-        found = F.binary_cross_entropy_with_logits(logits, right, weights, reduction="sum")
+        found = balanced_cross_entropy(logits, right) + _HOLD * fitted[0].square()
         found.backward()  # type: ignore[no-untyped-call]
         return found
 
     optimizer.step(loss)  # type: ignore[no-untyped-call]
     log_scale, offset = fitted.detach().tolist()
     return math.exp(log_scale), offset
+
+
+def balanced_cross_entropy(logits: Tensor, right: Tensor) -> Tensor:
+    """Binary cross-entropy of scores (N,); the relevant documents' (1 in `right`) weigh as much as the others'."""
+    weights = torch.where(right > 0, 0.5 / right.sum(), 0.5 / (1 - right).sum())
+    return F.binary_cross_entropy_with_logits(logits, right, weights, reduction="sum")
+
+
+def _place(late_interaction: LateInteractionAbout) -> str:
+    """Its encoder as it is found from any folder."""
+    shipped = late_interaction.encoder in shipped_names()
+    return late_interaction.encoder if shipped else str(Path(late_interaction.encoder).resolve())

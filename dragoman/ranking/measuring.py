@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.ranking.about import AloneAbout, alone, interpolated
+from dragoman.ranking.about import StandaloneAbout, interpolated, standalone
 from dragoman.ranking.attention import Direction
 from dragoman.ranking.lists import CandidateList, Lists
 from dragoman.ranking.scoring import Passage, Scorer, shortened
@@ -39,9 +39,9 @@ class Scored:
         scores = first if weight is None else interpolated(np.asarray(self.model), first, weight)
         return average_precision(scores, self.relevant, self.count)
 
-    def average_precision_alone(self, about: AloneAbout | None) -> float:
-        """Of the order by `alone`, ties in first-stage order."""
-        scores = alone(np.asarray(self.model), np.asarray(self.shares), about)
+    def average_precision_standalone(self, about: StandaloneAbout | None) -> float:
+        """Of the order by `standalone`, ties in first-stage order."""
+        scores = standalone(np.asarray(self.model), np.asarray(self.shares), about)
         return average_precision(scores, self.relevant, self.count)
 
 

@@ -24,7 +24,7 @@ from dragoman.ranking.about import LEAST_SHARE, LateInteractionAbout, MartAbout
 from dragoman.ranking.attention import Direction
 from dragoman.ranking.checkpoints import load_mart, save_mart
 from dragoman.ranking.examples import Examples, examples_of, sizes, weighted_shares
-from dragoman.ranking.fitting import fit
+from dragoman.ranking.fitting import balanced_cross_entropy, fit
 from dragoman.ranking.lists import Lists, checksum_of, lists_in, read_lists
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.matching import load_late_interaction
@@ -149,15 +149,21 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
     trainer.run(report)
     if workers.first:
         trainer.take_best()
-        model.eval()
-        about = MartAbout(output.name, config.direction, config.placebo)
-        about, found = fit(model, about, tuning, config.match(), queries=config.fit_queries)
-        measures = {"measures": measured(model, tuning, config), "fitted": found.maps()}
-        training = {**asdict(config), "steps": trainer.progress.best_step, **measures, "sets": sizes(sets)}
-        save_mart(output / "model", model, replace(about, training=training))
-        (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
+        _save(output, model.eval(), tuning, config, {"steps": trainer.progress.best_step, "sets": sizes(sets)})
     workers.leave()
     return output / "model"
+
+
+def _save(
+    output: Path, model: Mart, tuning: Mapping[str, Lists], config: MartTraining, known: Mapping[str, Any]
+) -> None:
+    """Fit what joins the model's score, and write the model and its report."""
+    about = MartAbout(output.name, config.direction, config.placebo)
+    about, found = fit(model, about, tuning, config.match(), queries=config.fit_queries)
+    measures = {"measures": measured(model, tuning, config), "fitted": found.maps()}
+    training = {**asdict(config), **measures, **known}
+    save_mart(output / "model", model, replace(about, training=training))
+    (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
 
 
 def _start(config: MartTraining) -> Mart:
@@ -199,9 +205,7 @@ def ranking_losses(model: Mart, batch: Examples, config: MartTraining) -> Mappin
     if config.relevance:
         right = torch.zeros(len(scores), device=scores.device)
         right[bounds[:-1]] = 1
-        weights = torch.where(right > 0, 0.5 / right.sum(), 0.5 / (1 - right).sum())
-        apart = F.binary_cross_entropy_with_logits(scores, right, weights, reduction="sum")
-        found["relevance"] = config.relevance * apart
+        found["relevance"] = config.relevance * balanced_cross_entropy(scores, right)
     return found
 
 

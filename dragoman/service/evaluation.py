@@ -42,7 +42,7 @@ SYSTEMS = {
     "psq": "probabilistic structured queries",
     "dense": "inner product of the query's sentence embedding and the best passage's",
     "hybrid": "psq and dense, by reciprocal rank fusion",
-    "mart": "psq's hits reranked, model and first stage together; beside it `mart-alone`, by the model's scores",
+    "mart": "psq's hits reranked, model and first stage together; beside it `mart-alone`, as by the rerank endpoints",
 }
 ALONE = "mart-alone"
 MEASURES = {"MAP@100": AP @ 100, "nDCG@20": nDCG @ 20, "R@100": R @ 100}

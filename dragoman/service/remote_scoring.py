@@ -119,8 +119,8 @@ def _parsed(kind: type[B], body: bytes) -> B:
 
 
 def _complete(scores: Scores, asked: Asked) -> Scores:
-    if not len(scores.values) == len(scores.shares) == len(asked.documents):
-        raise Unavailable(f"the worker answered {len(scores.values)} scores for {len(asked.documents)} documents")
+    if not len(scores.values) == len(scores.standalone) == len(asked.documents):
+        raise Unavailable(f"the worker did not answer one score for each of {len(asked.documents)} documents")
     return scores
 
 

@@ -10,7 +10,7 @@ from dragoman.ranking.about import MartAbout
 from dragoman.service.background import patience
 from dragoman.service.detection import FALLBACK, detect
 from dragoman.service.errors import InvalidRequest
-from dragoman.service.reranking import Document, sigmoid, stand_alone
+from dragoman.service.reranking import Document, sigmoid
 from dragoman.service.scoring import Pending, Scores
 from dragoman.service.settings import Settings
 from dragoman.service.tables import check_active, check_detectable
@@ -85,7 +85,8 @@ def _check(settings: Settings, asked: RerankAsked, texts: Sequence[str]) -> None
 
 def ranking(about: MartAbout, scores: Scores, *, raw: bool) -> Ranking:
     """The order of scored documents; scores are probabilities unless ``raw``."""
-    best = sorted(stand_alone(about, scores), key=lambda one: (-one[1], one[0]))
+    scored = [(index, value) for index, value in enumerate(scores.standalone) if value is not None]
+    best = sorted(scored, key=lambda one: (-one[1], one[0]))
     return Ranking(
         about.name,
         [(index, value if raw else sigmoid(value)) for index, value in best],

@@ -11,12 +11,12 @@ from threading import BoundedSemaphore
 
 import numpy as np
 
-from dragoman.ranking.about import MartAbout, interpolated
+from dragoman.ranking.about import interpolated
 from dragoman.service.background import in_background, patience
 from dragoman.service.collections import Collections
 from dragoman.service.errors import InvalidRequest, ServiceError, TooManyRequests
 from dragoman.service.replay import indexed_text
-from dragoman.service.reranking import Document, Reranking, sigmoid, stand_alone
+from dragoman.service.reranking import Document, Reranking, sigmoid
 from dragoman.service.schemas.search import Degraded, RerankOptions, SearchRequest
 from dragoman.service.scoring import Scores
 from dragoman.service.search_ranking import Ranked
@@ -151,7 +151,7 @@ class RerankStage:
         _, pending = self._reranking.begin(request.query, language, texts, snapshot, seconds, gone)
         found = pending.result(until, gone)
         weight = about.first_stage_weight if request.method in _ATTAINABLE else None
-        scored = _reordered(chosen, found, about, weight)
+        scored = _reordered(chosen, found, weight)
         unscored = len(chosen) - len(scored)
         left = {place.key for place in scored}
         outcome.places = _following(scored, [place for place in [*head, *tail] if place.key not in left])
@@ -165,21 +165,25 @@ class RerankStage:
         outcome.result = "partial" if unscored else "reranked"
 
 
-def _reordered(places: Sequence[Ranked], found: Scores, about: MartAbout, weight: float | None) -> list[Ranked]:
-    """The places that were scored, by model and first stage together, by the model where no weight is given.
+def _reordered(places: Sequence[Ranked], found: Scores, weight: float | None) -> list[Ranked]:
+    """The places that were scored, by model and first stage together, equal ones as they were.
 
-    Equal ones stay as they were.
+    Without a weight, of first-stage scores that are no shares, by the scores that do without them.
     """
-    own = stand_alone(about, found)
-    together = [score for _, score in own]
-    if weight is not None:
-        model, first = ([values[index] for index, _ in own] for values in (found.values, [one.score for one in places]))
-        together = interpolated(np.array(model), np.array(first), weight).tolist()
-    made = [
-        replace(places[index], rerank=sigmoid(value), score=sigmoid(score))
-        for (index, value), score in zip(own, together, strict=True)
+    scored = [
+        (place, value, alone)
+        for place, value, alone in zip(places, found.values, found.standalone, strict=True)
+        if value is not None and alone is not None
     ]
-    return [made[number] for number in sorted(range(len(made)), key=lambda number: -together[number])]
+    together = np.array([alone for _, _, alone in scored])
+    if weight is not None:
+        model, first = np.array([(value, place.score) for place, value, _ in scored]).reshape(-1, 2).T
+        together = interpolated(model, first, weight)
+    made = [
+        replace(place, rerank=sigmoid(alone), score=sigmoid(score))
+        for (place, _, alone), score in zip(scored, together.tolist(), strict=True)
+    ]
+    return [made[number] for number in np.argsort(-together, kind="stable")]
 
 
 def _following(scored: list[Ranked], others: Sequence[Ranked]) -> list[Ranked]:

@@ -6,18 +6,16 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from dragoman.lexicon.text import Analysis, Token
-from dragoman.ranking.about import MartAbout, alone
+from dragoman.ranking.about import MartAbout
 from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
 from dragoman.service.background import in_background
 from dragoman.service.errors import Unavailable
-from dragoman.service.scoring import Asked, Pending, Scores, Scoring, Text
+from dragoman.service.scoring import Asked, Pending, Scoring, Text
 from dragoman.service.tables_registry import Snapshot
 from dragoman.service.worker import Gone
 
-__all__ = ["Document", "Reranking", "sigmoid", "stand_alone"]
+__all__ = ["Document", "Reranking", "sigmoid"]
 
 
 class Document(NamedTuple):
@@ -77,14 +75,6 @@ class Reranking:
                 references[document.language] = TranslationReference(words, table, direction=about.direction)
             links.append(NO_LINKS if about.placebo else references[document.language].links(found))
         return Asked(Text(query, words.spans), texts, links)
-
-
-def stand_alone(about: MartAbout, found: Scores) -> list[tuple[int, float]]:
-    """(index, score) of the documents that were scored, as scores are where there are no first stage's."""
-    scored = [(index, value) for index, value in enumerate(found.values) if value is not None]
-    model, shares = [value for _, value in scored], [found.shares[index] for index, _ in scored]
-    made = alone(np.array(model), np.array(shares), about.alone).tolist()
-    return [(index, value) for (index, _), value in zip(scored, made, strict=True)]
 
 
 def sigmoid(value: float) -> float:

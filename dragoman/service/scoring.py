@@ -56,8 +56,8 @@ class Scores:
     """What came of it: a score per document, or None and why; and which were read only up to a limit."""
 
     values: list[float | None]
-    shares: list[float]
-    """What a structured query of each document by itself says: see :func:`dragoman.ranking.about.alone`."""
+    standalone: list[float | None]
+    """The same as scores are where there are no first stage's: :func:`dragoman.ranking.about.standalone`."""
     failed: dict[int, str] = field(default_factory=dict)
     truncated: list[int] = field(default_factory=list)
     tokens: int = 0
@@ -141,11 +141,13 @@ class LocalScoring:
         return self._models.reranker(gone, seconds).about
 
     def begin(self, asked: Asked, seconds: float) -> Pending:
-        rows, scores = _read(self._models.reranker(), asked)
+        info = self._models.reranker()
+        rows, scores = _read(info, asked)
         costs = [sum(len(row.pair.ids) for row in document) for document in rows]
         scores.tokens = sum(costs)
         futures = self._models.worker.submit(Score(), rows, costs=costs)
-        return Pending(futures, lambda: _collected(futures, scores))
+        shares = info.scorer.shares(rows)
+        return Pending(futures, lambda: _collected(futures, shares, info.about, scores))
 
     def ready(self) -> None:
         if reason := self._models.failure("reranker") or self._models.stuck():
@@ -176,17 +178,20 @@ def _read(info: RerankerInfo, asked: Asked) -> tuple[list[list[Any]], Scores]:
     shorter = shortened(info.scorer.encoder, query)
     rows = info.scorer.rows(shorter, documents, asked.links)
     cut = [number for number, document in enumerate(documents) if truncated(document)]
-    shares = info.scorer.shares(rows)
-    return rows, Scores([None] * len(documents), shares, truncated=cut, query_cut=shorter is not query)
+    none = [None] * len(documents)
+    return rows, Scores([*none], [*none], truncated=cut, query_cut=shorter is not query)
 
 
-def _collected(futures: Sequence[Future[Any]], found: Scores) -> Scores:
-    for number, future in enumerate(futures):
+def _collected(futures: Sequence[Future[Any]], shares: list[float], about: MartAbout, found: Scores) -> Scores:
+    from dragoman.ranking.about import standalone
+
+    for number, (future, share) in enumerate(zip(futures, shares, strict=True)):
         fault = future.exception()
         if isinstance(fault, ServiceError) and fault.status != 500:
             raise fault
         if fault is None:
-            found.values[number] = future.result()
+            found.values[number] = value = future.result()
+            found.standalone[number] = float(standalone(value, share, about.standalone))
         else:
             found.failed[number] = (
                 str(fault) if isinstance(fault, ServiceError) else "the model failed on this document"

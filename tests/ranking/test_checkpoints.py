@@ -12,7 +12,7 @@ import torch
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.encoder import Encoder, load_encoder
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.ranking.about import AloneAbout, LateInteractionAbout, MartAbout
+from dragoman.ranking.about import LateInteractionAbout, MartAbout, StandaloneAbout
 from dragoman.ranking.checkpoints import load_mart, save_mart
 from dragoman.ranking.mart import Mart, MartConfig
 from tests.backbone.hub_samples import write_checkpoints
@@ -26,7 +26,7 @@ ABOUT = MartAbout(
     12.5,
     ["en-sw"],
     LateInteractionAbout("small", 1, 20.0, 0.25),
-    AloneAbout(6.0, 0.5, 1.0),
+    StandaloneAbout(6.0, 0.5, 1.0),
     {"steps": 3},
 )
 

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given
+import torch
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.backbone.encoder import load_encoder
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.ranking.about import LateInteractionAbout, MartAbout
-from dragoman.ranking.fitting import Fit, Question, Weights, _as_probabilities, fit
-from dragoman.ranking.lists import read_lists
+from dragoman.ranking.about import LateInteractionAbout, MartAbout, standalone
+from dragoman.ranking.fitting import Fit, Question, Weights, _as_probabilities, balanced_cross_entropy, fit
+from dragoman.ranking.lists import ListsError, read_lists
 from dragoman.ranking.mart import Mart, MartConfig
+from dragoman.ranking.matching import load_late_interaction
+from dragoman.ranking.measuring import score_lists
+from dragoman.ranking.scoring import Scorer
 from tests.ranking.samples import randomised, write_encoder, write_lists
 
 
@@ -40,16 +47,58 @@ def test_it_is_the_best_of_what_was_tried(tmp_path: Path, subwords: Subwords) ->
     assert without.maps()["with MART"] == without.maps()["all"]
 
 
-@given(st.floats(0.1, 3.0), st.floats(-3.0, 3.0), st.integers(0, 10**6))
-def test_scores_become_probabilities(scale: float, offset: float, seed: int) -> None:
+def test_fitted_scores_are_the_best_probabilities(tmp_path: Path, subwords: Subwords) -> None:
+    write_encoder(tmp_path / "encoder", subwords, layers=3)
+    encoder = load_encoder(str(tmp_path / "encoder"))
+    tuning = {"a": read_lists(write_lists(tmp_path / "a", encoder, queries=40, seed=5))}
+    model = randomised(Mart(encoder, MartConfig([0])))
+    match = LateInteractionAbout(str(tmp_path / "encoder"), 1, 1.0, 0.0)
+    with (
+        patch("dragoman.ranking.fitting.MATCH_WEIGHTS", (2.0,)),
+        patch("dragoman.ranking.fitting.SHARE_WEIGHTS", (3.0,)),
+    ):
+        about, _ = fit(model, MartAbout(), tuning, match, queries=40)  # type: ignore[arg-type]
+    assert about.late_interaction is not None and about.standalone is not None
+    scorer = Scorer(model, match=load_late_interaction(about, encoder))  # type: ignore[arg-type]
+    scored = score_lists(scorer, tuning["a"], depth=30)
+    right = torch.tensor([float(yes) for one in scored for yes in one.relevant], dtype=torch.float64)
+
+    def loss(scores: np.ndarray[Any, Any]) -> float:
+        return float(balanced_cross_entropy(torch.as_tensor(scores, dtype=torch.float64), right))
+
+    raw = np.concatenate([one.model for one in scored])
+    shares = np.concatenate([one.shares for one in scored])
+    alone = np.asarray(standalone(raw, shares, about.standalone))
+    for moved in (alone + 0.3, alone - 0.3, alone * 1.3, alone / 1.3):
+        assert loss(moved) > loss(alone)
+    assert loss(raw + 0.3) > loss(raw) < loss(raw - 0.3)
+
+
+def test_a_model_that_knows_nothing_is_fitted_too(tmp_path: Path, subwords: Subwords) -> None:
+    write_encoder(tmp_path / "encoder", subwords, layers=3)
+    encoder = load_encoder(str(tmp_path / "encoder"))
+    lists = read_lists(write_lists(tmp_path / "a", encoder, queries=10, seed=5))
+    empty = read_lists(write_lists(tmp_path / "b", encoder, queries=0, seed=5))
+    for seed in range(8):
+        model = randomised(Mart(encoder, MartConfig([0])), seed)
+        about, _ = fit(model, MartAbout(placebo=True), {"a": lists, "b": empty}, None, queries=9)  # type: ignore[arg-type]
+        assert about.standalone is not None and about.standalone.scale > 0
+    with pytest.raises(ListsError, match="no tuning list"):
+        fit(model, MartAbout(), {"b": empty}, None, queries=9)  # type: ignore[arg-type]
+
+
+@given(st.floats(0.1, 3.0), st.floats(-3.0, 3.0), st.floats(-2.0, 1.0), st.integers(0, 10**6))
+@settings(deadline=None)
+def test_scores_become_probabilities(scale: float, offset: float, rarity: float, seed: int) -> None:
     random = np.random.default_rng(seed)
-    logits = random.normal(size=4000)
-    relevant = random.random(4000) < 1 / (1 + np.exp(-logits))
-    scores = (logits + offset) / scale
-    zeros = np.zeros(4000)
+    logits = random.normal(size=20_000)  # of documents as many of which are relevant as not
+    odds = np.exp(logits + rarity)
+    relevant = random.random(20_000) < odds / (1 + odds)
+    scores, zeros = (logits + offset) / scale, np.zeros(20_000)
     found = Fit({"a": [Question(zeros, scores, zeros, zeros, relevant.tolist(), 1)]}, {})
     fitted_scale, fitted_offset = _as_probabilities(found, scores, scaled=True)
+    shift = math.log(relevant.mean() / (1 - relevant.mean())) - rarity  # of balanced odds against those drawn
     assert fitted_scale == pytest.approx(scale, rel=0.15)
-    assert fitted_offset == pytest.approx(offset, abs=0.4)
+    assert fitted_offset == pytest.approx(offset * fitted_scale / scale + shift, abs=0.2)
     _, moved = _as_probabilities(found, scores * fitted_scale, scaled=False)
     assert moved == pytest.approx(fitted_offset, abs=1e-3)

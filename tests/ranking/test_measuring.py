@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.ranking.about import AloneAbout
+from dragoman.ranking.about import StandaloneAbout
 from dragoman.ranking.lists import Candidate, CandidateList, ListsWriter, read_lists
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.measuring import WEIGHTS, Scored, best_weight, mean_average_precision, score_lists
@@ -26,19 +26,21 @@ SHARE = st.integers(0, 20).map(lambda value: value / 20)
 @given(
     st.lists(st.tuples(SHARE, SCORE, SHARE, st.booleans()), min_size=1, max_size=12),
     st.integers(0, 3),
-    st.sampled_from([None, 0.0, 1.0, 8.0, AloneAbout(6.0, 0.5, 1.0)]),
+    st.sampled_from([None, 0.0, 1.0, 8.0, StandaloneAbout(6.0, 0.5, 1.0)]),
 )
 def test_average_precision_is_that_of_ir_measures(
-    candidates: list[tuple[float, float, float, bool]], missed: int, by: float | AloneAbout | None
+    candidates: list[tuple[float, float, float, bool]], missed: int, by: float | StandaloneAbout | None
 ) -> None:
     candidates = sorted(candidates, key=lambda one: -one[0])
     first, model, shares, relevant = map(list, zip(*candidates, strict=True))
     found = Scored("q", first, model, shares, relevant, sum(relevant) + missed)
-    measured = found.average_precision_alone(by) if isinstance(by, AloneAbout) else found.average_precision(by)
+    measured = (
+        found.average_precision_standalone(by) if isinstance(by, StandaloneAbout) else found.average_precision(by)
+    )
     if not found.count:
         assert measured == 0
         return
-    if isinstance(by, AloneAbout):
+    if isinstance(by, StandaloneAbout):
         scores = [one + 6 * share for one, share in zip(model, shares, strict=True)]
     else:
         logs = [math.log(max(one, 0.001)) for one in first]

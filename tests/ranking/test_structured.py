@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.backbone.encoder import Pair
-from dragoman.ranking.about import AloneAbout, alone
+from dragoman.ranking.about import StandaloneAbout, standalone
 from dragoman.ranking.attention import Links
 from dragoman.ranking.mixing import Row
 from dragoman.ranking.scoring import Passage
@@ -80,8 +80,8 @@ def test_more_translations_of_rarer_words_are_a_greater_share() -> None:
 
 def test_a_score_alone() -> None:
     model, shares = np.array([1.0, -2.0]), np.array([0.5, 0.25])
-    assert alone(model, shares, None).tolist() == [1.0, -2.0]
-    assert alone(model, shares, AloneAbout(8.0, 0.5, 1.0)).tolist() == [1.5, -1.0]
+    assert standalone(model, shares, None).tolist() == [1.0, -2.0]
+    assert standalone(model, shares, StandaloneAbout(8.0, 0.5, 1.0)).tolist() == [1.5, -1.0]
     for wrong in ({"weight": "8"}, {"offset": math.inf}, {"scale": 0.0}, {"scale": True}):
-        with pytest.raises(ValueError, match=f"alone: {next(iter(wrong))}: "):
-            AloneAbout(**({"weight": 8.0, "scale": 0.5, "offset": 1.0} | wrong))  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match=f"standalone: {next(iter(wrong))}: "):
+            StandaloneAbout(**({"weight": 8.0, "scale": 0.5, "offset": 1.0} | wrong))  # type: ignore[arg-type]

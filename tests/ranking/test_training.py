@@ -101,9 +101,9 @@ def test_what_joins_its_score_is_fitted(lists: Path) -> None:
     train_mart(parsed(lists, late_interaction=match, fit_queries=9), lists / "mart")
     maps = json.loads((lists / "mart" / "report.json").read_text())["fitted"]
     assert maps["all"]["mean"] >= max(maps["with late interaction"]["mean"], maps["with MART"]["mean"])
-    assert maps["alone, with shares"]["mean"] >= maps["alone"]["mean"]
+    assert maps["standalone"]["mean"] >= maps["no first stage"]["mean"]
     about = load_mart(str(lists / "mart" / "model"))[1]
-    assert about.alone is not None and about.alone.scale > 0
+    assert about.standalone is not None and about.standalone.scale > 0
     assert about.late_interaction is None or about.late_interaction.encoder == match["encoder"]
     with pytest.raises(CheckpointError, match="layer 9 is not one of"):  # before a step is done
         train_mart(parsed(lists, late_interaction=match | {"layer": 9}), lists / "other")

@@ -16,7 +16,7 @@ import pytest
 import regex
 from numpy.typing import NDArray
 
-from dragoman.ranking.about import AloneAbout, MartAbout
+from dragoman.ranking.about import MartAbout, StandaloneAbout
 from dragoman.service import models
 from dragoman.service.models import EncoderInfo, RerankerInfo, TranslatorInfo
 from dragoman.service.runtime import Runtime
@@ -115,7 +115,7 @@ class LinkScorer:
     """
 
     def __init__(self, name: str = "links") -> None:
-        self.about = MartAbout(name, first_stage_weight=1.0, alone=AloneAbout(1.0, 1.0, 0.0))
+        self.about = MartAbout(name, first_stage_weight=1.0, standalone=StandaloneAbout(1.0, 1.0, 0.0))
         self.encoder = self
         self.batches: list[list[int]] = []
         self.most = 10**9

@@ -29,7 +29,7 @@ class _Rerank(BaseModel):
     )
     tables: Names | None = Field(default=None, description="Active translation tables to use; all when left out.")
     raw_scores: StrictBool | None = Field(
-        default=False, description="The model's own scores in place of probabilities."
+        default=False, description="Logits in place of probabilities, which are their sigmoids."
     )
 
 

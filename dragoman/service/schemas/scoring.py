@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, model_validator
 
-from dragoman.ranking.about import AloneAbout, MartAbout
+from dragoman.ranking.about import MartAbout
 from dragoman.ranking.attention import Links
 from dragoman.service.background import in_background
 from dragoman.service.scoring import Asked, Scores, Text
@@ -76,10 +76,13 @@ def _links(given: list[tuple[int, int, float]]) -> Links:
 
 
 class ScoresBody(_Body):
-    """A score per document, null where it failed; `failed` says why, by the document's number."""
+    """A score per document, null where it failed; `failed` says why, by the document's number.
+
+    `standalone` are the same as they are where there is no first stage.
+    """
 
     values: list[FiniteFloat | None]
-    shares: list[FiniteFloat]
+    standalone: list[FiniteFloat | None]
     failed: dict[int, str]
     truncated: list[int]
     tokens: int
@@ -89,7 +92,7 @@ class ScoresBody(_Body):
     def of(cls, scores: Scores) -> ScoresBody:
         return cls(
             values=scores.values,
-            shares=scores.shares,
+            standalone=scores.standalone,
             failed=scores.failed,
             truncated=scores.truncated,
             tokens=scores.tokens,
@@ -97,7 +100,9 @@ class ScoresBody(_Body):
         )
 
     def scores(self) -> Scores:
-        return Scores(list(self.values), list(self.shares), self.failed, self.truncated, self.tokens, self.query_cut)
+        return Scores(
+            list(self.values), list(self.standalone), self.failed, self.truncated, self.tokens, self.query_cut
+        )
 
 
 class ModelBody(_Body):
@@ -108,7 +113,6 @@ class ModelBody(_Body):
     placebo: bool
     first_stage_weight: FiniteFloat
     not_for: list[str]
-    alone: AloneAbout | None
 
     @classmethod
     def of(cls, about: MartAbout) -> ModelBody:
@@ -116,4 +120,4 @@ class ModelBody(_Body):
         return cls(**{name: known[name] for name in cls.model_fields})
 
     def about(self) -> MartAbout:
-        return MartAbout.of(self.model_dump())
+        return MartAbout(**self.model_dump())

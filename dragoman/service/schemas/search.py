@@ -138,9 +138,8 @@ class Hit(BaseModel):
     score: float = Field(
         description="What hits are ordered by: the share of the highest score that any document of this collection"
         " and language could reach for the query; for dense the inner product; for hybrid the fused score. Of hits that"
-        " were reranked, the sigmoid of the model's logit and the logarithm of that share, weighted, for dense and hybrid"
-        " the reranker's probability; of those below"
-        " them, numbers that fall as their own scores do."
+        " were reranked, the sigmoid of the model's logit and the logarithm of that share, weighted, for dense and"
+        " hybrid the reranker's probability; of those below them, numbers that fall as their own scores do."
     )
     scores: Scores
     title: str | None

@@ -183,6 +183,7 @@ def test_one_bad_pair_among_32_clients(running: Server) -> None:
     assert [number for number, answer in enumerate(answers) if answer.status_code != 200] == [13]
     scores = [answer.json()["results"][0]["relevance_score"] for answer in answers if answer.status_code == 200]
     assert scores == pytest.approx([0.551] * 31)
+    assert len(set(scores)) == 1
 
 
 def test_a_full_queue_is_told_and_who_leaves_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
