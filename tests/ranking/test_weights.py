@@ -42,6 +42,7 @@ def test_it_has_a_card_and_all_weights_together_are_small() -> None:
     assert loaded.name == "mart"
     assert loaded.training["steps"] > 0
     assert loaded.late_interaction is not None and loaded.late_interaction.weight > 0
+    assert loaded.standalone is not None and loaded.standalone.weight > 0
 
 
 @pytest.mark.parametrize(
