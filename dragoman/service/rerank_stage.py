@@ -139,7 +139,8 @@ class RerankStage:
         chosen = [place for place in head if place.key in documents]
         if request.rerank is None:  # within one language the model was never measured
             without = {f"{language}-{language}", *about.not_for}
-            chosen = [one for one in chosen if f"{language}-{documents[one.key].language}" not in without]
+            if {f"{language}-{documents[one.key].language}" for one in chosen} <= without:
+                chosen = []  # beside others they are reranked too, or all would come after those
         texts = [
             Document(indexed_text(found.title, found.text), found.language)
             for found in (documents[place.key] for place in chosen)

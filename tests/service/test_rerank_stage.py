@@ -202,6 +202,25 @@ def test_documents_in_the_querys_language_are_reranked_only_where_asked_for(
                 assert {hit.scores.rerank is not None for hit in answer.hits} == {expected}
 
 
+def test_beside_others_hits_of_pairs_that_do_not_gain_are_reranked_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scorer = LinkScorer()
+    scorer.about = MartAbout("links", first_stage_weight=1.0, not_for=["en-fr"])
+    with standing_in(monkeypatch, WordEncoder(), None, scorer):
+        for runtime in started(Settings(data_dir=tmp_path, rerank="measured", reranker="links")):
+            runtime.tables.upload(Upload("more", "en", "fr", activate=True), iter([b"volcano\tvolcan\t1\t1\n"]))
+            runtime.collections.create("fr", "fr")
+            runtime.collections.import_documents("fr", iter([b'{"id": "volcan", "text": "Le volcan volcan"}\n']))
+            mixed, alone = (
+                ask(runtime, "volcano", rerank=None),
+                ask(runtime, "volcano", rerank=None, collections=["fr"]),
+            )
+            assert ids(mixed)[0] == "volcan"
+            assert all(hit.scores.rerank is not None for hit in mixed.hits) and len(mixed.hits) == 3
+            assert [hit.scores.rerank for hit in alone.hits] == [None]
+
+
 def test_searches_that_wait_are_limited(runtime: Runtime, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch) -> None:
     ask(runtime)
     scorer.barrier.clear()
