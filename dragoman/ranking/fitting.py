@@ -33,6 +33,7 @@ SHARE_WEIGHTS = (0.0, 10.0, 20.0, 30.0, 45.0, 60.0, 80.0, 100.0, 120.0)
 DEPTH = 30
 """Candidates of each list that are fitted on."""
 _HOLD = 1e-4
+"""Weight of the square of a scale's logarithm, see `_as_probabilities`."""
 
 
 class Weights(NamedTuple):
@@ -188,7 +189,7 @@ def _scores(found: Fit, weights: Weights) -> Floats:
 def _as_probabilities(found: Fit, scores: Floats, *, scaled: bool) -> tuple[float, float]:
     """Scale (1 unless `scaled`) and offset by which sigmoids of `scale * score - offset` are best as probabilities.
 
-    The scale is held to what is near 1 by little, so that scores that say nothing, or all, have one too.
+    The scale is held near 1, by little, so that scores that say nothing (it would be 0), or all (infinite), have one.
     """
     relevant = np.concatenate([one.relevant for questions in found.sets.values() for one in questions])
     right, given = torch.as_tensor(relevant, dtype=torch.float64), torch.as_tensor(scores)

@@ -145,8 +145,8 @@ class LocalScoring:
         rows, scores = _read(info, asked)
         costs = [sum(len(row.pair.ids) for row in document) for document in rows]
         scores.tokens = sum(costs)
-        futures = self._models.worker.submit(Score(), rows, costs=costs)
         shares = info.scorer.shares(rows)
+        futures = self._models.worker.submit(Score(), rows, costs=costs)
         return Pending(futures, lambda: _collected(futures, shares, info.about, scores))
 
     def ready(self) -> None:
