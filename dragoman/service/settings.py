@@ -142,8 +142,8 @@ class Settings(BaseSettings):
     )
     rerank: Literal["measured", "never"] = Field(
         default="measured",
-        description="Whether searches that don't say are reranked: measured, unless all hits are in the query's language"
-        " or in pairs where the reranker was measured not to gain; never.",
+        description="Whether searches that don't say are reranked: measured, unless all hits are in the query's"
+        " language or in pairs where the reranker was measured not to gain; never.",
     )
     rerank_seconds: float = Field(
         default=10.0, gt=0, description="How long a search waits for its reranking before it answers without."
