@@ -13,7 +13,7 @@ from dragoman.service.api.errors import describe
 from dragoman.service.errors import MalformedBody
 from dragoman.service.ndjson import LineRejected
 from dragoman.service.rerank_answers import answer_v1, check_scored
-from dragoman.service.rerank_request import begin, ranking
+from dragoman.service.rerank_request import begin
 from dragoman.service.schemas.rerank import RerankV1
 from dragoman.service.schemas.search import SearchRequest
 from dragoman.service.store_models import ID_CHARS
@@ -80,9 +80,9 @@ def answer(runtime: Runtime, line: LineRequest, snapshot: Snapshot, gone: Gone) 
         return LineAnswer(_dump(found.model_dump(mode="json", exclude_unset=True, exclude={"timings_ms"})))
     settings, asked = runtime.settings, line.asked
     texts = asked.texts()
-    about, pending = begin(runtime, settings, asked, texts, snapshot)
-    scores = pending.result(time.monotonic() + settings.job_line_seconds, gone)
-    ranked = ranking(about, scores, raw=bool(asked.raw_scores))
+    begun = begin(runtime, settings, asked, texts, snapshot)
+    scores = begun.pending.result(time.monotonic() + settings.job_line_seconds, gone)
+    ranked = begun.ranking(scores, raw=bool(asked.raw_scores))
     check_scored(ranked, len(texts))
     response = answer_v1(line.custom_id, asked, ranked).model_dump(mode="json", exclude_none=True)
     return LineAnswer(_dump(response), _ids(asked))

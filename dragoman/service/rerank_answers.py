@@ -58,7 +58,7 @@ def best(found: Ranking, top_n: int | None) -> list[tuple[int, float]]:
 
 def warnings(found: Ranking, asked: str | None) -> list[str]:
     """What was not as asked for, in words; ``asked`` is the model's name in the request."""
-    told = []
+    told = list(found.told)
     if asked is not None and asked != found.model:
         told.append(f"scored by the model {found.model!r}, as there is none named {asked[:100]!r}")
     if found.failed:

@@ -30,7 +30,7 @@ from dragoman.service.schemas.search import (
 )
 from dragoman.service.search_hits import Found, HitBuilder, passage_window, plain_hit
 from dragoman.service.search_ranking import Answer, SearchRanking
-from dragoman.service.search_translation import described, foreign_words, unknown
+from dragoman.service.search_translation import described, foreign_words, undecided, unknown
 from dragoman.service.settings import Settings
 from dragoman.service.tables import check_active, check_detectable
 from dragoman.service.tables_registry import Snapshot, TableRegistry
@@ -229,8 +229,7 @@ class Search:
         found = detect(request.query, candidates, snapshot.knows)
         degraded = []
         if not found.decided:
-            reason = f"nothing in the query tells its language: it was taken as {found.language}"
-            degraded.append(Degraded.of("detect", reason, "undecided"))
+            degraded.append(Degraded.of("detect", undecided(found.language), "undecided"))
         return QueryRead(text=request.query, language=found.language, detected=True), degraded
 
     def _hits(self, request: SearchRequest, answer: Answer) -> list[Hit]:

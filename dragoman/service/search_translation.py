@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 from dragoman.indexes.bm25 import BM25
 from dragoman.lexicon.query import Bridge, TermGroup, TranslatedQuery, psq, smt, untranslated
@@ -93,6 +94,26 @@ def foreign_words(translations: Sequence[Translated]) -> set[int]:
     return {group.start for one in translations if one.foreign for group in one.query.groups}
 
 
+class Untranslated(NamedTuple):
+    """Why a query is not translated into a language, in words and as one of a few causes."""
+
+    reason: str
+    cause: str
+
+
+def why_untranslated(source: str, target: str, snapshot: Snapshot) -> Untranslated:
+    """Why no table of a snapshot translates between two languages."""
+    unserved = snapshot.lacking(source, target)
+    if unserved:
+        return Untranslated(f"what translates {source} to {target} cannot be served ({unserved})", "unserved_table")
+    return Untranslated(f"no active table translates {source} to {target}", "no_table")
+
+
+def undecided(language: str) -> str:
+    """What is said of a query whose language nothing tells."""
+    return f"nothing in the query tells its language: it was taken as {language}"
+
+
 def without_tables(source: str, translations: Iterable[Translated], snapshot: Snapshot) -> list[Degraded]:
     """One entry for every language that the query could not be translated into.
 
@@ -102,13 +123,9 @@ def without_tables(source: str, translations: Iterable[Translated], snapshot: Sn
     lacking = []
     for one in translations:
         if one.foreign and one.view is None:
-            unserved = snapshot.lacking(source, one.language)
-            reason = f"no active table translates {source} to {one.language}"
-            if unserved:
-                reason = f"what translates {source} to {one.language} cannot be served ({unserved})"
-            if unserved and in_background():
+            reason, cause = why_untranslated(source, one.language, snapshot)
+            if cause == "unserved_table" and in_background():
                 raise Unavailable(reason)
-            cause = "unserved_table" if unserved else "no_table"
             lacking.append(Degraded.of("translate", f"{reason}: the query was searched as it is", cause))
     return lacking
 

@@ -57,10 +57,27 @@ def test_a_sentence_is_told_by_its_letters_alone(text: str, language: str) -> No
     assert detect(text, CANDIDATES, nothing).language == language
 
 
+@pytest.mark.parametrize(
+    "question",
+    [
+        "When was the last eruption of the volcano?",
+        "Where is the volcano?",
+        "Who built the harbour?",
+        "What is the interest rate?",
+        "How old is the bridge?",
+        "Is the drought over?",
+        "When does the night train leave?",
+    ],
+)
+def test_a_short_question_is_told_though_a_table_lacks_the_words_of_questions(question: str) -> None:
+    tables = dictionary(en="volcano harbour", de="vulkan hafen was die last war is", es="volcan puerto", it="eruzione")
+    assert detect(question, CANDIDATES, tables).language == "en"
+
+
 def test_words_that_a_table_knows_outweigh_the_letters() -> None:
-    assert detect("climate change", CANDIDATES, nothing).language != "en"
-    knows = dictionary(en="climate change house", de="klima haus", fr="maison change")
-    assert detect("climate change", CANDIDATES, knows).language == "en"
+    assert detect("solar tomb", CANDIDATES, nothing).language != "en"
+    knows = dictionary(en="solar tomb house", de="klima haus", fr="maison change")
+    assert detect("solar tomb", CANDIDATES, knows).language == "en"
     assert detect("Haus", CANDIDATES, knows).language == "de"
 
 

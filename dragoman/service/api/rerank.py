@@ -16,7 +16,7 @@ from dragoman.service.api.search import DEGRADED_HEADER
 from dragoman.service.api.waiting import settled
 from dragoman.service.errors import InvalidRequest, TooManyRequests
 from dragoman.service.rerank_answers import answer_v1, answer_v2, best, check_scored, warnings
-from dragoman.service.rerank_request import Ranking, begin, ranking
+from dragoman.service.rerank_request import Ranking, begin
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.rerank import Rank, RerankAnswerV1, RerankAnswerV2, RerankTei, RerankV1, RerankV2
 from dragoman.service.settings import Settings
@@ -73,15 +73,15 @@ async def _ranked(
         if not runtime.reranks.acquire(blocking=False):
             raise TooManyRequests("too many rerank requests are being read; try again in a moment")
         try:
-            about, pending = await asyncio.to_thread(begin, runtime, settings, body, texts)
+            begun = await asyncio.to_thread(begin, runtime, settings, body, texts)
         finally:
             runtime.reranks.release()
         try:
-            await settled(pending.futures, request, until, all_of=True)
-            scores = pending.finish()
+            await settled(begun.pending.futures, request, until, all_of=True)
+            scores = begun.pending.finish()
         finally:
-            pending.cancel()
-        found = ranking(about, scores, raw=bool(body.raw_scores))
+            begun.pending.cancel()
+        found = begun.ranking(scores, raw=bool(body.raw_scores))
         runtime.metrics.rerank("partial" if found.best and found.failed else "reranked" if found.best else "degraded")
         if found.failed:
             request.state.degraded = ["rerank:partial"]

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    Tag,
+    field_validator,
+)
 
 from dragoman.lexicon.languages import check_language
 from dragoman.service.strict_json import check_text
@@ -36,6 +47,15 @@ class RerankOptions(_Request):
     model: Name | None = None
 
 
+def _kind(rerank: Any) -> str:
+    return "off" if rerank is False else "RerankOptions"
+
+
+_Rerank = Annotated[
+    Annotated[RerankOptions, Tag("RerankOptions")] | Annotated[Literal[False], Tag("off")], Discriminator(_kind)
+]
+
+
 class SearchRequest(_Request):
     """A query over one or more collections, in any language that the service has tables or documents in."""
 
@@ -60,7 +80,7 @@ class SearchRequest(_Request):
     tables: Names | None = Field(
         default=None, description="Active translation tables to use; all of them when left out."
     )
-    rerank: RerankOptions | Literal[False] | None = Field(
+    rerank: _Rerank | None = Field(
         default=None, description="How to rerank; false never does, left out means the collection's default."
     )
     explain: StrictBool = Field(

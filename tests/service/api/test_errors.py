@@ -133,4 +133,4 @@ def test_a_client_that_goes_away_harms_nobody(client: httpx.Client) -> None:
 
 def test_a_field_of_several_kinds_is_named_as_the_caller_knows_it(client: httpx.Client) -> None:
     refused = client.post("/v1/search", json={"query": "x", "rerank": {"depth": 0}})
-    check_error(refused, 422, "^rerank.depth: ")
+    check_error(refused, 422, "^rerank.depth: [^;]*$")

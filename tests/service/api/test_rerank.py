@@ -114,6 +114,21 @@ def test_tables_are_chosen_by_name(running: Server) -> None:
     check_error(post(running, documents=documents, tables=["nothing"]), 404, r"tables\[0\].*'nothing'")
 
 
+def test_what_no_table_translates_is_told(running: Server) -> None:
+    documents = ["Der Vulkan und die Asche", "вулкан", "пепел", "the volcano and its ash"]
+    asked = {"query": "the volcano and its ash", "documents": documents}
+    told = running.client.post("/v1/rerank", json=asked).json()["meta"]["warnings"]
+    assert told == ["nothing in 2 documents tells their language: they were taken as en"]
+    lacking = "no active table translates en to ru: 4 documents were scored without one"
+    told = running.client.post("/v2/rerank", json=asked | {"document_language": "ru"}).json()["meta"]["warnings"]
+    assert told == [f"{lacking} (the query was taken as en)"]
+    russian = asked | {"query_language": "en", "document_language": "ru"}
+    assert running.client.post("/v1/rerank", json=russian).json()["meta"]["warnings"] == [lacking]
+    plain = running.client.post("/rerank", json={"query": "42", "texts": ["die Asche", "the volcano"]})
+    (told,) = json.loads(plain.headers["x-dragoman-degraded"])
+    assert told["reason"] == "nothing in the query tells its language: it was taken as en"
+
+
 def test_a_model_of_another_name_is_told(running: Server) -> None:
     for path in ("/v1/rerank", "/v2/rerank"):
         (told,) = post(running, path, documents=["Asche"], model="rerank-multilingual-v3.0").json()["meta"]["warnings"]
