@@ -53,7 +53,8 @@ class RemoteScoring:
     def begin(self, asked: Asked, seconds: float) -> Pending:
         body = ScoreBody.of(asked, seconds).model_dump_json().encode()
         answer = self._begin("POST", "/v1/score", body, seconds)
-        return Pending([answer], lambda: _complete(_parsed(ScoresBody, self._checked(answer)).scores(), asked))
+        linked = self._about
+        return Pending([answer], lambda: self._scores(answer, asked, linked))
 
     def ready(self) -> None:
         """
@@ -67,6 +68,15 @@ class RemoteScoring:
         if self._loop is not None and self._client is not None:
             asyncio.run_coroutine_threadsafe(self._client.aclose(), self._loop).result(5)
             self._loop.call_soon_threadsafe(self._loop.stop)
+
+    def _scores(self, answer: Future[httpx.Response], asked: Asked, linked: MartAbout | None) -> Scores:
+        found = _parsed(ScoresBody, self._checked(answer)).scores()
+        if not len(found.values) == len(found.standalone) == len(asked.documents):
+            raise Unavailable(f"the worker did not answer one score for each of {len(asked.documents)} documents")
+        self._about = found.about  # a worker that was replaced may hold another model
+        if linked is not None and (linked.direction, linked.placebo) != (found.about.direction, found.about.placebo):
+            raise Unavailable("the worker holds another model now, which reads tables otherwise: ask again")
+        return found
 
     def _ask(self, path: str, seconds: float, gone: Gone | None) -> bytes:
         answer = self._begin("GET", path, None, seconds)
@@ -116,12 +126,6 @@ def _parsed(kind: type[B], body: bytes) -> B:
         return kind.model_validate_json(body)
     except ValidationError as fault:
         raise Unavailable("the worker's answer is not one of a worker of this version") from fault
-
-
-def _complete(scores: Scores, asked: Asked) -> Scores:
-    if not len(scores.values) == len(scores.standalone) == len(asked.documents):
-        raise Unavailable(f"the worker did not answer one score for each of {len(asked.documents)} documents")
-    return scores
 
 
 def _passed_on(response: httpx.Response) -> ServiceError:

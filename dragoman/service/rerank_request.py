@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from dragoman.ranking.about import MartAbout
 from dragoman.service.background import patience
 from dragoman.service.detection import FALLBACK, detect
 from dragoman.service.errors import InvalidRequest
@@ -49,7 +48,6 @@ class Ranking:
 class Begun:
     """A ranking whose scores are under way."""
 
-    about: MartAbout
     pending: Pending
     told: Sequence[str]
 
@@ -58,7 +56,7 @@ class Begun:
         scored = [(index, value) for index, value in enumerate(scores.standalone) if value is not None]
         best = sorted(scored, key=lambda one: (-one[1], one[0]))
         return Ranking(
-            self.about.name,
+            scores.about.name,
             self.told,
             [(index, value if raw else sigmoid(value)) for index, value in best],
             scores.failed,
@@ -92,12 +90,10 @@ def begin(
     if asked.tables is not None:
         targets = {document.language for document in documents} - {language}
         snapshot = runtime.tables.registry.select(snapshot, asked.tables, language, targets)
-    about, pending = runtime.reranking.begin(
-        asked.query, language, documents, snapshot, patience(settings.worker_seconds)
-    )
+    pending = runtime.reranking.begin(asked.query, language, documents, snapshot, patience(settings.worker_seconds))
     taken = "" if asked.query_language else f" (the query was taken as {language})"
     lacking = [f"{reason}{taken}" for reason in _without_tables(language, documents, snapshot)]
-    return Begun(about, pending, [*query_told, *documents_told, *lacking])
+    return Begun(pending, [*query_told, *documents_told, *lacking])
 
 
 def _query_language(asked: RerankAsked, snapshot: Snapshot) -> tuple[str, list[str]]:

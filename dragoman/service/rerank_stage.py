@@ -149,9 +149,9 @@ class RerankStage:
             outcome.result = "nothing"
             return
         seconds = max(0.001, until - time.monotonic())
-        _, pending = self._reranking.begin(request.query, language, texts, snapshot, seconds, gone)
+        pending = self._reranking.begin(request.query, language, texts, snapshot, seconds, gone)
         found = pending.result(until, gone)
-        weight = about.first_stage_weight if request.method in _ATTAINABLE else None
+        weight = found.about.first_stage_weight if request.method in _ATTAINABLE else None
         scored = _reordered(chosen, found, weight)
         unscored = len(chosen) - len(scored)
         left = {place.key for place in scored}

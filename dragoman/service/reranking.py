@@ -48,15 +48,15 @@ class Reranking:
         snapshot: Snapshot,
         seconds: float,
         gone: Gone | None = None,
-    ) -> tuple[MartAbout, Pending]:
-        """Have documents scored with the tables of one snapshot; the model, and the scores under way.
+    ) -> Pending:
+        """Have documents scored with the tables of one snapshot.
 
         Raises:
             Unavailable: in background work, a table for these languages cannot be served now.
             ServiceError: see :meth:`Scoring.begin`.
         """
         about = self._scoring.about(gone, seconds)
-        return about, self._scoring.begin(self._asked(query, language, documents, snapshot, about), seconds)
+        return self._scoring.begin(self._asked(query, language, documents, snapshot, about), seconds)
 
     def _asked(
         self, query: str, language: str, documents: Sequence[Document], snapshot: Snapshot, about: MartAbout

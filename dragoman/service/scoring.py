@@ -55,6 +55,8 @@ def _pair() -> Asked:
 class Scores:
     """What came of it: a score per document, or None and why; and which were read only up to a limit."""
 
+    about: MartAbout
+    """The model that scored, which in a worker may be another than it was."""
     values: list[float | None]
     standalone: list[float | None]
     """The same as scores are where there are no first stage's: :func:`dragoman.ranking.about.standalone`."""
@@ -147,7 +149,7 @@ class LocalScoring:
         scores.tokens = sum(costs)
         shares = info.scorer.shares(rows)
         futures = self._models.worker.submit(Score(), rows, costs=costs)
-        return Pending(futures, lambda: _collected(futures, shares, info.about, scores))
+        return Pending(futures, lambda: _collected(futures, shares, scores))
 
     def ready(self) -> None:
         if reason := self._models.failure("reranker") or self._models.stuck():
@@ -179,10 +181,10 @@ def _read(info: RerankerInfo, asked: Asked) -> tuple[list[list[Any]], Scores]:
     rows = info.scorer.rows(shorter, documents, asked.links)
     cut = [number for number, document in enumerate(documents) if truncated(document)]
     none = [None] * len(documents)
-    return rows, Scores([*none], [*none], truncated=cut, query_cut=shorter is not query)
+    return rows, Scores(info.about, [*none], [*none], truncated=cut, query_cut=shorter is not query)
 
 
-def _collected(futures: Sequence[Future[Any]], shares: list[float], about: MartAbout, found: Scores) -> Scores:
+def _collected(futures: Sequence[Future[Any]], shares: list[float], found: Scores) -> Scores:
     from dragoman.ranking.about import standalone
 
     for number, (future, share) in enumerate(zip(futures, shares, strict=True)):
@@ -191,7 +193,7 @@ def _collected(futures: Sequence[Future[Any]], shares: list[float], about: MartA
             raise fault
         if fault is None:
             found.values[number] = value = future.result()
-            found.standalone[number] = float(standalone(value, share, about.standalone))
+            found.standalone[number] = float(standalone(value, share, found.about.standalone))
         else:
             found.failed[number] = (
                 str(fault) if isinstance(fault, ServiceError) else "the model failed on this document"

@@ -1,7 +1,8 @@
 """The ``dragoman`` command with the small stand-ins for its models: ``python -m tests.service.standing_in serve ...``.
 
 ``STANDING_IN_SECONDS`` is how long each batch takes; each is written to standard error. A batch with the text ``hold``
-takes until there is a file at ``STANDING_IN_GATE``; so does one with a document ``hold hold hold hold``.
+takes until there is a file at ``STANDING_IN_GATE``; so does one with a document ``hold hold hold hold``. The reranker's
+name is ``STANDING_IN_NAME``, and with ``STANDING_IN_PLACEBO`` it reads no tables.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -62,6 +64,7 @@ def _translator(settings: Settings) -> tuple[Any, TranslatorInfo]:
 
 def _reranker(settings: Settings) -> tuple[Any, RerankerInfo]:
     scorer = LoudScorer(os.environ.get("STANDING_IN_NAME", "links"))
+    scorer.about = replace(scorer.about, placebo="STANDING_IN_PLACEBO" in os.environ)
     return scorer, RerankerInfo(scorer.about, cast(Any, scorer))
 
 

@@ -146,6 +146,15 @@ def test_a_worker_with_another_model_is_noticed(tmp_path: Path, monkeypatch: pyt
         monkeypatch.setenv("STANDING_IN_NAME", "other")
         worker.start()
         assert rerank(api, "Asche").json()["model"] == "other"
+        worker.end(signal.SIGTERM)
+        monkeypatch.setenv("STANDING_IN_NAME", "third")
+        worker.start()  # while nobody asked, so that no connection failed
+        assert rerank(api, "Asche").json()["model"] == "third"
+        worker.end(signal.SIGTERM)
+        monkeypatch.setenv("STANDING_IN_PLACEBO", "1")
+        worker.start()
+        check_error(rerank(api, "Asche"), 503, "another model now, which reads tables otherwise")
+        assert rerank(api, "Asche").json()["model"] == "third"
     assert worker.end(signal.SIGTERM) in (0, -signal.SIGTERM)
 
 

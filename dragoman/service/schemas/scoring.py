@@ -75,36 +75,6 @@ def _links(given: list[tuple[int, int, float]]) -> Links:
     return Links(np.asarray(left, np.int64), np.asarray(right, np.int64), np.asarray(weights, np.float32))
 
 
-class ScoresBody(_Body):
-    """A score per document, null where it failed; `failed` says why, by the document's number.
-
-    `standalone` are the same as they are where there is no first stage.
-    """
-
-    values: list[FiniteFloat | None]
-    standalone: list[FiniteFloat | None]
-    failed: dict[int, str]
-    truncated: list[int]
-    tokens: int
-    query_cut: bool
-
-    @classmethod
-    def of(cls, scores: Scores) -> ScoresBody:
-        return cls(
-            values=scores.values,
-            standalone=scores.standalone,
-            failed=scores.failed,
-            truncated=scores.truncated,
-            tokens=scores.tokens,
-            query_cut=scores.query_cut,
-        )
-
-    def scores(self) -> Scores:
-        return Scores(
-            list(self.values), list(self.standalone), self.failed, self.truncated, self.tokens, self.query_cut
-        )
-
-
 class ModelBody(_Body):
     """The model that a worker holds."""
 
@@ -121,3 +91,41 @@ class ModelBody(_Body):
 
     def about(self) -> MartAbout:
         return MartAbout(**self.model_dump())
+
+
+class ScoresBody(_Body):
+    """A score per document, null where it failed; `failed` says why, by the document's number.
+
+    `standalone` are the same as they are where there is no first stage.
+    """
+
+    model: ModelBody
+    values: list[FiniteFloat | None]
+    standalone: list[FiniteFloat | None]
+    failed: dict[int, str]
+    truncated: list[int]
+    tokens: int
+    query_cut: bool
+
+    @classmethod
+    def of(cls, scores: Scores) -> ScoresBody:
+        return cls(
+            model=ModelBody.of(scores.about),
+            values=scores.values,
+            standalone=scores.standalone,
+            failed=scores.failed,
+            truncated=scores.truncated,
+            tokens=scores.tokens,
+            query_cut=scores.query_cut,
+        )
+
+    def scores(self) -> Scores:
+        return Scores(
+            self.model.about(),
+            list(self.values),
+            list(self.standalone),
+            self.failed,
+            self.truncated,
+            self.tokens,
+            self.query_cut,
+        )
