@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import regex
-import stopwordsiso
 from lingua import Language, LanguageDetector, LanguageDetectorBuilder
 
+from dragoman.indexes.function_words import common_words
 from dragoman.lexicon.text import words
 
 FALLBACK = "en"
@@ -62,7 +62,7 @@ def detect(text: str, candidates: Collection[str], knows: Knows) -> Detection:
     """The most probable language of ``text`` among ``candidates`` (ISO 639 codes).
 
     A model of letters (lingua's) is weighed by the share of the query's words that the language has, which are
-    those of the translation tables and its stop words, as sqrt(confidence) times 100^share: letters alone often
+    those of the translation tables and its common words, as sqrt(confidence) times 100^share: letters alone often
     mistake a query of one or two words, a glossary lacks the words that a question is made with, and a language
     without a model is recognised by its words or its script. A query without letters, or without any sign of a
     candidate, is taken as English where that is a candidate.
@@ -86,22 +86,14 @@ def detect(text: str, candidates: Collection[str], knows: Knows) -> Detection:
 def prepare(candidates: Collection[str]) -> None:
     """Load the models that tell these languages apart, which the first query would wait for (80 ms a language)."""
     for language in sorted(candidates):
-        longest = max(_stop_words(language), key=len, default=language)  # a long text would need fewer of them
+        longest = max(common_words(language), key=len, default=language)  # a long text would need fewer of them
         _confidences(longest, sorted(candidates))
 
 
 def _known(text: str, language: str, knows: Knows) -> float:
     found = [token.word for token in words(text, language)]
-    stop = _stop_words(language)
-    return sum(word in stop or knows(language, word) for word in found) / len(found) if found else 0.0
-
-
-@lru_cache(maxsize=256)
-def _stop_words(language: str) -> frozenset[str]:
-    """Common words of a language, folded as queries are; none for a language that has no list."""
-    if not stopwordsiso.has_lang(language):
-        return frozenset()
-    return frozenset(token.word for listed in stopwordsiso.stopwords(language) for token in words(listed, language))
+    common = common_words(language)
+    return sum(word in common or knows(language, word) for word in found) / len(found) if found else 0.0
 
 
 def _confidences(text: str, candidates: list[str]) -> dict[str, float | None]:

@@ -8,8 +8,9 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from dragoman.indexes.bm25 import BM25
+from dragoman.indexes.function_words import function_words
 from dragoman.lexicon.query import Bridge, TermGroup, TranslatedQuery, psq, smt, untranslated
-from dragoman.lexicon.text import Analysis
+from dragoman.lexicon.text import Analysis, Token
 from dragoman.service.background import in_background
 from dragoman.service.errors import Unavailable
 from dragoman.service.schemas.search import Degraded, QueryTerm, TableUsed, TermTranslation, Translation
@@ -61,9 +62,17 @@ def translate(
         return Translated(target, smt(tokens, view.surface if view else None), view, True)
 
     bridge = Bridge(partial(identical, analysis, target), sounds)
+    aside = partial(_function_word, text, function_words(source))
     if view is None:
-        return Translated(target, psq(tokens, None, bridge), None, True)
-    return Translated(target, psq(tokens, view.analysed, bridge, view.glossaries), view, True)
+        return Translated(target, psq(tokens, None, bridge, aside=aside), None, True)
+    return Translated(target, psq(tokens, view.analysed, bridge, view.glossaries, aside=aside), view, True)
+
+
+def _function_word(text: str, known: frozenset[str], token: Token) -> bool:
+    """Whether a word of the query ``text`` is one of these; in capitals among small letters it is a name (WHO)."""
+    written = text[token.start : token.end]
+    named = len(written) > 1 and written.isupper() and not text.isupper()
+    return token.word in known and not named
 
 
 @lru_cache(maxsize=65_536)

@@ -1,4 +1,5 @@
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -85,6 +86,32 @@ def test_a_word_without_an_entry_is_reported_and_searched_as_it_is_and_by_its_so
     assert query.oov == ["tesla"]
     found = [(a.term, a.weight, a.origin) for a in query.groups[0].alternatives]
     assert found == [("tesla", 1.0, IDENTICAL), ("tesslah", 0.7, TRANSLITERATED)]
+
+
+def aside(words: str) -> Callable[[Token], bool]:
+    return lambda token: token.word in words.split()
+
+
+@given(st.lists(st.sampled_from(["bank", "shore", "what", "up"]), min_size=1, max_size=6))
+def test_words_left_aside_count_where_there_are_no_others(words: list[str]) -> None:
+    text = " ".join(words)
+    others = " ".join(word for word in words if word not in ("what", "up"))
+    asked = psq(tokens(text), table(), AS_IS, aside=aside("what up"))
+    plain = psq(tokens(others or text), table(), AS_IS)
+    assert [(g.query_term, g.weight, g.alternatives) for g in asked.groups] == [
+        (g.query_term, g.weight, g.alternatives) for g in plain.groups
+    ]
+    assert asked.oov == plain.oov
+
+
+def test_words_left_aside_count_where_a_glossary_has_them() -> None:
+    entries = [*ENTRIES, ("who", "weltgesundheitsorganisation", 1.0, 1.0), ("start up", "gründung", 1.0, 1.0)]
+    glossary = Table.from_entries("en", "de", entries)
+    for text, terms in (("who bank", ["who", "bank"]), ("start up bank", ["start up", "bank"])):
+        query = psq(tokens(text), glossary, NOTHING, glossaries=frozenset({0}), aside=aside("who up what"))
+        assert [group.query_term for group in query.groups] == terms
+    unruled = psq(tokens("who bank"), glossary, NOTHING, aside=aside("who up what"))
+    assert [group.query_term for group in unruled.groups] == ["bank"]
 
 
 def test_a_phrase_of_a_glossary_is_one_query_term() -> None:
