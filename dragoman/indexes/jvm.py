@@ -210,15 +210,6 @@ def _start_machine(heap: str) -> None:
                 os.environ[name] = value
 
 
-def lucene_jar() -> Path:
-    """The jar of Lucene, which holds word lists too.
-
-    Raises:
-        JvmUnavailable: it is not there.
-    """
-    return _java_home()[2]
-
-
 def _java_home() -> tuple[Path, Path, Path]:
     """The Java runtime, its library and the Lucene jar."""
     try:

@@ -109,11 +109,11 @@ def psq(
     A phrase of up to four words that a member in ``glossaries`` (origins of the table) knows is one query
     term; elsewhere phrases have been spread over their words when the table was analysed. A term without an
     entry is searched as it is and by its sound, and is marked ``oov``. Words that are to be left ``aside``
-    count where a glossary has them, or where the query has no others.
+    count where the query has no others.
     """
     groups: dict[str, TermGroup] = {}
     units = list(_units(tokens, table, glossaries))
-    for token in [one for one in units if not aside(one) or _in_glossary(one.term, table, glossaries)] or units:
+    for token in [one for one in units if not aside(one)] or units:
         before = groups.get(token.term)
         if before is not None:
             groups[token.term] = replace(before, weight=before.weight + 1)
@@ -246,12 +246,7 @@ def _phrase_length(words: Sequence[Token], table: Table | None, glossaries: froz
     if table is None or not glossaries:
         return 1
     for length in range(len(words), 1, -1):
-        if _in_glossary(" ".join(token.term for token in words[:length]), table, glossaries):
+        entries = table.translations(" ".join(token.term for token in words[:length]))
+        if any(entry.origin in glossaries for entry in entries):
             return length
     return 1
-
-
-def _in_glossary(term: str, table: Table | None, glossaries: frozenset[int]) -> bool:
-    if table is None or not glossaries:
-        return False
-    return any(entry.origin in glossaries for entry in table.translations(term))

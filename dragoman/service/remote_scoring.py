@@ -53,8 +53,7 @@ class RemoteScoring:
     def begin(self, asked: Asked, seconds: float) -> Pending:
         body = ScoreBody.of(asked, seconds).model_dump_json().encode()
         answer = self._begin("POST", "/v1/score", body, seconds)
-        linked = self._about
-        return Pending([answer], lambda: self._scores(answer, asked, linked))
+        return Pending([answer], lambda: self._scores(answer, asked))
 
     def ready(self) -> None:
         """
@@ -69,13 +68,11 @@ class RemoteScoring:
             asyncio.run_coroutine_threadsafe(self._client.aclose(), self._loop).result(5)
             self._loop.call_soon_threadsafe(self._loop.stop)
 
-    def _scores(self, answer: Future[httpx.Response], asked: Asked, linked: MartAbout | None) -> Scores:
+    def _scores(self, answer: Future[httpx.Response], asked: Asked) -> Scores:
         found = _parsed(ScoresBody, self._checked(answer)).scores()
         if not len(found.values) == len(found.standalone) == len(asked.documents):
             raise Unavailable(f"the worker did not answer one score for each of {len(asked.documents)} documents")
         self._about = found.about  # a worker that was replaced may hold another model
-        if linked is not None and (linked.direction, linked.placebo) != (found.about.direction, found.about.placebo):
-            raise Unavailable("the worker holds another model now, which reads tables otherwise: ask again")
         return found
 
     def _ask(self, path: str, seconds: float, gone: Gone | None) -> bytes:

@@ -114,14 +114,14 @@ def _documents(asked: RerankAsked, texts: Sequence[str], snapshot: Snapshot) -> 
     vague = [one.language for one in found if not one.decided]
     if not vague:
         return documents, []
-    return documents, [f"nothing in {len(vague)} documents tells their language: they were taken as {vague[0]}"]
+    return documents, [f"documents whose language nothing tells, taken as {vague[0]}: {len(vague)}"]
 
 
 def _without_tables(source: str, documents: Sequence[Document], snapshot: Snapshot) -> list[str]:
     """A reason for each language of documents that no table translates the query to."""
     foreign = Counter(document.language for document in documents if document.language != source)
     return [
-        f"{why_untranslated(source, target, snapshot).reason}: {many} documents were scored without one"
+        f"{why_untranslated(source, target, snapshot).reason}; documents scored without one: {many}"
         for target, many in foreign.items()
         if (source, target) not in snapshot.views
     ]

@@ -11,7 +11,7 @@ from threading import BoundedSemaphore
 
 import numpy as np
 
-from dragoman.ranking.about import interpolated
+from dragoman.ranking.about import MartAbout, interpolated
 from dragoman.service.background import in_background, patience
 from dragoman.service.collections import Collections
 from dragoman.service.errors import InvalidRequest, ServiceError, TooManyRequests
@@ -130,10 +130,7 @@ class RerankStage:
         seconds = patience(self._settings.rerank_seconds)
         until = time.monotonic() + seconds
         about = self._reranking.about(gone, seconds)
-        if options.model is not None and options.model != about.name:
-            raise UnknownReranker(
-                f"rerank.model: there is no reranker named {options.model!r}; there is {about.name!r}"
-            )
+        _check_name(options, about)
         head, tail = outcome.places[: options.depth], outcome.places[options.depth :]
         documents = self._collections.by_keys([place.key for place in head])
         chosen = [place for place in head if place.key in documents]
@@ -151,6 +148,7 @@ class RerankStage:
         seconds = max(0.001, until - time.monotonic())
         pending = self._reranking.begin(request.query, language, texts, snapshot, seconds, gone)
         found = pending.result(until, gone)
+        _check_name(options, found.about)
         weight = found.about.first_stage_weight if request.method in _ATTAINABLE else None
         scored = _reordered(chosen, found, weight)
         unscored = len(chosen) - len(scored)
@@ -164,6 +162,11 @@ class RerankStage:
             reason = f"{unscored} of {len(chosen)} hits could not be scored and follow the others"
             outcome.degraded.append(Degraded.of(STAGE, f"{reason}: {next(iter(found.failed.values()))}", "partial"))
         outcome.result = "partial" if unscored else "reranked"
+
+
+def _check_name(options: RerankOptions, about: MartAbout) -> None:
+    if options.model is not None and options.model != about.name:
+        raise UnknownReranker(f"rerank.model: there is no reranker named {options.model!r}; there is {about.name!r}")
 
 
 def _reordered(places: Sequence[Ranked], found: Scores, weight: float | None) -> list[Ranked]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from dragoman.lexicon.text import Analysis, Token
@@ -11,7 +12,7 @@ from dragoman.ranking.about import MartAbout
 from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
 from dragoman.service.background import in_background
 from dragoman.service.errors import Unavailable
-from dragoman.service.scoring import Asked, Pending, Scoring, Text
+from dragoman.service.scoring import Asked, Pending, Scores, Scoring, Text
 from dragoman.service.tables_registry import Snapshot
 from dragoman.service.worker import Gone
 
@@ -56,7 +57,8 @@ class Reranking:
             ServiceError: see :meth:`Scoring.begin`.
         """
         about = self._scoring.about(gone, seconds)
-        return self._scoring.begin(self._asked(query, language, documents, snapshot, about), seconds)
+        pending = self._scoring.begin(self._asked(query, language, documents, snapshot, about), seconds)
+        return replace(pending, finish=lambda: _checked(pending.finish(), about))
 
     def _asked(
         self, query: str, language: str, documents: Sequence[Document], snapshot: Snapshot, about: MartAbout
@@ -75,6 +77,17 @@ class Reranking:
                 references[document.language] = TranslationReference(words, table, direction=about.direction)
             links.append(NO_LINKS if about.placebo else references[document.language].links(found))
         return Asked(Text(query, words.spans), texts, links)
+
+
+def _checked(scores: Scores, linked: MartAbout) -> Scores:
+    """The scores, unless they are of a model that reads tables otherwise than that which links were made for.
+
+    Raises:
+        Unavailable: they are.
+    """
+    if (scores.about.direction, scores.about.placebo) != (linked.direction, linked.placebo):
+        raise Unavailable("the worker holds another model now, which reads tables otherwise: ask again")
+    return scores
 
 
 def sigmoid(value: float) -> float:

@@ -13,7 +13,6 @@ from dragoman.service.collections import Collections
 from dragoman.service.data_dir import DataDirectory
 from dragoman.service.dense_registry import DenseIndexes
 from dragoman.service.dense_stage import DenseStage
-from dragoman.service.detection import prepare
 from dragoman.service.errors import InvalidRequest, Unavailable
 from dragoman.service.indexes_registry import Indexes
 from dragoman.service.jobs import Jobs
@@ -89,7 +88,6 @@ class Runtime:
     def start(self, *, jobs: bool = True) -> None:
         """Open all tables and indexes; indexes that take long are finished in the background, and so are ``jobs``."""
         self.tables.start()
-        prepare(self.tables.registry.snapshot.languages)
         self.indexes.start(self.settings.startup_wait_seconds)
         self.dense.start()
         if self.settings.rerank == "measured" and self.settings.worker_url is None and has_reranker(self.settings):

@@ -121,7 +121,7 @@ class Search:
             request_id=request_id,
             query=query,
             hits=hits,
-            translation=described(request.query, answer.translations),
+            translation=described(request.query, self._analysis(query.language), answer.translations),
             degraded=answer.degraded,
             truncated=[*_cut_words(request.query, self._analysis(query.language)), *answer.truncated],
             timings_ms=timings,

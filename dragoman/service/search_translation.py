@@ -62,17 +62,33 @@ def translate(
         return Translated(target, smt(tokens, view.surface if view else None), view, True)
 
     bridge = Bridge(partial(identical, analysis, target), sounds)
-    aside = partial(_function_word, text, function_words(source))
+    aside = partial(_function_word, text, function_words(source), view)
     if view is None:
         return Translated(target, psq(tokens, None, bridge, aside=aside), None, True)
     return Translated(target, psq(tokens, view.analysed, bridge, view.glossaries, aside=aside), view, True)
 
 
-def _function_word(text: str, known: frozenset[str], token: Token) -> bool:
-    """Whether a word of the query ``text`` is one of these; in capitals among small letters it is a name (WHO)."""
+def _function_word(text: str, known: frozenset[str], view: View | None, token: Token) -> bool:
+    """Whether a word of the query ``text`` is one of those known, and neither a name nor a term of a glossary.
+
+    What is written as a name is one: "WHO report", "concert of The Who"; not "WHO WAS THE FIRST POPE", "Who Was It".
+    """
+    if token.word not in known or _named(text, token):
+        return False
+    if view is None or not view.glossaries:
+        return True
+    return not any(entry.origin in view.glossaries for entry in view.surface.translations(token.word))
+
+
+def _named(text: str, token: Token) -> bool:
+    """Whether a word stands in capitals in a query that does not, or begins with one amid words that do not."""
     written = text[token.start : token.end]
-    named = len(written) > 1 and written.isupper() and not text.isupper()
-    return token.word in known and not named
+    if len(written) == 1:
+        return False
+    if written.isupper():
+        return not (text.isupper() and len(text.split()) > 3)
+    before, after = text[: token.start].split(), text[token.end :].split()
+    return written[0].isupper() and bool(before) and any(word[0].islower() for word in [*before, *after])
 
 
 @lru_cache(maxsize=65_536)
@@ -82,8 +98,8 @@ def identical(analysis: Callable[[str], Analysis], language: str, word: str) -> 
     return found[0].term if len(found) == 1 else ""
 
 
-def described(text: str, translations: Sequence[Translated]) -> Translation:
-    """How the query was translated, into all languages together."""
+def described(text: str, analysis: Analysis, translations: Sequence[Translated]) -> Translation:
+    """How the query was translated, into all languages together; ``analysis`` is that of its language."""
     used = sorted({(m.name, m.version) for one in translations if one.view for m in one.view.members})
     terms: dict[str, list[TermTranslation]] = {}
     for one in translations:
@@ -95,7 +111,15 @@ def described(text: str, translations: Sequence[Translated]) -> Translation:
         tables=[TableUsed(name=name, version=version) for name, version in used],
         terms=[QueryTerm(term=term, translations=found) for term, found in terms.items()],
         oov=unknown(text, translations),
+        ignored=ignored(text, analysis, translations),
     )
+
+
+def ignored(text: str, analysis: Analysis, translations: Sequence[Translated]) -> list[str]:
+    """The words of a query, in its language's analysis, that it is not searched by in any language."""
+    searched = {word for one in translations for group in one.query.groups for word in group.query_word.split(" ")}
+    found = analysis.tokens(text) if translations else []
+    return list(dict.fromkeys(text[token.start : token.end] for token in found if token.word not in searched))
 
 
 def foreign_words(translations: Sequence[Translated]) -> set[int]:
@@ -111,11 +135,11 @@ class Untranslated(NamedTuple):
 
 
 def why_untranslated(source: str, target: str, snapshot: Snapshot) -> Untranslated:
-    """Why no table of a snapshot translates between two languages."""
+    """Why no table of a snapshot, which has those active or chosen of them, translates between two languages."""
     unserved = snapshot.lacking(source, target)
     if unserved:
         return Untranslated(f"what translates {source} to {target} cannot be served ({unserved})", "unserved_table")
-    return Untranslated(f"no active table translates {source} to {target}", "no_table")
+    return Untranslated(f"no table in use translates {source} to {target}", "no_table")
 
 
 def undecided(language: str) -> str:

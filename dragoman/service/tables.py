@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from threading import Event, Lock, Thread
 from typing import TypeVar
@@ -16,6 +16,7 @@ from dragoman.lexicon.languages import check_language
 from dragoman.lexicon.normalise import Normalised
 from dragoman.lexicon.table import Entry, Table
 from dragoman.lexicon.text import Analysis, fold_term
+from dragoman.service import detection
 from dragoman.service.background import in_background
 from dragoman.service.collections import check_name
 from dragoman.service.errors import Conflict, InvalidRequest, NotFound, Unavailable, classify
@@ -259,7 +260,7 @@ class Tables:
         """Let searches see what is active, but for what cannot be compiled."""
         with self._publishing:
             ready, active = self._store.ready()
-            self.registry.install(self.registry.prepare(active, forgiving=True), ready)
+            self._install(self.registry.prepare(active, forgiving=True), ready)
 
     def _mend(self) -> None:
         """Try again what could not be compiled, until all can."""
@@ -318,6 +319,10 @@ class Tables:
             self._switch([*ready, new], active, lambda: self._store.publish(row_id, number, counts, upload.activate))
         return number
 
+    def _install(self, snapshot: Snapshot, ready: Iterable[ActiveVersion]) -> None:
+        self.registry.install(snapshot, ready)
+        detection.prepare(snapshot.languages)
+
     def _switch(
         self, ready: Sequence[ActiveVersion], active: Sequence[ActiveVersion], commit: Callable[[], None]
     ) -> None:
@@ -327,7 +332,7 @@ class Tables:
             return
         snapshot = self.registry.prepare(active)
         commit()
-        self.registry.install(snapshot, ready)
+        self._install(snapshot, ready)
 
     def _one(self, ready: Sequence[ActiveVersion], name: str, version: int) -> ActiveVersion:
         for one in ready:

@@ -238,6 +238,9 @@ class Translation(BaseModel):
     oov: list[str] = Field(
         description="Query words that the tables cannot translate into some document language; searched as they are."
     )
+    ignored: list[str] = Field(
+        description="Query words that are not searched: stop words, and others that only say how it is asked."
+    )
 
 
 class Degraded(BaseModel):

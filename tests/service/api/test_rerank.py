@@ -118,8 +118,8 @@ def test_what_no_table_translates_is_told(running: Server) -> None:
     documents = ["Der Vulkan und die Asche", "вулкан", "пепел", "the volcano and its ash"]
     asked = {"query": "the volcano and its ash", "documents": documents}
     told = running.client.post("/v1/rerank", json=asked).json()["meta"]["warnings"]
-    assert told == ["nothing in 2 documents tells their language: they were taken as en"]
-    lacking = "no active table translates en to ru: 4 documents were scored without one"
+    assert told == ["documents whose language nothing tells, taken as en: 2"]
+    lacking = "no table in use translates en to ru; documents scored without one: 4"
     told = running.client.post("/v2/rerank", json=asked | {"document_language": "ru"}).json()["meta"]["warnings"]
     assert told == [f"{lacking} (the query was taken as en)"]
     russian = asked | {"query_language": "en", "document_language": "ru"}
