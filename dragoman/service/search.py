@@ -226,7 +226,8 @@ class Search:
             return QueryRead(text=request.query, language=request.query_language, detected=False), []
         check_detectable(snapshot, languages)
         candidates = {FALLBACK, *languages, *snapshot.languages}
-        found = detect(request.query, candidates, snapshot.knows)
+        leading = {*languages, *(source for source, target in snapshot.views if target in languages)}
+        found = detect(request.query, candidates, snapshot.knows, leading)
         degraded = []
         if not found.decided:
             degraded.append(Degraded.of("detect", undecided(found.language), "undecided"))

@@ -81,6 +81,12 @@ def test_words_that_a_table_knows_outweigh_the_letters() -> None:
     assert detect("Haus", CANDIDATES, knows).language == "de"
 
 
+def test_of_words_of_several_languages_those_count_more_that_can_be_searched_from() -> None:
+    assert detect("inflation", ["en", "fr", "de"], nothing).language != "en"
+    assert detect("inflation", ["en", "fr", "de"], nothing, likely={"en"}).language == "en"
+    assert detect("le taux d'inflation en France", ["en", "fr", "de"], nothing, likely={"en"}).language == "fr"
+
+
 def test_a_word_known_in_one_language_only_is_that_language() -> None:
     knows = dictionary(es="gato perro", it="cane")
     assert detect("gato", ["en", "es", "it"], knows).language == "es"

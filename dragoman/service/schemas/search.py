@@ -239,7 +239,7 @@ class Translation(BaseModel):
         description="Query words that the tables cannot translate into some document language; searched as they are."
     )
     ignored: list[str] = Field(
-        description="Query words that are not searched: stop words, and others that only say how it is asked."
+        description="Query words that are searched in no language: stop words, and others that say how it is asked."
     )
 
 
