@@ -9,7 +9,7 @@ model is then not used unless asked for.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -109,18 +109,8 @@ def fit(
     if not tuning:
         raise ListsError("there is no tuning list to fit weights by")
     sets = {name: list(_questions(scorer, match, lists, about, queries)) for name, lists in tuning.items()}
-    together = list(product(MATCH_WEIGHTS if match else [0.0], WEIGHTS))
-    chosen = {
-        "first stage": FIRST_STAGE,
-        "with late interaction": _best(sets, [Weights(0.0, one, weight) for one, weight in together]),
-        "with MART": _best(sets, [Weights(1.0, 0.0, weight) for weight in WEIGHTS]),
-        "all": _best(sets, [Weights(1.0, one, weight) for one, weight in together]),
-    }
-    chosen["no first stage"] = Weights(1.0, chosen["all"].match)
-    chosen["standalone"] = _best(sets, [chosen["no first stage"]._replace(share=one) for one in SHARE_WEIGHTS])
-    if match is None:
-        del chosen["with late interaction"]
-    found = Fit(sets, chosen)
+    found = Fit(sets, _chosen(sets, MATCH_WEIGHTS if match else (0.0,)))
+    chosen = found.chosen
     fitted = match.about if match and chosen["all"].match else None
     if fitted is not None:
         fitted = replace(fitted, weight=chosen["all"].match, offset=_offset(found))
@@ -151,10 +141,39 @@ def _questions(
         )
 
 
+def _chosen(sets: Mapping[str, list[Question]], matches: Sequence[float]) -> dict[str, Weights]:
+    """The best weights of each combination, late interaction counting one of `matches`.
+
+    It counts the same in searches (all together) and where there is no first stage, so that the mean of both decides.
+    """
+    orders = [
+        (
+            _best(sets, [Weights(1.0, one, weight) for weight in WEIGHTS]),
+            _best(sets, [Weights(1.0, one, share=share) for share in SHARE_WEIGHTS]),
+        )
+        for one in matches
+    ]
+    everything, standalone = max(orders, key=lambda two: sum(_mean(sets, weights) for weights in two))
+    chosen = {"first stage": FIRST_STAGE}
+    if any(matches):
+        alone = [Weights(0.0, one, weight) for one, weight in product(matches, WEIGHTS)]
+        chosen["with late interaction"] = _best(sets, alone)
+    return chosen | {
+        "with MART": _best(sets, [Weights(1.0, 0.0, weight) for weight in WEIGHTS]),
+        "all": everything,
+        "no first stage": Weights(1.0, everything.match),
+        "standalone": standalone,
+    }
+
+
 def _best(sets: Mapping[str, list[Question]], weights: list[Weights]) -> Weights:
     """The weights with the best mean of the sets' MAP."""
+    return max(weights, key=lambda given: _mean(sets, given))
+
+
+def _mean(sets: Mapping[str, list[Question]], weights: Weights) -> float:
     found = Fit(sets, {})
-    return max(weights, key=lambda given: np.mean([found.map(name, given) for name in sets]))
+    return float(np.mean([found.map(name, weights) for name in sets]))
 
 
 def _without_gain(found: Fit, pairs: Mapping[str, str]) -> list[str]:
