@@ -24,7 +24,7 @@ _SAMPLE = 1000
 _MINIMUM = 0.001
 _UNMODELLED = 0.1
 _WORDS_AGAINST_LETTERS = 100.0
-_LIKELY = 5.0
+_REACH = 4.0
 _OWN_SCRIPT = {
     code: regex.compile(rf"(?:[^\p{{L}}]|\p{{Script={script}}})+")
     for code, script in {
@@ -59,15 +59,17 @@ class Detection:
     decided: bool
 
 
-def detect(text: str, candidates: Collection[str], knows: Knows, likely: Collection[str] = ()) -> Detection:
+def detect(
+    text: str, candidates: Collection[str], knows: Knows, reach: Callable[[str], float] = lambda language: 0.0
+) -> Detection:
     """The most probable language of ``text`` among ``candidates`` (ISO 639 codes).
 
     A model of letters (lingua's) is weighed by the share of the query's words that the language has, which are
     those of the translation tables and its common words, as sqrt(confidence) times 100^share: letters alone often
     mistake a query of one or two words, a glossary lacks the words that a question is made with, and a language
-    without a model is recognised by its words or its script. Those that are ``likely``, being those of what is
-    searched or of tables that lead there, count five times. A query without letters, or without any sign of a
-    candidate, is taken as English where that is a candidate.
+    without a model is recognised by its words or its script. ``reach`` is the share of what is searched that a
+    query in a language can be searched in: one that reaches all counts five times. A query without letters, or
+    without any sign of a candidate, is taken as English where that is a candidate.
     """
     usable = sorted(set(candidates))
     fallback = FALLBACK if FALLBACK in usable or not usable else usable[0]
@@ -80,8 +82,9 @@ def detect(text: str, candidates: Collection[str], knows: Knows, likely: Collect
             continue
         share = _known(sample, language, knows)
         if confidence is not None or share > 0.0:
-            prior = _LIKELY if language in likely else 1.0
-            scores[language] = prior * math.sqrt(confidence or _UNMODELLED) * _WORDS_AGAINST_LETTERS**share
+            scores[language] = (
+                (1 + _REACH * reach(language)) * math.sqrt(confidence or _UNMODELLED) * _WORDS_AGAINST_LETTERS**share
+            )
     best = max(scores, key=lambda language: (scores[language], language == fallback), default=fallback)
     return Detection(best, best in scores)
 

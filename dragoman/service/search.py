@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from threading import BoundedSemaphore
 
 from dragoman.indexes.analysis import LONGEST_WORD
@@ -226,8 +227,7 @@ class Search:
             return QueryRead(text=request.query, language=request.query_language, detected=False), []
         check_detectable(snapshot, languages)
         candidates = {FALLBACK, *languages, *snapshot.languages}
-        leading = {*languages, *(source for source, target in snapshot.views if target in languages)}
-        found = detect(request.query, candidates, snapshot.knows, leading)
+        found = detect(request.query, candidates, snapshot.knows, partial(_reach, languages, snapshot))
         degraded = []
         if not found.decided:
             degraded.append(Degraded.of("detect", undecided(found.language), "undecided"))
@@ -281,3 +281,9 @@ def _cut_words(text: str, analysis: Analysis) -> list[str]:
 
 def _milliseconds(seconds: float) -> float:
     return round(seconds * 1000, 3)
+
+
+def _reach(languages: Collection[str], snapshot: Snapshot, source: str) -> float:
+    """The share of the searched languages that are a query's own or have a table that translates it."""
+    reached = [one for one in languages if one == source or (source, one) in snapshot.views]
+    return len(reached) / max(1, len(languages))

@@ -83,8 +83,11 @@ def test_words_that_a_table_knows_outweigh_the_letters() -> None:
 
 def test_of_words_of_several_languages_those_count_more_that_can_be_searched_from() -> None:
     assert detect("inflation", ["en", "fr", "de"], nothing).language != "en"
-    assert detect("inflation", ["en", "fr", "de"], nothing, likely={"en"}).language == "en"
-    assert detect("le taux d'inflation en France", ["en", "fr", "de"], nothing, likely={"en"}).language == "fr"
+    assert detect("inflation", ["en", "fr"], nothing, {"en": 1.0, "fr": 0.2}.__getitem__).language == "en"
+    assert (
+        detect("le taux d'inflation en France", ["en", "fr"], nothing, {"en": 1.0, "fr": 0.2}.__getitem__).language
+        == "fr"
+    )
 
 
 def test_a_word_known_in_one_language_only_is_that_language() -> None:
