@@ -126,7 +126,21 @@ def summary(rows: list[dict[str, Any]]) -> str:
             # The same questions in every direction, so that a question's mean over them is one observation.
             joined = {one: np.mean([row[one] for row in alike], 0).tolist() for one in ORDERS if one in alike[0]}
             lines.append(_line({"unit": unit, "pair": f"all {len(alike)}", **joined}))
+    if joined := _every_question([row for row in rows if row["unit"] != "paragraph"]):
+        lines.append(_line(joined))
     return "\n".join(lines) + "\n"
+
+
+def _every_question(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The questions of all data sets together, each one's mean over its directions; None of one data set."""
+    sets = [[row for row in rows if row["data"] == data] for data in sorted({row["data"] for row in rows})]
+    if len(sets) < 2:
+        return None
+    shared = [one for one in ORDERS if all(one in row for row in rows)]
+    whole = {
+        one: np.concatenate([np.mean([row[one] for row in alike], 0) for alike in sets]).tolist() for one in shared
+    }
+    return {"unit": "sentence, passage", "pair": f"all {len(rows)}", **whole}
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -242,43 +242,6 @@ def test_a_query_that_no_table_knows_is_all_oov(client: httpx.Client) -> None:
     assert body["translation"]["oov"] == ["xyzzy", "plugh"]
 
 
-@pytest.mark.parametrize(
-    ("query", "searched", "ignored"),
-    [
-        ("What did the volcano do to a house?", ["volcano", "house"], ["What", "did", "the", "do", "to", "a"]),
-        ("What is it", ["What"], ["is", "it"]),
-        ("WHO report on the volcano", ["WHO", "report", "volcano"], ["on", "the"]),
-        ("WHO 2020", ["WHO", "2020"], []),
-        ("WHO WAS AT THE HOUSE", ["HOUSE"], ["WHO", "WAS", "AT", "THE"]),
-        ("a house by The Who", ["house", "Who"], ["a", "by", "The"]),
-        ("Who Was At Home", ["Home"], ["Who", "Was", "At"]),
-        ("how do I house", ["house"], ["how", "do", "I"]),
-    ],
-)
-def test_words_that_only_ask_are_not_searched(
-    client: httpx.Client, query: str, searched: list[str], ignored: list[str]
-) -> None:
-    found = search(client, query)["translation"]
-    assert [one["term"] for one in found["terms"]] == searched
-    assert found["ignored"] == ignored
-
-
-def test_words_that_only_ask_are_searched_where_a_glossary_has_them(client: httpx.Client) -> None:
-    glossary = {"source": "en", "target": "de", "kind": "glossary", "activate": "true"}
-    client.put("/v1/tables/s_asks", params=glossary, content=b"who\tVulkan\nwhat if analysis\tHaus\nhow many\tHaus\n")
-    try:
-        assert [one["term"] for one in search(client, "who is there")["translation"]["terms"]] == ["who"]
-        phrase = search(client, "how many are there, and what is the house?")["translation"]
-        assert [one["term"] for one in phrase["terms"]] == ["how many", "house"]
-    finally:
-        client.post("/v1/tables/s_asks/deactivate")
-
-
-def test_a_search_as_it_is_ignores_the_stop_words_of_the_documents_language(client: httpx.Client) -> None:
-    translation = search(client, "what die volcano", method="none")["translation"]
-    assert translation["ignored"] == ["die"]
-
-
 def test_only_the_named_tables_are_used(client: httpx.Client) -> None:
     glossary = {"source": "en", "target": "de", "kind": "glossary", "activate": "true"}
     client.put("/v1/tables/s_terms", params=glossary, content=b"house\tStadt\n")
