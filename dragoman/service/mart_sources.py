@@ -233,8 +233,11 @@ def _judged(
     seed: int,
     step: Progress,
 ) -> None:
+    tasks = list(_tasks(one, language, bench, seed))
+    if not tasks:
+        return  # and no table is asked for
     made_from = _digest([asdict(replace(one, data="", languages=[])), seed], [Path(one.data), *bench.paths()])
-    for name, make in _tasks(one, language, bench, seed):
+    for name, make in tasks:
         if _there(folder / name, made_from):
             continue
         task = make()

@@ -8,7 +8,7 @@ from dragoman.indexes.analysis import analysis
 from dragoman.indexes.function_words import _LISTED, common_words, function_words
 
 ABOUT = {
-    "en": "volcano bank first many us may will mine state up over after",
+    "en": "volcano bank first us may will mine state up over after",
     "de": "vulkan wort welt erste",
     "zh": "光 火山 速度 时间 人 水",
     "vi": "nước anh sao thế không bao tiếng nhà",

@@ -148,7 +148,7 @@ def test_sources_that_cannot_be_are_refused(data: Path, changes: dict[str, Any],
         sources(data, **changes)
 
 
-@pytest.mark.parametrize("path", sorted(CONFIGS.glob("mart-*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("mart*.toml")), ids=lambda path: path.stem)
 def test_the_configurations_we_ship_are_valid(path: Path) -> None:
     table = read_config(path)
     given = table.pop("sources", None)
@@ -162,6 +162,16 @@ def test_a_table_that_is_missing_is_named(data: Path, encoder: Encoder) -> None:
     (data / "parallel" / "sw-en" / "a.tsv").write_text("maji\twater\n" * 3)
     with pytest.raises(ConfigError, match=r"holds no en-sw\.tsv"):
         prepare(sources(data, languages=["sw"]), encoder, data / "lists", data / "tuning", lambda: None)
+
+
+def test_tables_to_tune_by_are_wanted_for_its_languages_alone(data: Path, encoder: Encoder) -> None:
+    tuning = [{"data": str(DEMO), "unit": "document", "languages": ["fr"]}]
+    (data / "none").mkdir()
+    prepare(
+        sources(data, tuning=tuning, tuning_tables=str(data / "none")),
+        encoder, data / "lists", data / "tuning", lambda: None,
+    )  # fmt: skip
+    assert len(read_lists(data / "lists" / "weak" / "en-de")) == 15
 
 
 def test_one_command_makes_the_lists_and_learns(data: Path) -> None:

@@ -43,6 +43,7 @@ def search(client: httpx.Client, query: str, **options: Any) -> dict[str, Any]:
         ("a house by The Who", ["house", "Who"], ["a", "by", "The"]),
         ("Who Was At Home", ["Home"], ["Who", "Was", "At"]),
         ("how do I house", ["house"], ["how", "do", "I"]),
+        ("How many houses did the volcano bury?", ["houses", "volcano", "bury"], ["How", "many", "did", "the"]),
     ],
 )
 def test_words_that_only_ask_are_not_searched(
