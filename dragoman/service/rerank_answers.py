@@ -14,6 +14,7 @@ from dragoman.service.schemas.rerank import (
     Meta,
     RerankAnswerV1,
     RerankAnswerV2,
+    RerankTranslation,
     RerankV1,
     RerankV2,
     Result,
@@ -58,7 +59,7 @@ def best(found: Ranking, top_n: int | None) -> list[tuple[int, float]]:
 
 def warnings(found: Ranking, asked: str | None) -> list[str]:
     """What was not as asked for, in words; ``asked`` is the model's name in the request."""
-    told = list(found.told)
+    told = list(found.evidence.told)
     if asked is not None and asked != found.model:
         told.append(f"scored by the model {found.model!r}, as there is none named {asked[:100]!r}")
     if found.failed:
@@ -72,11 +73,13 @@ def warnings(found: Ranking, asked: str | None) -> list[str]:
 
 def _results(found: Ranking, top_n: int | None, documents: Sequence[str | DocumentFields] | None) -> list[Result]:
     """The best, with the documents as they were given where there are any."""
+    detected = found.evidence.detected
     return [
         Result(
             index=index,
             relevance_score=score,
             document=None if documents is None else _returned(documents[index]),
+            language=None if detected is None else detected[index],
         )
         for index, score in best(found, top_n)
     ]
@@ -92,4 +95,9 @@ def _failed(found: Ranking) -> list[Failed] | None:
 
 
 def _meta(version: str, found: Ranking, asked: str | None) -> Meta:
-    return Meta(api_version=ApiVersion(version=version), warnings=warnings(found, asked) or None)
+    evidence = found.evidence
+    return Meta(
+        api_version=ApiVersion(version=version),
+        warnings=warnings(found, asked) or None,
+        translation=RerankTranslation(query_language=evidence.query_language, tables=list(evidence.tables)),
+    )

@@ -11,8 +11,9 @@ from dragoman.service.background import patience
 from dragoman.service.detection import FALLBACK, detect
 from dragoman.service.errors import InvalidRequest
 from dragoman.service.reranking import Document, sigmoid
+from dragoman.service.schemas.search import TableUsed
 from dragoman.service.scoring import Pending, Scores
-from dragoman.service.search_translation import undecided, why_untranslated
+from dragoman.service.search_translation import tables_used, undecided, why_untranslated
 from dragoman.service.settings import Settings
 from dragoman.service.tables import check_active, check_detectable
 from dragoman.service.tables_registry import Snapshot
@@ -31,12 +32,23 @@ class RerankAsked(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """The languages and tables that scores rest on."""
+
+    query_language: str
+    detected: Sequence[str] | None
+    """The documents' languages; None where the request gave them."""
+    tables: Sequence[TableUsed]
+    told: Sequence[str]
+    """What was found out of the languages that one may not have expected."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ranking:
     """(index, score) of the documents, best first and equal ones in the order given; and what was not as asked."""
 
     model: str
-    told: Sequence[str]
-    """What was found out of the languages that one may not have expected."""
+    evidence: Evidence
     best: list[tuple[int, float]]
     failed: dict[int, str]
     truncated: list[int]
@@ -49,7 +61,7 @@ class Begun:
     """A ranking whose scores are under way."""
 
     pending: Pending
-    told: Sequence[str]
+    evidence: Evidence
 
     def ranking(self, scores: Scores, *, raw: bool) -> Ranking:
         """The order of scored documents; scores are probabilities unless ``raw``."""
@@ -57,7 +69,7 @@ class Begun:
         best = sorted(scored, key=lambda one: (-one[1], one[0]))
         return Ranking(
             scores.about.name,
-            self.told,
+            self.evidence,
             [(index, value if raw else sigmoid(value)) for index, value in best],
             scores.failed,
             scores.truncated,
@@ -93,7 +105,10 @@ def begin(
     pending = runtime.reranking.begin(asked.query, language, documents, snapshot, patience(settings.worker_seconds))
     taken = "" if asked.query_language else f" (the query was taken as {language})"
     lacking = [f"{reason}{taken}" for reason in _without_tables(language, documents, snapshot)]
-    return Begun(pending, [*query_told, *documents_told, *lacking])
+    detected = None if asked.document_language else [document.language for document in documents]
+    pairs = {(language, document.language) for document in documents}
+    tables = tables_used(snapshot.views[pair] for pair in pairs if pair in snapshot.views)
+    return Begun(pending, Evidence(language, detected, tables, [*query_told, *documents_told, *lacking]))
 
 
 def _query_language(asked: RerankAsked, snapshot: Snapshot) -> tuple[str, list[str]]:

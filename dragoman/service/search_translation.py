@@ -100,7 +100,6 @@ def identical(analysis: Callable[[str], Analysis], language: str, word: str) -> 
 
 def described(text: str, analysis: Analysis, translations: Sequence[Translated]) -> Translation:
     """How the query was translated, into all languages together; ``analysis`` is that of its language."""
-    used = sorted({(m.name, m.version) for one in translations if one.view for m in one.view.members})
     terms: dict[str, list[TermTranslation]] = {}
     for one in translations:
         for group in one.query.groups:
@@ -108,11 +107,17 @@ def described(text: str, analysis: Analysis, translations: Sequence[Translated])
             if one.view is not None:
                 found.extend(_shown(one, one.view, group))
     return Translation(
-        tables=[TableUsed(name=name, version=version) for name, version in used],
+        tables=tables_used(one.view for one in translations if one.view),
         terms=[QueryTerm(term=term, translations=found) for term, found in terms.items()],
         oov=unknown(text, translations),
         ignored=ignored(text, analysis, translations),
     )
+
+
+def tables_used(views: Iterable[View]) -> list[TableUsed]:
+    """The table versions that views are made of, by name."""
+    used = sorted({(member.name, member.version) for view in views for member in view.members})
+    return [TableUsed(name=name, version=version) for name, version in used]
 
 
 def ignored(text: str, analysis: Analysis, translations: Sequence[Translated]) -> list[str]:

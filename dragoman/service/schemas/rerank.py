@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, StrictBool, StrictInt
 
-from dragoman.service.schemas.search import LanguageCode, Names, QueryText, Text
+from dragoman.service.schemas.search import LanguageCode, Names, QueryText, TableUsed, Text
 from dragoman.service.strict_json import check_text
 
 _Query = Annotated[
@@ -107,6 +107,7 @@ class Result(BaseModel):
     index: int
     relevance_score: float
     document: DocumentReturned | None = None
+    language: str | None = Field(default=None, description="The document's language, where it was detected.")
 
 
 class Failed(BaseModel):
@@ -124,12 +125,20 @@ class BilledUnits(BaseModel):
     search_units: int = 1
 
 
+class RerankTranslation(BaseModel):
+    """What the scores rest on."""
+
+    query_language: str = Field(description="As given, or as detected.")
+    tables: list[TableUsed] = Field(description="That lead from it to the documents' languages.")
+
+
 class Meta(BaseModel):
     """What Cohere's clients read."""
 
     api_version: ApiVersion
     billed_units: BilledUnits = BilledUnits()
     warnings: list[str] | None = Field(default=None, description="What was not as asked for.")
+    translation: RerankTranslation
 
 
 class Usage(BaseModel):

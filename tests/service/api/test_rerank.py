@@ -54,7 +54,13 @@ def test_the_form_of_cohere_v1_and_jina(running: Server) -> None:
     assert [one["index"] for one in body["results"]] == [1, 3]
     assert [one["document"] for one in body["results"]] == [{"text": DOCUMENTS[1]}, {"text": DOCUMENTS[3]}]
     assert body["results"][0]["relevance_score"] == pytest.approx(sigmoid(1.654), abs=1e-6)
-    assert body["meta"] == {"api_version": {"version": "1"}, "billed_units": {"search_units": 1}}
+    tables = [{"name": name, "version": 1} for name in ("other", "words")]
+    assert body["meta"] == {
+        "api_version": {"version": "1"},
+        "billed_units": {"search_units": 1},
+        "translation": {"query_language": "en", "tables": tables},
+    }
+    assert set(body["results"][0]) == {"index", "relevance_score", "document"}
     assert (body["model"], body["usage"]["total_tokens"]) == ("links", 10)
     assert set(body) == {"id", "results", "meta", "model", "usage"}
 
@@ -104,13 +110,22 @@ def test_documents_with_fields(running: Server) -> None:
 
 def test_languages_are_detected(running: Server) -> None:
     asked = {"query": "the volcano and its ash", "documents": ["Das Schiff fährt", "Der Vulkan und die Asche"]}
-    assert order(running.client.post("/v1/rerank", json=asked)) == [1, 0]
+    for path in ("/v1/rerank", "/v2/rerank"):
+        answer = running.client.post(path, json=asked)
+        assert order(answer) == [1, 0]
+        assert [one["language"] for one in answer.json()["results"]] == ["de", "de"]
+        assert answer.json()["meta"]["translation"]["query_language"] == "en"
+    mixed = asked | {"documents": ["Der Vulkan und die Asche", "the volcano and its ash"]}
+    found = running.client.post("/v1/rerank", json=mixed).json()["results"]
+    assert {one["index"]: one["language"] for one in found} == {0: "de", 1: "en"}
 
 
 def test_tables_are_chosen_by_name(running: Server) -> None:
     documents = ["Vulkan", "Feuerberg"]
     for names, first in ((["words"], 0), (["other"], 1)):
-        assert order(post(running, query="volcano magma", documents=documents, tables=names))[0] == first
+        answer = post(running, query="volcano magma", documents=documents, tables=names)
+        assert order(answer)[0] == first
+        assert answer.json()["meta"]["translation"]["tables"] == [{"name": names[0], "version": 1}]
     check_error(post(running, documents=documents, tables=["nothing"]), 404, r"tables\[0\].*'nothing'")
 
 
