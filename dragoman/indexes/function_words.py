@@ -16,14 +16,15 @@ _LISTED = {
     "i me my we our ours you your yours he him his she her hers it its they them their theirs "
     "a an the this that these those there here "
     "and or but nor if than as so because while of in on at by for with to from into about not no",
-    "de": "wer wen wem wessen was wann warum weshalb wieso wozu wo wohin woher wie wieviel viel viele vielen "
+    "de": "wer wen wem wessen was wann warum weshalb wieso wozu wo wohin woher wie wieviel wieviele "
+    "wievielen viele vielen "
     "welche welcher welches welchem welchen wurde wurden worden",
     "es": "qué quién quiénes cuál cuáles cuándo dónde adónde cómo cuánto cuánta cuántos cuántas",
     "fr": "qui que quoi quand où pourquoi comment combien quel quelle quels quelles lequel laquelle "
     "lesquels lesquelles",
     "it": "chi che cosa quando dove perché come quale quali quanto quanta quanti quante",
     "pt": "quem que quê quando onde aonde porque como qual quais quanto quanta quantos quantas",
-    "nl": "wie wiens wat waar wanneer waarom hoe hoeveel veel vele welk welke",
+    "nl": "wie wiens wat waar wanneer waarom hoe hoeveel vele welk welke",
     "pl": "co kto kogo komu kim kiedy gdzie skąd dokąd dlaczego czemu jak ile jaki jaka jakie jacy który która które "
     "którzy którego której czy czyj czyja czyje a i oraz lub ale w we z ze na do o od po za dla przez przy się nie to "
     "ten ta te jest są był była było były być",

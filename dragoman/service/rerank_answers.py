@@ -12,12 +12,13 @@ from dragoman.service.schemas.rerank import (
     DocumentReturned,
     Failed,
     Meta,
+    QueryTaken,
     RerankAnswerV1,
     RerankAnswerV2,
-    RerankTranslation,
     RerankV1,
     RerankV2,
     Result,
+    TablesConsulted,
     Usage,
 )
 
@@ -59,7 +60,7 @@ def best(found: Ranking, top_n: int | None) -> list[tuple[int, float]]:
 
 def warnings(found: Ranking, asked: str | None) -> list[str]:
     """What was not as asked for, in words; ``asked`` is the model's name in the request."""
-    told = list(found.evidence.told)
+    told = list(found.understood.told)
     if asked is not None and asked != found.model:
         told.append(f"scored by the model {found.model!r}, as there is none named {asked[:100]!r}")
     if found.failed:
@@ -73,13 +74,13 @@ def warnings(found: Ranking, asked: str | None) -> list[str]:
 
 def _results(found: Ranking, top_n: int | None, documents: Sequence[str | DocumentFields] | None) -> list[Result]:
     """The best, with the documents as they were given where there are any."""
-    detected = found.evidence.detected
+    languages = found.understood.documents
     return [
         Result(
             index=index,
             relevance_score=score,
             document=None if documents is None else _returned(documents[index]),
-            language=None if detected is None else detected[index],
+            language=None if languages is None else languages[index],
         )
         for index, score in best(found, top_n)
     ]
@@ -95,9 +96,10 @@ def _failed(found: Ranking) -> list[Failed] | None:
 
 
 def _meta(version: str, found: Ranking, asked: str | None) -> Meta:
-    evidence = found.evidence
+    understood = found.understood
     return Meta(
         api_version=ApiVersion(version=version),
         warnings=warnings(found, asked) or None,
-        translation=RerankTranslation(query_language=evidence.query_language, tables=list(evidence.tables)),
+        query=QueryTaken(language=understood.language, detected=understood.detected),
+        translation=TablesConsulted(tables=list(understood.tables)),
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, Protocol
 
 from dragoman.service.background import patience
-from dragoman.service.detection import FALLBACK, detect
+from dragoman.service.detection import FALLBACK, Detection, detect
 from dragoman.service.errors import InvalidRequest
 from dragoman.service.reranking import Document, sigmoid
 from dragoman.service.schemas.search import TableUsed
@@ -32,12 +33,14 @@ class RerankAsked(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
-    """The languages and tables that scores rest on."""
+class Understood:
+    """What a request was taken to be in, and what there is to translate it."""
 
-    query_language: str
-    detected: Sequence[str] | None
-    """The documents' languages; None where the request gave them."""
+    language: str
+    detected: bool
+    """The query's language was."""
+    documents: Sequence[str | None] | None
+    """The documents' languages, None for a guess; None where the request gave one for all."""
     tables: Sequence[TableUsed]
     told: Sequence[str]
     """What was found out of the languages that one may not have expected."""
@@ -48,7 +51,7 @@ class Ranking:
     """(index, score) of the documents, best first and equal ones in the order given; and what was not as asked."""
 
     model: str
-    evidence: Evidence
+    understood: Understood
     best: list[tuple[int, float]]
     failed: dict[int, str]
     truncated: list[int]
@@ -61,15 +64,16 @@ class Begun:
     """A ranking whose scores are under way."""
 
     pending: Pending
-    evidence: Evidence
+    understood: Understood
 
     def ranking(self, scores: Scores, *, raw: bool) -> Ranking:
         """The order of scored documents; scores are probabilities unless ``raw``."""
         scored = [(index, value) for index, value in enumerate(scores.standalone) if value is not None]
         best = sorted(scored, key=lambda one: (-one[1], one[0]))
+        understood = replace(self.understood, tables=[]) if scores.about.placebo else self.understood
         return Ranking(
             scores.about.name,
-            self.evidence,
+            understood,
             [(index, value if raw else sigmoid(value)) for index, value in best],
             scores.failed,
             scores.truncated,
@@ -97,49 +101,40 @@ def begin(
     check_active(asked.tables or (), snapshot)
     if asked.query_language is None or asked.document_language is None:
         check_detectable(snapshot, [asked.document_language] if asked.document_language else [])
-    language, query_told = _query_language(asked, snapshot)
-    documents, documents_told = _documents(asked, texts, snapshot)
-    if asked.tables is not None:
-        targets = {document.language for document in documents} - {language}
-        snapshot = runtime.tables.registry.select(snapshot, asked.tables, language, targets)
-    pending = runtime.reranking.begin(asked.query, language, documents, snapshot, patience(settings.worker_seconds))
-    taken = "" if asked.query_language else f" (the query was taken as {language})"
-    lacking = [f"{reason}{taken}" for reason in _without_tables(language, documents, snapshot)]
-    detected = None if asked.document_language else [document.language for document in documents]
-    pairs = {(language, document.language) for document in documents}
-    tables = tables_used(snapshot.views[pair] for pair in pairs if pair in snapshot.views)
-    return Begun(pending, Evidence(language, detected, tables, [*query_told, *documents_told, *lacking]))
-
-
-def _query_language(asked: RerankAsked, snapshot: Snapshot) -> tuple[str, list[str]]:
-    """The query's language, and what is to be said of it."""
-    if asked.query_language is not None:
-        return asked.query_language, []
-    found = detect(asked.query, {FALLBACK, *snapshot.languages}, snapshot.knows)
-    return found.language, [] if found.decided else [undecided(found.language)]
-
-
-def _documents(asked: RerankAsked, texts: Sequence[str], snapshot: Snapshot) -> tuple[list[Document], list[str]]:
-    """The documents with their languages, and what is to be said of those."""
-    if asked.document_language is not None:
-        return [Document(text, asked.document_language) for text in texts], []
-    known = {FALLBACK, *snapshot.languages}
-    found = [detect(text, known, snapshot.knows) for text in texts]
+    query, *found = _languages(asked, texts, snapshot)
     documents = [Document(text, one.language) for text, one in zip(texts, found, strict=True)]
-    vague = [one.language for one in found if not one.decided]
-    if not vague:
-        return documents, []
-    return documents, [f"documents whose language nothing tells, taken as {vague[0]}: {len(vague)}"]
+    if asked.tables is not None:
+        targets = {document.language for document in documents} - {query.language}
+        snapshot = runtime.tables.registry.select(snapshot, asked.tables, query.language, targets)
+    understood = _understood(asked, query, found, snapshot)
+    seconds = patience(settings.worker_seconds)
+    return Begun(runtime.reranking.begin(asked.query, query.language, documents, snapshot, seconds), understood)
 
 
-def _without_tables(source: str, documents: Sequence[Document], snapshot: Snapshot) -> list[str]:
-    """A reason for each language of documents that no table translates the query to."""
-    foreign = Counter(document.language for document in documents if document.language != source)
-    return [
-        f"{why_untranslated(source, target, snapshot).reason}; documents scored without one: {many}"
-        for target, many in foreign.items()
-        if (source, target) not in snapshot.views
+def _languages(asked: RerankAsked, texts: Sequence[str], snapshot: Snapshot) -> Iterator[Detection]:
+    """The language of the query and of each document, as given or detected."""
+    known = {FALLBACK, *snapshot.languages}
+    given = chain([asked.query_language], repeat(asked.document_language))
+    for text, language in zip([asked.query, *texts], given, strict=False):
+        yield detect(text, known, snapshot.knows) if language is None else Detection(language, True)
+
+
+def _understood(asked: RerankAsked, query: Detection, documents: Sequence[Detection], snapshot: Snapshot) -> Understood:
+    told = [] if query.decided else [undecided(query.language)]
+    if vague := [one.language for one in documents if not one.decided]:
+        told.append(f"documents whose language nothing tells, taken as {vague[0]}: {len(vague)}")
+    taken = "" if asked.query_language else f" (the query was taken as {query.language})"
+    many = Counter(one.language for one in documents)
+    views = {target: snapshot.views.get((query.language, target)) for target in many if target != query.language}
+    told += [
+        f"{why_untranslated(query.language, target, snapshot).reason}; "
+        f"documents scored without one: {many[target]}{taken}"
+        for target, view in views.items()
+        if view is None
     ]
+    detected = None if asked.document_language else [one.language if one.decided else None for one in documents]
+    tables = tables_used(view for view in views.values() if view is not None)
+    return Understood(query.language, asked.query_language is None, detected, tables, told)
 
 
 def _check(settings: Settings, asked: RerankAsked, texts: Sequence[str]) -> None:

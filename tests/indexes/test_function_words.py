@@ -34,7 +34,9 @@ def test_words_that_say_what_about_are_none(language: str) -> None:
     ("language", "question", "about"),
     [
         ("en", "Where did the first volcano erupt?", ["first", "volcano", "erupt"]),
+        ("en", "How many volcanoes are there?", ["volcanoes"]),
         ("de", "Wann brach der Vulkan aus?", ["brach", "vulkan"]),
+        ("de", "Wie viele Vulkane gibt es?", ["vulkane", "gibt"]),
         ("zh", "什么是火山", ["火山"]),
         ("zh", "为什么天空是蓝色的", ["天空", "蓝色"]),
         ("vi", "nước Anh là gì", ["nước", "anh"]),

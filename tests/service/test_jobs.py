@@ -67,6 +67,12 @@ def scores(runtime: Runtime, id: str) -> list[dict[int, float]]:
     return [{one["index"]: round(one["relevance_score"], 3) for one in results} for results in found]
 
 
+def versions(runtime: Runtime, id: str) -> set[int]:
+    """Of the tables that the results of a job name."""
+    metas = [one["response"]["meta"] for one in read(runtime.jobs.results(id))]
+    return {table["version"] for meta in metas for table in meta["translation"]["tables"]}
+
+
 def held(scorer: LinkScorer) -> None:
     """Wait until the scorer has a batch that it does not finish."""
     before = len(scorer.batches)
@@ -92,10 +98,12 @@ def test_all_lines_of_a_job_see_the_tables_of_its_beginning(settings: Settings, 
         assert [(one["name"], one["version"]) for one in done.table_versions] == [("words", 1)]
         first = scores(runtime, id)
         assert len(first) == 12 and first[0][1] == 0.661
+        assert versions(runtime, id) == {1}
         runtime.tables.delete("words", 1)
         again = submit(runtime, rerank_lines(12))
         assert finished(runtime, again).table_versions[0]["version"] == 2
         assert scores(runtime, again)[0][1] == 0.221
+        assert versions(runtime, again) == {2}
 
 
 def test_requests_go_before_the_lines_of_a_job(tmp_path: Path, scorer: LinkScorer) -> None:

@@ -140,6 +140,8 @@ def test_a_worker_with_another_model_is_noticed(tmp_path: Path, monkeypatch: pyt
     worker = Worker()
     worker.start()
     with server(tmp_path, STANDING_IN, worker_url=worker.url) as api:
+        asked = {"source": "en", "target": "de", "activate": True}
+        assert api.client.put("/v1/tables/words", params=asked, content=TABLE).status_code == 201
         assert rerank(api, "Asche").json()["model"] == "links"
         worker.end(signal.SIGTERM)
         check_error(rerank(api, "Asche"), 503, "the worker cannot be reached")
@@ -149,12 +151,14 @@ def test_a_worker_with_another_model_is_noticed(tmp_path: Path, monkeypatch: pyt
         worker.end(signal.SIGTERM)
         monkeypatch.setenv("STANDING_IN_NAME", "third")
         worker.start()  # while nobody asked, so that no connection failed
-        assert rerank(api, "Asche").json()["model"] == "third"
+        answer = rerank(api, "Asche").json()
+        assert (answer["model"], len(answer["meta"]["translation"]["tables"])) == ("third", 1)
         worker.end(signal.SIGTERM)
         monkeypatch.setenv("STANDING_IN_PLACEBO", "1")
         worker.start()
         check_error(rerank(api, "Asche"), 503, "another model now, which reads tables otherwise")
-        assert rerank(api, "Asche").json()["model"] == "third"
+        answer = rerank(api, "Asche").json()
+        assert (answer["model"], answer["meta"]["translation"]["tables"]) == ("third", [])
     assert worker.end(signal.SIGTERM) in (0, -signal.SIGTERM)
 
 

@@ -107,7 +107,9 @@ class Result(BaseModel):
     index: int
     relevance_score: float
     document: DocumentReturned | None = None
-    language: str | None = Field(default=None, description="The document's language, where it was detected.")
+    language: str | None = Field(
+        default=None, description="The document's language, where it was detected and is no guess."
+    )
 
 
 class Failed(BaseModel):
@@ -125,11 +127,17 @@ class BilledUnits(BaseModel):
     search_units: int = 1
 
 
-class RerankTranslation(BaseModel):
-    """What the scores rest on."""
+class QueryTaken(BaseModel):
+    """The query's language, as given or as detected; `warnings` says where nothing tells it."""
 
-    query_language: str = Field(description="As given, or as detected.")
-    tables: list[TableUsed] = Field(description="That lead from it to the documents' languages.")
+    language: str
+    detected: bool
+
+
+class TablesConsulted(BaseModel):
+    """The table versions that lead from the query's language to the documents'."""
+
+    tables: list[TableUsed]
 
 
 class Meta(BaseModel):
@@ -138,7 +146,8 @@ class Meta(BaseModel):
     api_version: ApiVersion
     billed_units: BilledUnits = BilledUnits()
     warnings: list[str] | None = Field(default=None, description="What was not as asked for.")
-    translation: RerankTranslation
+    query: QueryTaken
+    translation: TablesConsulted
 
 
 class Usage(BaseModel):

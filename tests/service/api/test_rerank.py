@@ -58,7 +58,8 @@ def test_the_form_of_cohere_v1_and_jina(running: Server) -> None:
     assert body["meta"] == {
         "api_version": {"version": "1"},
         "billed_units": {"search_units": 1},
-        "translation": {"query_language": "en", "tables": tables},
+        "query": {"language": "en", "detected": False},
+        "translation": {"tables": tables},
     }
     assert set(body["results"][0]) == {"index", "relevance_score", "document"}
     assert (body["model"], body["usage"]["total_tokens"]) == ("links", 10)
@@ -114,7 +115,7 @@ def test_languages_are_detected(running: Server) -> None:
         answer = running.client.post(path, json=asked)
         assert order(answer) == [1, 0]
         assert [one["language"] for one in answer.json()["results"]] == ["de", "de"]
-        assert answer.json()["meta"]["translation"]["query_language"] == "en"
+        assert answer.json()["meta"]["query"] == {"language": "en", "detected": True}
     mixed = asked | {"documents": ["Der Vulkan und die Asche", "the volcano and its ash"]}
     found = running.client.post("/v1/rerank", json=mixed).json()["results"]
     assert {one["index"]: one["language"] for one in found} == {0: "de", 1: "en"}
@@ -132,13 +133,16 @@ def test_tables_are_chosen_by_name(running: Server) -> None:
 def test_what_no_table_translates_is_told(running: Server) -> None:
     documents = ["Der Vulkan und die Asche", "вулкан", "пепел", "the volcano and its ash"]
     asked = {"query": "the volcano and its ash", "documents": documents}
-    told = running.client.post("/v1/rerank", json=asked).json()["meta"]["warnings"]
-    assert told == ["documents whose language nothing tells, taken as en: 2"]
+    answer = running.client.post("/v1/rerank", json=asked).json()
+    assert answer["meta"]["warnings"] == ["documents whose language nothing tells, taken as en: 2"]
+    assert {one["index"]: one.get("language") for one in answer["results"]} == {0: "de", 1: None, 2: None, 3: "en"}
     lacking = "no table in use translates en to ru; documents scored without one: 4"
     told = running.client.post("/v2/rerank", json=asked | {"document_language": "ru"}).json()["meta"]["warnings"]
     assert told == [f"{lacking} (the query was taken as en)"]
     russian = asked | {"query_language": "en", "document_language": "ru"}
-    assert running.client.post("/v1/rerank", json=russian).json()["meta"]["warnings"] == [lacking]
+    meta = running.client.post("/v1/rerank", json=russian).json()["meta"]
+    assert meta["warnings"] == [lacking]
+    assert meta["translation"] == {"tables": []}
     plain = running.client.post("/rerank", json={"query": "42", "texts": ["die Asche", "the volcano"]})
     (told,) = json.loads(plain.headers["x-dragoman-degraded"])
     assert told["reason"] == "nothing in the query tells its language: it was taken as en"
