@@ -22,6 +22,8 @@ from dragoman.service.workbench import Workbench, workbench
 WEIGHTS = {"": 0.7, ".dictionary": 0.3}
 """A pair's tables are `en-xx.tsv`, learned from parallel text, and `en-xx.dictionary.tsv`, with these weights."""
 
+MADE_AS = 2
+"""To be raised when the same sources would give other lists, as when psq searches otherwise."""
 PARTS = 8
 """How many parts are ranked for each document wanted."""
 
@@ -157,10 +159,10 @@ class _Bench:
 
 
 def _digest(settings: list[Any], inputs: list[Path]) -> str:
-    """Of settings, and of the names and sizes of the files there."""
+    """Of settings, of the names and sizes of the files there, and of how lists are made."""
     files = sorted(file for path in inputs for file in ([path] if path.is_file() else path.rglob("*")))
     named = [(file.name, file.stat().st_size) for file in files if file.is_file()]
-    return hashlib.sha256(json.dumps([settings, named]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([MADE_AS, settings, named]).encode()).hexdigest()
 
 
 def _there(folder: Path, made_from: str) -> bool:

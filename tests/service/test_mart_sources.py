@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -14,7 +16,7 @@ from dragoman.backbone.training_config import ConfigError, read_config
 from dragoman.indexes.analysis import analysis
 from dragoman.ranking.lists import Lists, read_lists
 from dragoman.ranking.training import MartTraining
-from dragoman.service.mart_sources import MartSources, prepare
+from dragoman.service.mart_sources import Judged, MartSources, prepare
 from tests.backbone.samples import DEMO
 from tests.service.serving import dragoman
 
@@ -129,6 +131,11 @@ def test_what_is_there_is_not_made_again(data: Path, encoder: Encoder) -> None:
     for changed in (sources(data, queries=14), sources(data, seed=2)):
         with pytest.raises(ConfigError, match=r"weak/en-de: these lists were made from other sources or settings"):
             prepare(changed, encoder, data / "lists", data / "tuning", lambda: None)
+    with (
+        patch("dragoman.service.mart_sources.MADE_AS", 0),
+        pytest.raises(ConfigError, match="other sources or settings"),
+    ):
+        prepare(sources(data), encoder, data / "lists", data / "tuning", lambda: None)
     prepare(sources(data), encoder, data / "again", data / "tuning", lambda: None)
     assert read_lists(data / "again" / "weak" / "en-de").checksum == checksum
 
@@ -155,6 +162,7 @@ def test_the_configurations_we_ship_are_valid(path: Path) -> None:
     MartTraining.parse(table)
     if given is not None:
         assert MartSources.parse(given, Path("/data")).parallel == ["/data/parallel"]
+        assert f"--tables-only --languages {','.join(given['languages'])}\n" in path.read_text()
 
 
 def test_a_table_that_is_missing_is_named(data: Path, encoder: Encoder) -> None:
@@ -165,13 +173,14 @@ def test_a_table_that_is_missing_is_named(data: Path, encoder: Encoder) -> None:
 
 
 def test_tables_to_tune_by_are_wanted_for_its_languages_alone(data: Path, encoder: Encoder) -> None:
-    tuning = [{"data": str(DEMO), "unit": "document", "languages": ["fr"]}]
+    tuning: list[dict[str, Any]] = [{"data": str(DEMO), "unit": "document", "languages": ["fr"]}]
     (data / "none").mkdir()
-    prepare(
-        sources(data, tuning=tuning, tuning_tables=str(data / "none")),
-        encoder, data / "lists", data / "tuning", lambda: None,
-    )  # fmt: skip
+    wanted = sources(data, tuning=tuning, tuning_tables=str(data / "none"))
+    prepare(wanted, encoder, data / "lists", data / "tuning", lambda: None)
     assert len(read_lists(data / "lists" / "weak" / "en-de")) == 15
+    tuning[0]["languages"] = ["de"]
+    with pytest.raises(ConfigError, match=r"none holds no en-de\.tsv"):
+        prepare(replace(wanted, tuning=[Judged(**tuning[0])]), encoder, data / "lists", data / "tuning", lambda: None)
 
 
 def test_one_command_makes_the_lists_and_learns(data: Path) -> None:
