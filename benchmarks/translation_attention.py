@@ -75,6 +75,9 @@ class Numbers(VecoEncoder):
     def __init__(self, model: Veco) -> None:
         super().__init__(model, None, "random", 1)  # type: ignore[arg-type]
 
+    def surprisals(self) -> None:  # type: ignore[override]
+        """None, as of a vocabulary that does not say how rare its subwords are."""
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
