@@ -35,8 +35,9 @@ $(STAMP): pyproject.toml constraints.txt Makefile
 demo: $(STAMP)
 	@$(BIN)/dragoman demo || [ $$? -eq 130 ]
 
+# Two processes: most of the tests' time is spent waiting for servers. A file's tests stay together, with what they share.
 test: $(STAMP)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 browser-test: $(STAMP)
 	$(BIN)/python -m pytest tests/browser

@@ -1,36 +1,45 @@
 """What MART's parts are worth: the paper's comparisons at our size, the same recipe, lists and seeds for each variant.
 
-    python -m benchmarks.mart_tables --config configs/mart-tables.toml --test runs/reranking/lists --output runs/tables
+    python -m benchmarks.mart_tables --config configs/mart-tables.toml --test runs/reranking/lists \\
+        --output runs/tables --data DATA --first-stage runs/first_stage/test
 
 Variants: `bert`, the encoder without MAT layers; `placebo`, with MAT layers and without a table; `mart`; T from one
-direction (`forward`, the paper's, and `backward`); `one layer` and `three layers`; `dictionary`, the same lists with
-links out of dictionaries alone (`benchmarks/mart_dictionaries.py` makes them, in folders beside, with `-dictionary`
-behind their names); `dictionary at search`, what `mart` learned, reranking by dictionaries; `without XX`, learned
-without any list in the language XX. Each is trained from the configuration's lists with every seed, and reranks the
-lists under `--test`; MAP of the model's score alone and interpolated with the weight that the tuning lists gave.
+direction (`forward`, the paper's, and `backward`); `one layer`, `one lower layer` and `three layers`; `dictionary`,
+the same lists with links out of dictionaries alone (`benchmarks/mart_dictionaries.py` makes them, in folders beside,
+with `-dictionary` behind their names); `dictionary at search`, what `mart` learned, reranking by dictionaries;
+`without XX`, learned without any list in the language XX. Each is trained from the configuration's lists with every
+seed, and reranks the lists under `--test`; MAP of the model's score alone and interpolated with the weight that the
+tuning lists gave. With `--first-stage`, the folder of runs that `benchmarks/first_stage.py` made of DATA, also of smt
+and of BM25 on human translations of the queries.
+
 p-values are of paired two-tailed t-tests of the queries' average precision, meaned over the seeds and over the
-directions that ask the same queries. What is there already is kept, so that an interrupted run goes on.
+directions that ask the same queries; * marks what differs from `mart` in one task (p < .05). What is there already is
+kept, so that an interrupted run goes on.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import ir_measures
 import numpy as np
 import torch
+from ir_measures import AP
 from numpy.typing import NDArray
 from scipy.stats import ttest_1samp
 
+from benchmarks.first_stage import XQUAD, tasks
 from dragoman.backbone.training_config import read_config
 from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.lists import lists_in, read_lists
-from dragoman.ranking.measuring import score_lists
+from dragoman.ranking.measuring import at_even_distances, score_lists
 from dragoman.ranking.scoring import Scorer
 from dragoman.ranking.training import MartTraining, train_mart
+from dragoman.service.benchmark import load_benchmark
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "bert": {"model": {"mat_layers": []}},
@@ -39,12 +48,16 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "forward": {"direction": "forward"},
     "backward": {"direction": "backward"},
     "one layer": {"model": {"mat_layers": [-2]}},
+    "one lower layer": {"model": {"mat_layers": [-3]}},
     "three layers": {"model": {"mat_layers": [-4, -3, -2]}},
 }
 TRAINED = {"dictionary at search": "mart"}
 """Variants that are another's model."""
 BY_DICTIONARY = ("dictionary", "dictionary at search")
 ORDERS = ("alone", "interpolated")
+RUNS = {"smt": "smt", "bm25": "human translation"}
+"""Runs of `benchmarks/first_stage.py` that stand beside psq, which is in the lists, and what they are called here."""
+SIGNIFICANT = 0.05
 Values = NDArray[np.float64]
 
 
@@ -59,12 +72,17 @@ def main() -> None:
     parser.add_argument("--depth", type=int, default=50)
     parser.add_argument("--queries", type=int, help="of each test list, at even distances; default: all")
     parser.add_argument("--threads", type=int)
+    parser.add_argument("--first-stage", type=Path, help="runs of smt and BM25; asks for --data")
+    parser.add_argument("--data", type=Path)
     arguments = parser.parse_args()
     if not lists_in(arguments.test):
         parser.error(f"--test: no lists under {arguments.test}")
+    if arguments.first_stage and not arguments.data:
+        parser.error("--first-stage: asks for --data, which has the judgements")
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     table = read_config(arguments.config)
+    others = searched(arguments) if arguments.first_stage else {}
     done: dict[str, list[dict[str, Any]]] = {}
     for seed in range(1, arguments.seeds + 1):
         for variant in arguments.variants.split(","):
@@ -74,8 +92,8 @@ def main() -> None:
                 settings = MartTraining.parse(table | changes(trained, table) | {"seed": seed})
                 train_mart(settings, folder, resume=folder.exists())
             done.setdefault(variant, []).append(tested(folder, variant in BY_DICTIONARY, arguments))
-            (arguments.output / "summary.md").write_text(summary(done), encoding="utf-8")
-    print(summary(done))  # noqa: T201
+            (arguments.output / "summary.md").write_text(summary(done, others), encoding="utf-8")
+    print(summary(done, others))  # noqa: T201
 
 
 def changes(variant: str, table: dict[str, Any]) -> dict[str, Any]:
@@ -115,44 +133,87 @@ def tested(folder: Path, by_dictionary: bool, arguments: argparse.Namespace) -> 
     return found
 
 
-def summary(done: dict[str, list[dict[str, Any]]]) -> str:
-    """A Markdown table for each order: MAP by variant and test list, and how the variants differ from MART."""
-    return "\n".join(line for order in ORDERS for line in _table(done, order)) + "\n"
+def searched(arguments: argparse.Namespace) -> dict[str, dict[str, Values]]:
+    """Average precision by system and test list of the runs that `benchmarks/first_stage.py` left: same queries, depth.
+
+    FLORES has no human translation, its queries being the documents' translations.
+    """
+    found: dict[str, dict[str, Values]] = {title: {} for title in RUNS.values()}
+    kinds = {
+        f"{data}-{unit}-{source}-{target}": (arguments.data / data, source, target, unit, queries)
+        for language in (*XQUAD, "sw", "so")
+        for data, (source, target, unit), queries in tasks(arguments.data, language)
+    }
+    for path in lists_in(arguments.test):
+        lists = read_lists(path)
+        names = [lists[number].name for number in at_even_distances(len(lists), arguments.queries)]
+        qrels = load_benchmark(*kinds[path.name]).qrels
+        for system, title in RUNS.items():
+            run = arguments.first_stage / path.name / f"{system}.trec"
+            if run.exists():
+                answers = ir_measures.read_trec_run(str(run))
+                values = {
+                    one.query_id: one.value for one in ir_measures.iter_calc([AP @ arguments.depth], qrels, answers)
+                }
+                found[title][path.name] = np.array([values.get(name, 0.0) for name in names])
+    return found
 
 
-def _table(done: dict[str, list[dict[str, Any]]], order: str) -> Iterator[str]:
-    names = list(done["mart"][0]) if "mart" in done else list(next(iter(done.values()))[0])
-    yield f"\n**{order}**\n"
-    yield "| | " + " | ".join(names) + " | mean | p against mart | p against psq |"
-    yield "|---" * (len(names) + 4) + "|"
-    mart = _values(done["mart"], order, names) if "mart" in done else None
-    psq = _values(next(iter(done.values())), "psq", names)
-    yield _row("psq", names, psq, None, None)
-    for variant, runs in done.items():
-        yield _row(f"{variant} ({len(runs)})", names, _values(runs, order, names), mart, psq)
+def summary(done: Mapping[str, list[dict[str, Any]]], others: Mapping[str, Mapping[str, Values]]) -> str:
+    """Markdown tables of MAP by task and variant, paragraphs apart from all else, alone and interpolated."""
+    tested_on = list(next(iter(done.values()))[0])
+    paragraphs = [name for name in tested_on if "-paragraph-" in name]
+    lines: list[str] = []
+    for names in ([name for name in tested_on if name not in paragraphs], paragraphs):
+        for order in ORDERS if names else ():
+            columns = {title: {name: own[name] for name in names if name in own} for title, own in others.items()}
+            columns["psq"] = _values(next(iter(done.values())), "psq", names)
+            columns |= {f"{variant} ({len(runs)})": _values(runs, order, names) for variant, runs in done.items()}
+            lines += [f"\n**{order}**\n", *_table(names, columns)]
+    return "\n".join(lines) + "\n"
 
 
-def _values(runs: list[dict[str, Any]], order: str, names: list[str]) -> list[Values]:
+def _table(names: list[str], columns: Mapping[str, Mapping[str, Values]]) -> Iterator[str]:
+    """A line for each task, with * where MART differs significantly there; means; p-values over all tasks."""
+    yield "| | queries | " + " | ".join(columns) + " |"
+    yield "|---" * (len(columns) + 2) + "|"
+    mart = next((own for title, own in columns.items() if title.startswith("mart (")), {})
+    for name in names:
+        cells = [_cell(own.get(name), mart.get(name)) for own in columns.values()]
+        yield f"| {name} | {len(columns['psq'][name])} | {' | '.join(cells)} |"
+    everywhere = [name for name in names if all(name in own for own in columns.values())]
+    for label, some in (("mean", names), ("mean of tasks that have all", everywhere)):
+        if some and (label == "mean" or len(some) < len(names)):
+            means = (
+                np.mean([own[one].mean() for one in some]) if own.keys() >= {*some} else None
+                for own in columns.values()
+            )
+            yield f"| {label} | | {' | '.join('' if mean is None else f'{mean:.3f}' for mean in means)} |"
+    for label, other in (("p against mart", mart), ("p against psq", columns["psq"])):
+        yield f"| {label} | | {' | '.join(_p(own, other) for own in columns.values())} |"
+
+
+def _cell(own: Values | None, mart: Values | None) -> str:
+    if own is None:
+        return ""
+    differs = mart is not None and (own != mart).any() and ttest_1samp(own - mart, 0).pvalue < SIGNIFICANT
+    return f"{own.mean():.3f}{'*' if differs else ''}"
+
+
+def _values(runs: list[dict[str, Any]], order: str, names: list[str]) -> dict[str, Values]:
     """Average precision by list and query, meaned over the seeds."""
-    return [np.mean([run[name][order] for run in runs], 0) for name in names]
+    return {name: np.mean([run[name][order] for run in runs], 0) for name in names}
 
 
-def _row(name: str, names: list[str], own: list[Values], mart: list[Values] | None, psq: list[Values] | None) -> str:
-    means = [float(values.mean()) for values in own]
-    cells = [f"{value:.3f}" for value in [*means, float(np.mean(means))]]
-    cells += ["" if other is None else _p(names, own, other) for other in (mart, psq)]
-    return f"| {name} | {' | '.join(cells)} |"
-
-
-def _p(names: list[str], own: list[Values], other: list[Values]) -> str:
-    """Of a paired two-tailed t-test of queries' means over the lists that ask them, in whatever languages.
+def _p(own: Mapping[str, Values], other: Mapping[str, Values]) -> str:
+    """Of a paired two-tailed t-test of queries' means over the lists that both have, in whatever languages.
 
     Lists of one data set and unit hold the same queries in the same order: `name-source-target`.
     """
     asked: dict[tuple[str, int], list[Values]] = {}
-    for name, first, second in zip(names, own, other, strict=True):
-        asked.setdefault((name.rsplit("-", 2)[0], len(first)), []).append(first - second)
-    differences = np.concatenate([np.mean(alike, 0) for alike in asked.values()])
+    for name in own.keys() & other.keys():
+        asked.setdefault((name.rsplit("-", 2)[0], len(own[name])), []).append(own[name] - other[name])
+    differences = np.concatenate([np.mean(alike, 0) for alike in asked.values()]) if asked else np.zeros(0)
     return f"{float(ttest_1samp(differences, 0).pvalue):.2g}" if differences.any() else ""
 
 

@@ -52,6 +52,12 @@ def average_precision(scores: NDArray[np.floating[Any]], relevant: Sequence[bool
     return float((np.arange(1, len(ranks) + 1) / ranks).sum() / max(1, count))
 
 
+def at_even_distances(many: int, wanted: int | None) -> list[int]:
+    """The numbers of `wanted` of `many` lists at even distances, or of all."""
+    chosen = many if wanted is None else min(wanted, many)
+    return np.linspace(0, many - 1, chosen).astype(int).tolist() if chosen else []
+
+
 def rows_of_lists(
     scorer: Scorer,
     lists: Lists,
@@ -63,11 +69,10 @@ def rows_of_lists(
 ) -> Iterator[tuple[CandidateList, list[list[Passage]]]]:
     """Lists cut to their best `depth` candidates, and these as the model reads them, each as its passages.
 
-    Of `queries` lists at even distances, or of all. A query that leaves no room for a passage is read in part, as in
+    Of `queries` lists `at_even_distances`. A query that leaves no room for a passage is read in part, as in
     searches.
     """
-    many = len(lists) if queries is None else min(queries, len(lists))
-    for number in np.linspace(0, len(lists) - 1, many).astype(int).tolist() if many else []:
+    for number in at_even_distances(len(lists), queries):
         whole = lists[number]
         one = replace(whole, candidates=whole.candidates[:depth])
         texts = [candidate.text for candidate in one.candidates]
