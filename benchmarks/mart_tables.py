@@ -22,6 +22,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ from benchmarks.first_stage import XQUAD, tasks
 from dragoman.backbone.training_config import read_config
 from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.lists import lists_in, read_lists
-from dragoman.ranking.measuring import at_even_distances, score_lists
+from dragoman.ranking.measuring import Scored, at_even_distances, score_lists
 from dragoman.ranking.scoring import Scorer
 from dragoman.ranking.training import MartTraining, train_mart
 from dragoman.service.benchmark import load_benchmark
@@ -108,28 +109,30 @@ def changes(variant: str, table: dict[str, Any]) -> dict[str, Any]:
     return VARIANTS[variant]
 
 
-def tested(folder: Path, by_dictionary: bool, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Average precision of every query of every test list, in each order; kept in the training's folder."""
+def tested(folder: Path, by_dictionary: bool, arguments: argparse.Namespace) -> dict[str, dict[str, list[float]]]:
+    """Average precision of every query of every test list, in each order; scores are kept in the training's folder."""
     suffix = "-dictionary" if by_dictionary else ""
     path, test = folder / f"tested{suffix}.json", Path(f"{arguments.test}{suffix}")
-    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    kept: dict[str, list[dict[str, Any]]] = json.loads(path.read_text()) if path.exists() else {}
     model, about = load_mart(str(folder / "model"))
+    orders = {"psq": None, "alone": 0.0, "interpolated": about.first_stage_weight}
+    found = {}
     for lists in lists_in(test):
-        if lists.name in found:
-            continue
-        scored = score_lists(
-            Scorer(model),
-            read_lists(lists),
-            depth=arguments.depth,
-            queries=arguments.queries,
-            direction=about.direction,
-            placebo=about.placebo,
-        )
-        weights = {"psq": None, "alone": 0.0, "interpolated": about.first_stage_weight}
+        if lists.name not in kept:
+            scored = score_lists(
+                Scorer(model),
+                read_lists(lists),
+                depth=arguments.depth,
+                queries=arguments.queries,
+                direction=about.direction,
+                placebo=about.placebo,
+            )
+            kept[lists.name] = [asdict(one) for one in scored]
+            path.write_text(json.dumps(kept))
+        again = [Scored(**one) for one in kept[lists.name]]
         found[lists.name] = {
-            order: [one.average_precision(weight) for one in scored] for order, weight in weights.items()
+            order: [one.average_precision(weight) for one in again] for order, weight in orders.items()
         }
-        path.write_text(json.dumps(found))
     return found
 
 
