@@ -113,23 +113,21 @@ def tested(folder: Path, by_dictionary: bool, arguments: argparse.Namespace) -> 
     """Average precision of every query of every test list, in each order; scores are kept in the training's folder."""
     suffix = "-dictionary" if by_dictionary else ""
     path, test = folder / f"tested{suffix}.json", Path(f"{arguments.test}{suffix}")
-    kept: dict[str, list[dict[str, Any]]] = json.loads(path.read_text()) if path.exists() else {}
+    options = {"depth": arguments.depth, "queries": arguments.queries}
+    kept: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"options": options, "scored": {}}
+    if kept["options"] != options:
+        raise SystemExit(f"{path}: was made with {kept['options']}, not {options}: remove it")
     model, about = load_mart(str(folder / "model"))
     orders = {"psq": None, "alone": 0.0, "interpolated": about.first_stage_weight}
     found = {}
     for lists in lists_in(test):
-        if lists.name not in kept:
+        if lists.name not in kept["scored"]:
             scored = score_lists(
-                Scorer(model),
-                read_lists(lists),
-                depth=arguments.depth,
-                queries=arguments.queries,
-                direction=about.direction,
-                placebo=about.placebo,
+                Scorer(model), read_lists(lists), direction=about.direction, placebo=about.placebo, **options
             )
-            kept[lists.name] = [asdict(one) for one in scored]
+            kept["scored"][lists.name] = [asdict(one) for one in scored]
             path.write_text(json.dumps(kept))
-        again = [Scored(**one) for one in kept[lists.name]]
+        again = [Scored(**one) for one in kept["scored"][lists.name]]
         found[lists.name] = {
             order: [one.average_precision(weight) for one in again] for order, weight in orders.items()
         }
@@ -139,7 +137,8 @@ def tested(folder: Path, by_dictionary: bool, arguments: argparse.Namespace) -> 
 def searched(arguments: argparse.Namespace) -> dict[str, dict[str, Values]]:
     """Average precision by system and test list of the runs that `benchmarks/first_stage.py` left: same queries, depth.
 
-    FLORES has no human translation, its queries being the documents' translations.
+    Lists of other tasks than that benchmark's have none. FLORES has no human translation, its queries being the
+    documents' translations.
     """
     found: dict[str, dict[str, Values]] = {title: {} for title in RUNS.values()}
     kinds = {
@@ -148,6 +147,8 @@ def searched(arguments: argparse.Namespace) -> dict[str, dict[str, Values]]:
         for data, (source, target, unit), queries in tasks(arguments.data, language)
     }
     for path in lists_in(arguments.test):
+        if path.name not in kinds:
+            continue
         lists = read_lists(path)
         names = [lists[number].name for number in at_even_distances(len(lists), arguments.queries)]
         qrels = load_benchmark(*kinds[path.name]).qrels
