@@ -114,20 +114,20 @@ def tested(folder: Path, by_dictionary: bool, arguments: argparse.Namespace) -> 
     suffix = "-dictionary" if by_dictionary else ""
     path, test = folder / f"tested{suffix}.json", Path(f"{arguments.test}{suffix}")
     options = {"depth": arguments.depth, "queries": arguments.queries}
-    kept: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"options": options, "scored": {}}
-    if kept["options"] != options:
-        raise SystemExit(f"{path}: was made with {kept['options']}, not {options}: remove it")
+    kept: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.exists() else {}
     model, about = load_mart(str(folder / "model"))
     orders = {"psq": None, "alone": 0.0, "interpolated": about.first_stage_weight}
     found = {}
     for lists in lists_in(test):
-        if lists.name not in kept["scored"]:
+        if lists.name not in kept:
             scored = score_lists(
                 Scorer(model), read_lists(lists), direction=about.direction, placebo=about.placebo, **options
             )
-            kept["scored"][lists.name] = [asdict(one) for one in scored]
+            kept[lists.name] = {"options": options, "scored": [asdict(one) for one in scored]}
             path.write_text(json.dumps(kept))
-        again = [Scored(**one) for one in kept["scored"][lists.name]]
+        if (made_with := kept[lists.name]["options"]) != options:
+            raise SystemExit(f"{path}: {lists.name} was scored with {made_with}, not {options}: remove the file")
+        again = [Scored(**one) for one in kept[lists.name]["scored"]]
         found[lists.name] = {
             order: [one.average_precision(weight) for one in again] for order, weight in orders.items()
         }

@@ -67,7 +67,7 @@ def test_the_comparison_of_variants(lists: Path) -> None:
     kept = (lists / "out" / "mart-1" / "report.json").stat().st_mtime_ns
     assert run("mart_tables", *options, "--variants", "bert,mart,placebo") == printed
     assert (lists / "out" / "mart-1" / "report.json").stat().st_mtime_ns == kept
-    with pytest.raises(AssertionError, match="remove it"):  # another depth than the kept scores have
+    with pytest.raises(AssertionError, match="remove the file"):  # another depth than the kept scores have
         run("mart_tables", *options, "--variants", "mart", "--depth", 3)
     shutil.copytree(lists / "test", lists / "test-dictionary")  # where a variant looks that reranks by dictionaries
     again = run("mart_tables", *options, "--variants", "mart,dictionary at search")
