@@ -36,7 +36,8 @@ def main() -> None:
             with workbench([table]) as bench:
                 for path, output in pairs:
                     lists = read_lists(path)
-                    relinked(path, bench.table(lists.source, lists.target), output)
+                    view = bench.view(lists.source, lists.target)
+                    relinked(path, view.analysed if view is not None else None, output)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ TRANSLITERATED = -2
 """Origin of an alternative found by its sound in another script."""
 
 LONGEST_PHRASE = 4
+LEAST_PROBABILITY = 0.003
 _ALPHABETIC = regex.compile(r"[\p{L}\p{M}']+")
 
 
@@ -98,7 +99,7 @@ def psq(
     table: Table | None,
     bridge: Bridge,
     glossaries: frozenset[int] = frozenset(),
-    min_probability: float = 0.003,
+    min_probability: float = LEAST_PROBABILITY,
     aside: Callable[[Token], bool] = lambda token: False,
 ) -> TranslatedQuery:
     """Probabilistic structured query over an analysed table whose source is the query's language.
@@ -119,7 +120,7 @@ def psq(
             groups[token.term] = replace(before, weight=before.weight + 1)
             continue
         identical = bridge.identical(token.word)
-        found, known = _alternatives(token.term, identical, table, glossaries, min_probability)
+        found, known = alternatives(token.term, identical, table, glossaries, min_probability)
         if not known:
             found = _with_sounds(tuple(found), tuple(bridge.sounds_like(token.term)), identical)
         groups[token.term] = TermGroup(token.word, token.term, token.start, token.end, found, oov=not known)
@@ -162,8 +163,12 @@ def untranslated(tokens: Sequence[Token]) -> TranslatedQuery:
     return TranslatedQuery("none", list(groups.values()))
 
 
-def _alternatives(
-    term: str, identical: str, table: Table | None, glossaries: frozenset[int], min_probability: float
+def alternatives(
+    term: str,
+    identical: str,
+    table: Table | None,
+    glossaries: frozenset[int],
+    min_probability: float = LEAST_PROBABILITY,
 ) -> tuple[list[Alternative], bool]:
     """The identical string and the single-word translations of a term, and whether the table has any.
 

@@ -8,7 +8,7 @@ length x length is ever made; `dragoman.ranking.mixing` applies M from them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,7 +19,10 @@ from dragoman.lexicon.table import Table
 
 Ints = NDArray[np.int64]
 Direction = Literal["forward", "backward", "mean"]
+Beside = Mapping[str, Mapping[str, float]]
+"""T of terms of passages that a term of the query reaches without a table."""
 THRESHOLD = 0.01
+NOTHING_BESIDE: Beside = {}
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,8 @@ class TranslationReference:
     """T of the words of one query, gathered from a table once and then looked up for any number of passages.
 
     T(i, j) of query word i and passage word j is P(j | i) (`forward`, the paper's), P(i | j) (`backward`) or their
-    mean; equal terms, such as names and numbers, count as 1. Below `threshold` there is no link, nor for stop words.
+    mean; equal terms, such as names and numbers, count as 1. What else joins words of two languages, such as the
+    sound of a name or its form in the other's index, is given. Below `threshold` there is no link, nor for stop words.
     A term of several words in the table links no single word.
     """
 
@@ -54,8 +58,12 @@ class TranslationReference:
         *,
         direction: Direction = "mean",
         threshold: float = THRESHOLD,
+        beside: Beside = NOTHING_BESIDE,
     ) -> None:
-        """`table` leads from the query's language to the passages'; None: only equal terms are linked."""
+        """`table` leads from the query's language to the passages'; where `beside` has a pair too, the larger T counts.
+
+        With None and nothing `beside` only equal terms are linked.
+        """
         self._links: dict[str, list[tuple[int, float]]] = {}
         known: dict[str, dict[str, float]] = {}
         for number, term in enumerate(query.terms):
@@ -63,6 +71,9 @@ class TranslationReference:
                 continue
             if term not in known:
                 known[term] = _translations(term, table, direction, threshold)
+                for other, weight in beside.get(term, {}).items():
+                    if weight >= threshold:
+                        known[term][other] = max(weight, known[term].get(other, 0.0))
             for other, weight in known[term].items():
                 self._links.setdefault(other, []).append((number, weight))
 

@@ -21,7 +21,7 @@ from safetensors.numpy import load_file, save_file
 
 from dragoman.backbone.checkpoints import read_json, written_whole
 from dragoman.lexicon.table import Table
-from dragoman.ranking.attention import NO_LINKS, Direction, Links, TranslationReference, Words
+from dragoman.ranking.attention import NO_LINKS, NOTHING_BESIDE, Beside, Direction, Links, TranslationReference, Words
 from dragoman.ranking.scoring import Read
 
 FORMAT = "dragoman-lists-1"
@@ -62,6 +62,7 @@ class Lists:
         """A digest of what the lists were made from, where their maker said one."""
         self._terms: list[str] = about["terms"]  # type: ignore[assignment]
         self._names: list[str] = about["names"]  # type: ignore[assignment]
+        self._beside: Beside = about.get("beside", NOTHING_BESIDE)  # type: ignore[assignment]
         self._arrays, self._table = arrays, table
 
     def __len__(self) -> int:
@@ -91,7 +92,7 @@ class Lists:
         """The links between a query's words and those of each text; none at all if `placebo`."""
         if placebo:
             return [NO_LINKS] * len(texts)
-        reference = TranslationReference(self._words(query), self._table, direction=direction)
+        reference = TranslationReference(self._words(query), self._table, direction=direction, beside=self._beside)
         return [reference.links(self._words(text)) for text in texts]
 
     def _words(self, number: int) -> Words:
@@ -124,8 +125,18 @@ class ListsWriter:
         self._lists.append(one)
         self._ends["list_ends"].append(self._ends["list_ends"][-1] + len(one.candidates))
 
-    def write(self, folder: Path, table: Table | None, made_from: str | None = None) -> None:
-        """Write the folder, whole or not at all, with what `table` (from the queries' language) says of the texts."""
+    @property
+    def terms(self) -> Collection[str]:
+        """Of all texts that were added."""
+        return self._terms.keys()
+
+    def write(
+        self, folder: Path, table: Table | None, made_from: str | None = None, beside: Beside = NOTHING_BESIDE
+    ) -> None:
+        """Write the folder, whole or not at all, with what `table` (from the queries' language) says of the texts.
+
+        `beside` has what else links their terms, see `TranslationReference`.
+        """
         candidates = [candidate for one in self._lists for candidate in one.candidates]
         arrays: dict[str, NDArray[Any]] = {
             **{name: np.asarray(values, np.int32) for name, values in self._columns.items()},
@@ -140,7 +151,7 @@ class ListsWriter:
         for name in sorted(arrays):
             digest.update(np.ascontiguousarray(arrays[name]).data)
         own = _restricted(table, self._terms) if table is not None else None
-        digest.update(json.dumps([list(self._terms), [one.name for one in self._lists]]).encode())
+        digest.update(json.dumps([list(self._terms), [one.name for one in self._lists], beside]).encode())
         for array in _numbers(own):
             digest.update(np.ascontiguousarray(array).data)
         about = self._about | {
@@ -148,6 +159,7 @@ class ListsWriter:
             "made_from": made_from,
             "terms": list(self._terms),
             "names": [one.name for one in self._lists],
+            "beside": beside,
         }
         with written_whole(folder) as unfinished:
             save_file(arrays, unfinished / _ARRAYS)

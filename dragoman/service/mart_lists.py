@@ -23,6 +23,8 @@ from dragoman.ranking.attention import Words
 from dragoman.ranking.lists import Candidate, CandidateList, ListsWriter
 from dragoman.ranking.scoring import read
 from dragoman.service.benchmark import Benchmark
+from dragoman.service.bridges import bridges, linked_words
+from dragoman.service.tables_registry import View
 from dragoman.service.workbench import Workbench
 
 SENTENCES = (1, 1, 2, 3)
@@ -50,28 +52,34 @@ class Side:
         return frozenset(token.term for token in self.tokens if token.term)
 
 
-def words_of(tokens: Sequence[Token], start: int = 0) -> Words:
-    """Words as ranking reads them, of a text that begins at `start`."""
-    return Words([token.term for token in tokens], [(token.start - start, token.end - start) for token in tokens])
+def words_of(tokens: Sequence[Token]) -> Words:
+    """Words as ranking reads them."""
+    return Words([token.term for token in tokens], [(token.start, token.end) for token in tokens])
 
 
 class Writer:
-    """Writes lists whose texts are given as text and words, each document once."""
+    """Writes lists whose texts are given as text and words, each document once, with what links them."""
 
-    def __init__(self, encoder: Encoder, tokenizer: str, source: str, target: str) -> None:
+    def __init__(self, encoder: Encoder, tokenizer: str, source: str, target: str, view: View | None) -> None:
         self._encoder, self._lists, self._known = encoder, ListsWriter(source, target, tokenizer), dict[str, int]()
+        self._source, self._target, self._view = source, target, view
+        self._asked: list[Token] = []
 
     def add(
         self,
         name: str,
-        query: tuple[str, Words],
+        query: tuple[str, Sequence[Token]],
         candidates: Sequence[tuple[str, float, bool]],
         document: Callable[[str], tuple[str, Words]],
         relevant: int = 1,
     ) -> None:
-        """A list of (document id, score, relevant); `document` gives an id's text and words."""
+        """A list of (document id, score, relevant); `document` gives an id's text and words, `query` its own."""
+        text, tokens = query
+        if self._source != self._target:
+            tokens = linked_words(text, tokens, self._source, self._view)
+            self._asked += tokens
         found = [Candidate(self._document(key, document), score, is_relevant) for key, score, is_relevant in candidates]
-        self._lists.list(CandidateList(name, self._text(*query), found, relevant))
+        self._lists.list(CandidateList(name, self._text(text, words_of(tokens)), found, relevant))
 
     def _document(self, key: str, document: Callable[[str], tuple[str, Words]]) -> int:
         if key not in self._known:
@@ -81,8 +89,10 @@ class Writer:
     def _text(self, text: str, words: Words) -> int:
         return self._lists.text(read(self._encoder, [text], [words.spans])[0], words.terms)
 
-    def write(self, folder: Path, table: Table | None, made_from: str) -> None:
-        self._lists.write(folder, table, made_from)
+    def write(self, folder: Path, made_from: str) -> None:
+        table = self._view.analysed if self._view is not None else None
+        beside = bridges(self._asked, self._target, self._view, analysis, self._lists.terms)
+        self._lists.write(folder, table, made_from, beside)
 
 
 def documents_of(file: TextFile, most: int, noise: random.Random) -> list[dict[str, Side]]:
@@ -143,7 +153,7 @@ def weak(
     """Lists from parallel documents, queries in `source`; returns how many there are."""
     noise = random.Random(seed)
     made = 0
-    writer = Writer(encoder, tokenizer, source, target)
+    writer = Writer(encoder, tokenizer, source, target, bench.view(source, target))
     texts = {str(number): one[target].text for number, one in enumerate(documents)}
     terms = [one[source].terms for one in documents]
     with bench.collection(target, texts) as collection:
@@ -168,13 +178,13 @@ def weak(
                 kept += [(other, 0.0, False) for other in islice(others, depth // 2) if other not in scores]
             writer.add(
                 f"{source}-{target}-{number}",
-                (side.text[start:end], words_of(run, start)),
+                (side.text[start:end], [replace(one, start=one.start - start, end=one.end - start) for one in run]),
                 sorted(kept, key=lambda one: -one[1]),
                 lambda key: (documents[int(key)][target].text, words_of(documents[int(key)][target].tokens)),
             )
             made += 1
             step()
-    writer.write(folder, bench.table(source, target), made_from)
+    writer.write(folder, made_from)
     return made
 
 
@@ -195,7 +205,7 @@ def judged(
     With `parts` the documents are in parts (see `chunked`): of each the best is kept, out of `parts` times `depth`.
     Which part of a relevant document answers is not judged: its best is taken to.
     """
-    writer = Writer(encoder, tokenizer, task.source, task.target)
+    writer = Writer(encoder, tokenizer, task.source, task.target, bench.view(task.source, task.target))
     queries, documents = analysis(task.source), analysis(task.target)
     with bench.collection(task.target, task.documents) as collection:
         for name, text in task.queries.items():
@@ -204,7 +214,7 @@ def judged(
             found = list(_best_parts(ranked)) if parts > 1 else ranked
             writer.add(
                 name,
-                (text, words_of(queries.tokens(text))),
+                (text, queries.tokens(text)),
                 [
                     (key, score, (key.rpartition("#")[0] if parts > 1 else key) in relevant)
                     for key, score in found[:depth]
@@ -213,7 +223,7 @@ def judged(
                 len(relevant),
             )
             step()
-    writer.write(folder, bench.table(task.source, task.target), made_from)
+    writer.write(folder, made_from)
 
 
 def chunked(task: Benchmark, length: int) -> Benchmark:

@@ -22,7 +22,7 @@ from dragoman.service.workbench import Workbench, workbench
 WEIGHTS = {"": 0.7, ".dictionary": 0.3}
 """A pair's tables are `en-xx.tsv`, learned from parallel text, and `en-xx.dictionary.tsv`, with these weights."""
 
-MADE_AS = 2
+MADE_AS = 3
 """To be raised when the same sources would give other lists, as when psq searches otherwise."""
 PARTS = 8
 """How many parts are ranked for each document wanted."""

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from dragoman.lexicon.text import Analysis, Token
 from dragoman.ranking.about import MartAbout
-from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
+from dragoman.ranking.attention import NO_LINKS, NOTHING_BESIDE, TranslationReference, Words
 from dragoman.service.background import in_background
+from dragoman.service.bridges import bridges, linked_words
 from dragoman.service.errors import Unavailable
 from dragoman.service.scoring import Asked, Pending, Scores, Scoring, Text
 from dragoman.service.tables_registry import Snapshot
@@ -63,20 +64,29 @@ class Reranking:
     def _asked(
         self, query: str, language: str, documents: Sequence[Document], snapshot: Snapshot, about: MartAbout
     ) -> Asked:
-        words = _words(self._analysis(language).tokens(query))
+        tokens = self._analysis(language).tokens(query)
+        found = [_words(self._analysis(document.language).tokens(document.text)) for document in documents]
+        terms: dict[str, set[str]] = {}
+        for document, words in zip(documents, found, strict=True):
+            terms.setdefault(document.language, set()).update(filter(None, words.terms))
         references: dict[str, TranslationReference] = {}
-        texts, links = [], []
-        for document in documents:
-            found = _words(self._analysis(document.language).tokens(document.text))
-            texts.append(Text(document.text, found.spans))
-            if document.language not in references:
-                if in_background() and (lacking := snapshot.lacking(language, document.language)) is not None:
-                    raise Unavailable(f"a table that is needed cannot be served now: {lacking}")
-                view = snapshot.views.get((language, document.language))
-                table = view.analysed if view is not None else None
-                references[document.language] = TranslationReference(words, table, direction=about.direction)
-            links.append(NO_LINKS if about.placebo else references[document.language].links(found))
-        return Asked(Text(query, words.spans), texts, links)
+        for target, own in terms.items():
+            if in_background() and (lacking := snapshot.lacking(language, target)) is not None:
+                raise Unavailable(f"a table that is needed cannot be served now: {lacking}")
+            view = snapshot.views.get((language, target))
+            asked = linked_words(query, tokens, language, view) if target != language else tokens
+            references[target] = TranslationReference(
+                _words(asked),
+                view.analysed if view is not None else None,
+                direction=about.direction,
+                beside=bridges(asked, target, view, self._analysis, own) if target != language else NOTHING_BESIDE,
+            )
+        links = [
+            NO_LINKS if about.placebo else references[document.language].links(words)
+            for document, words in zip(documents, found, strict=True)
+        ]
+        texts = [Text(document.text, words.spans) for document, words in zip(documents, found, strict=True)]
+        return Asked(Text(query, _words(tokens).spans), texts, links)
 
 
 def _checked(scores: Scores, linked: MartAbout) -> Scores:

@@ -62,13 +62,13 @@ def translate(
         return Translated(target, smt(tokens, view.surface if view else None), view, True)
 
     bridge = Bridge(partial(identical, analysis, target), sounds)
-    aside = partial(_function_word, text, function_words(source), view)
+    aside = partial(is_function_word, text, function_words(source), view)
     if view is None:
         return Translated(target, psq(tokens, None, bridge, aside=aside), None, True)
     return Translated(target, psq(tokens, view.analysed, bridge, view.glossaries, aside=aside), view, True)
 
 
-def _function_word(text: str, known: frozenset[str], view: View | None, token: Token) -> bool:
+def is_function_word(text: str, known: frozenset[str], view: View | None, token: Token) -> bool:
     """Whether a word of the query ``text`` is one of those known, and neither a name nor a term of a glossary.
 
     What is written as a name is one: "WHO report", "concert of The Who"; not "WHO WAS THE FIRST POPE", "Who Was It".

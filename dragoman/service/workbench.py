@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.lexicon.table import Table
 from dragoman.service.evaluation import TableFile
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import Method, SearchRequest
 from dragoman.service.settings import Settings
 from dragoman.service.tables import Upload
+from dragoman.service.tables_registry import View
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,9 @@ class Workbench:
         )
         return [(line.id, line.score) for line in self.runtime.search.run(request)[0]]
 
-    def table(self, source: str, target: str) -> Table | None:
-        """What the active tables say, keyed by index terms."""
-        view = self.runtime.tables.registry.snapshot.views.get((source, target))
-        return None if view is None else view.analysed
+    def view(self, source: str, target: str) -> View | None:
+        """What the active tables say."""
+        return self.runtime.tables.registry.snapshot.views.get((source, target))
 
 
 def _settings(folder: Path) -> Settings:

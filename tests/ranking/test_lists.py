@@ -86,6 +86,22 @@ def test_links_are_those_of_the_whole_table(tmp_path: Path, encoder: Encoder, ta
     assert all(not len(links.left) for links in found.links(0, [1, 2, 3], "mean", placebo=True))
 
 
+def test_what_links_beside_the_table_is_kept(tmp_path: Path, encoder: Encoder) -> None:
+    (asked, *_), (there, *_) = (split(*TEXTS[number]).terms for number in (0, 1))
+    found = {}
+    for name, beside in (("without", {}), ("with", {asked: {there: 0.75}})):
+        writer = ListsWriter("en", "de", encoder.tokenizer_checksum)
+        for text, language in TEXTS:
+            words = split(text, language)
+            writer.text(read(encoder, [text], [words.spans])[0], words.terms)
+        assert {asked, there} <= set(writer.terms)
+        writer.write(tmp_path / name, None, beside=beside)
+        found[name] = read_lists(tmp_path / name)
+    (links,) = found["with"].links(0, [1], "mean")
+    assert (0, 0, 0.75) in {*zip(links.left.tolist(), links.right.tolist(), links.weights.tolist(), strict=True)}
+    assert found["with"].checksum != found["without"].checksum
+
+
 def test_only_what_concerns_the_texts_is_kept_of_the_table(tmp_path: Path, encoder: Encoder) -> None:
     write(tmp_path / "lists", encoder)
     kept = Table.open(tmp_path / "lists" / "table.safetensors")

@@ -148,6 +148,13 @@ def test_what_no_table_translates_is_told(running: Server) -> None:
     assert told["reason"] == "nothing in the query tells its language: it was taken as en"
 
 
+def test_names_that_no_table_has_are_linked(running: Server) -> None:
+    german = ["Ein Haus", "Elway und der Vulkan", "Der Vulkan"]
+    assert order(post(running, query="who is the volcano Elway", documents=german))[0] == 1
+    russian = ["Это дом", "Элвей бросил мяч"]
+    assert order(post(running, query="did Elway throw", documents=russian, document_language="ru"))[0] == 1
+
+
 def test_a_model_of_another_name_is_told(running: Server) -> None:
     for path in ("/v1/rerank", "/v2/rerank"):
         (told,) = post(running, path, documents=["Asche"], model="rerank-multilingual-v3.0").json()["meta"]["warnings"]
