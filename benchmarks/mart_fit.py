@@ -3,8 +3,9 @@
     python -m benchmarks.mart_fit --model runs/mart/small/model --tuning runs/mart/tuning
 
 `dragoman train mart` ends with the same fit (`dragoman.ranking.fitting`). Prints MAP on every tuning list of the first
-stage, of it with late interaction, with MART and with both, of these two with no first stage, and of them with
-structured queries of each document by itself (standalone), as the rerank endpoints answer, each at its best weights.
+stage, of it with each of the others (late interaction, MART, structured queries of each document by itself), of all
+together, as searches are ordered, and of all but the first stage (standalone), as the rerank endpoints answer, each at
+its best weights.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def main() -> None:
     for name, lists in tuning.items():
         if lists.tokenizer != model.encoder.tokenizer_checksum:
             parser.error(f"--tuning: {name}: these lists were read for an encoder with another vocabulary")
-    match = LateInteractionAbout(arguments.encoder, arguments.layer, 1.0, 0.0)
+    match = LateInteractionAbout(arguments.encoder, arguments.layer, 1.0)
     about, found = fit(model, about, tuning, match, queries=arguments.questions)
     print(summary(found))  # noqa: T201
     config = json.loads(path.read_text(encoding="utf-8")) | asdict(about)

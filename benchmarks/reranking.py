@@ -83,12 +83,12 @@ def measured(scorer: Scorer, name: str, arguments: argparse.Namespace, about: Ma
     found = scored(scorer, name, arguments, about, about.placebo)
     orders = {
         "psq": [one.average_precision(None) for one in found],
-        "standalone": [one.average_precision_standalone(about.standalone) for one in found],
-        "together": [one.average_precision(about.first_stage_weight) for one in found],
+        "standalone": [one.average_precision(0.0, about.standalone) for one in found],
+        "together": [one.average_precision(about.first_stage_weight, about.standalone) for one in found],
     }
     if arguments.without_table:
         without = scored(scorer, name, arguments, about, True)
-        orders["without_table"] = [one.average_precision(about.first_stage_weight) for one in without]
+        orders["without_table"] = [one.average_precision(about.first_stage_weight, about.standalone) for one in without]
     return orders
 
 

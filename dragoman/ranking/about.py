@@ -21,7 +21,7 @@ SHIPPED = Path(__file__).parent / "weights"
 
 @dataclass(frozen=True)
 class LateInteractionAbout:
-    """What joins a model's score: `weight * (match - offset)`, of a layer of an encoder (see `matching`).
+    """What joins a model's score: `weight * match`, by a layer of an encoder (see `matching`).
 
     `encoder` is one that is shipped, by name, or a folder; it reads texts as the model's own does.
     """
@@ -29,7 +29,6 @@ class LateInteractionAbout:
     encoder: str
     layer: int
     weight: float
-    offset: float
 
     def __post_init__(self) -> None:
         """
@@ -40,12 +39,12 @@ class LateInteractionAbout:
             raise ValueError(f"late_interaction: encoder: {self.encoder!r} is no text")
         if not isinstance(self.layer, int) or isinstance(self.layer, bool):
             raise ValueError(f"late_interaction: layer: {self.layer!r} is no whole number")
-        _check_finite("late_interaction", {"weight": self.weight, "offset": self.offset})
+        _check_finite("late_interaction", {"weight": self.weight})
 
 
 @dataclass(frozen=True)
 class StandaloneAbout:
-    """How a score is made where there is no first stage's: `scale * (score + weight * share) - offset`.
+    """How a document's score by itself is made of a model's: `scale * (score + weight * share) - offset`.
 
     `share` is what a structured query of the document by itself says (see `structured`). By scale and offset sigmoids
     are probabilities, relevant documents being as many as others.
@@ -73,12 +72,12 @@ class MartAbout:
     direction: Direction = "mean"
     placebo: bool = False
     first_stage_weight: float = 0.0
-    """What the first stage counts beside the model: see `interpolated`."""
+    """What the first stage counts beside the scores of documents by themselves: see `interpolated`."""
     not_for: list[str] = field(default_factory=list)
     """Pairs `source-target` for which reranking did not gain: not reranked unless asked for."""
     late_interaction: LateInteractionAbout | None = None
     standalone: StandaloneAbout | None = None
-    """None: a score without the first stage's is the model's own."""
+    """None: a document's score is the model's own."""
     training: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -98,19 +97,19 @@ class MartAbout:
 
 
 def standalone(model: Floats | float, shares: Floats | float, about: StandaloneAbout | None) -> Floats:
-    """The scores of documents for which no first stage's are known."""
+    """The scores of documents by themselves: where no first stage's are known, and what those join where they are."""
     if about is None:
         return np.asarray(model)
     return about.scale * (np.asarray(model) + about.weight * np.asarray(shares)) - about.offset
 
 
-def interpolated(model: Floats, first_stage: Floats, weight: float) -> Floats:
-    """model + weight * log(first_stage): the product of two odds, if each is taken for one.
+def interpolated(scores: Floats, first_stage: Floats, weight: float) -> Floats:
+    """scores + weight * log(first_stage): the product of two odds, if each is taken for one.
 
     `first_stage` is a share of what is attainable; its logarithm makes the order independent of how large the shares of
     a query are. One below `LEAST_SHARE` counts as that.
     """
-    return np.asarray(model) + weight * np.log(np.maximum(first_stage, LEAST_SHARE))
+    return np.asarray(scores) + weight * np.log(np.maximum(first_stage, LEAST_SHARE))
 
 
 def _check_finite(part: str, numbers: Mapping[str, Any]) -> None:

@@ -1,9 +1,9 @@
 """Weights of what joins a trained MART's score, fitted on tuning lists.
 
-The first stage's share and late interaction, by MAP of the three together; structured queries of documents by
-themselves, by MAP without a first stage; offsets and a scale by which scores are probabilities (least balanced
-cross-entropy); and the language pairs in which the three together have not more than the first stage, for which the
-model is then not used unless asked for.
+Late interaction and structured queries of documents by themselves, by MAP with the first stage and without; the first
+stage, by MAP of all together; a scale and an offset by which scores are probabilities (least balanced cross-entropy);
+and the language pairs in which all together have not more than the first stage, for which the model is then not used
+unless asked for.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dragoman.ranking.matching import LateInteraction, load_late_interaction
 from dragoman.ranking.measuring import WEIGHTS, average_precision, rows_of_lists
 from dragoman.ranking.scoring import TOKENS_AT_ONCE, Scorer
 
-MATCH_WEIGHTS = (0.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0)
+MATCH_WEIGHTS = (0.0, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 65.0)
 SHARE_WEIGHTS = (0.0, 10.0, 20.0, 30.0, 45.0, 60.0, 80.0, 100.0, 120.0)
 DEPTH = 30
 """Candidates of each list that are fitted on."""
@@ -102,7 +102,7 @@ def fit(
         CheckpointError: late interaction's encoder cannot be loaded, or does not read texts as the model's does.
     """
     device = next(model.parameters()).device.type
-    plain = late_interaction and replace(late_interaction, encoder=_place(late_interaction), weight=1.0, offset=0.0)
+    plain = late_interaction and replace(late_interaction, encoder=_place(late_interaction), weight=1.0)
     match = load_late_interaction(replace(about, late_interaction=plain), model.encoder, device)
     scorer = Scorer(model)
     tuning = {name: lists for name, lists in tuning.items() if len(lists)}
@@ -110,15 +110,13 @@ def fit(
         raise ListsError("there is no tuning list to fit weights by")
     sets = {name: list(_questions(scorer, match, lists, about, queries)) for name, lists in tuning.items()}
     found = Fit(sets, _chosen(sets, MATCH_WEIGHTS if match else (0.0,)))
-    chosen = found.chosen
-    fitted = match.about if match and chosen["all"].match else None
-    if fitted is not None:
-        fitted = replace(fitted, weight=chosen["all"].match, offset=_offset(found))
+    chosen = found.chosen["all"]
+    by_itself = _standalone(found)
     about = replace(
         about,
-        first_stage_weight=chosen["all"].first_stage,
-        late_interaction=fitted,
-        standalone=_standalone(found, fitted),
+        first_stage_weight=float(f"{by_itself.scale * chosen.first_stage:.4g}"),
+        late_interaction=replace(match.about, weight=chosen.match) if match and chosen.match else None,
+        standalone=by_itself,
         not_for=_without_gain(found, {name: f"{one.source}-{one.target}" for name, one in tuning.items()}),
     )
     return about, found
@@ -144,24 +142,23 @@ def _questions(
 def _chosen(sets: Mapping[str, list[Question]], matches: Sequence[float]) -> dict[str, Weights]:
     """The best weights of each combination, late interaction counting one of `matches`.
 
-    It counts the same in searches (all together) and where there is no first stage, so that the mean of both decides.
+    A document's score by itself is the same in searches (all together) and where there is no first stage (standalone),
+    so that the mean of both decides what late interaction and its structured query count.
     """
-    orders = [
-        (
-            _best(sets, [Weights(1.0, one, weight) for weight in WEIGHTS]),
-            _best(sets, [Weights(1.0, one, share=share) for share in SHARE_WEIGHTS]),
-        )
-        for one in matches
-    ]
+    orders = []
+    for match, share in product(matches, SHARE_WEIGHTS):
+        by_itself = Weights(1.0, match, share=share)
+        orders.append((_best(sets, [by_itself._replace(first_stage=weight) for weight in WEIGHTS]), by_itself))
     everything, standalone = max(orders, key=lambda two: sum(_mean(sets, weights) for weights in two))
     chosen = {"first stage": FIRST_STAGE}
     if any(matches):
         alone = [Weights(0.0, one, weight) for one, weight in product(matches, WEIGHTS)]
         chosen["with late interaction"] = _best(sets, alone)
+    structured = [Weights(0.0, 0.0, weight, share) for weight, share in product(WEIGHTS, SHARE_WEIGHTS)]
     return chosen | {
         "with MART": _best(sets, [Weights(1.0, 0.0, weight) for weight in WEIGHTS]),
+        "with structured queries": _best(sets, structured),
         "all": everything,
-        "no first stage": Weights(1.0, everything.match),
         "standalone": standalone,
     }
 
@@ -185,18 +182,10 @@ def _without_gain(found: Fit, pairs: Mapping[str, str]) -> list[str]:
     return sorted(pair for pair, gain in gains.items() if gain <= 0)
 
 
-def _offset(found: Fit) -> float:
-    """The match at which late interaction adds nothing."""
-    weights = found.chosen["no first stage"]
-    _, offset = _as_probabilities(found, _scores(found, weights), scaled=False)
-    return round(offset / weights.match, 4)
-
-
-def _standalone(found: Fit, match: LateInteractionAbout | None) -> StandaloneAbout:
-    """How scores are made without a first stage, where late interaction is as it was fitted."""
+def _standalone(found: Fit) -> StandaloneAbout:
+    """How documents' scores by themselves are made of the model's and late interaction's."""
     weights = found.chosen["standalone"]
-    scores = _scores(found, weights) - (match.weight * match.offset if match else 0.0)
-    scale, offset = _as_probabilities(found, scores, scaled=True)
+    scale, offset = _as_probabilities(found, _scores(found, weights))
     return StandaloneAbout(weights.share, float(f"{scale:.4g}"), round(offset, 4))
 
 
@@ -205,8 +194,8 @@ def _scores(found: Fit, weights: Weights) -> Floats:
     return np.concatenate([one.scores(weights) for questions in found.sets.values() for one in questions])
 
 
-def _as_probabilities(found: Fit, scores: Floats, *, scaled: bool) -> tuple[float, float]:
-    """Scale (1 unless `scaled`) and offset by which sigmoids of `scale * score - offset` are best as probabilities.
+def _as_probabilities(found: Fit, scores: Floats) -> tuple[float, float]:
+    """Scale and offset by which sigmoids of `scale * score - offset` are best as probabilities.
 
     The scale is held near 1, by little, so that scores that say nothing (it would be 0), or all (infinite), have one.
     """
@@ -217,7 +206,7 @@ def _as_probabilities(found: Fit, scores: Floats, *, scaled: bool) -> tuple[floa
 
     def loss() -> Tensor:
         optimizer.zero_grad()
-        logits = (fitted[0].exp() if scaled else 1.0) * given - fitted[1]
+        logits = fitted[0].exp() * given - fitted[1]
         found = balanced_cross_entropy(logits, right) + _HOLD * fitted[0].square()
         found.backward()  # type: ignore[no-untyped-call]
         return found

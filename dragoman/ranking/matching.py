@@ -63,10 +63,10 @@ class LateInteraction:
 
     def added(self, documents: Sequence[Sequence[Passage]], tokens: int) -> list[float]:
         """What joins the score of each document (D,), of any queries, reading at most `tokens` subwords at once."""
-        return [self.about.weight * (match - self.about.offset) for match in self.matches(documents, tokens).tolist()]
+        return [self.about.weight * match for match in self.matches(documents, tokens).tolist()]
 
     def matches(self, documents: Sequence[Sequence[Passage]], tokens: int) -> Floats:
-        """The match (D,) of each document with its query, in inference mode; of a query without words the offset."""
+        """The match (D,) of each document with its query, in inference mode; 0 of a query without words."""
         sides = [[_sides(one) for one in document] for document in documents]
         states = self._states(list(dict.fromkeys(chain.from_iterable(chain.from_iterable(sides)))), tokens)
         matches = np.empty(len(documents))
@@ -84,7 +84,7 @@ class LateInteraction:
         """The match (D,) of documents with a query, of `likeness` (D, Q)."""
         rare = word_surprisals(documents[0][0], self._surprisals)
         if not rare.any():
-            return np.full(len(documents), self.about.offset)
+            return np.zeros(len(documents))
         words = documents[0][0].row.query
         inside = words >= 0
         shares = np.zeros((len(words), len(rare)))  # (Q, N): of subwords in words

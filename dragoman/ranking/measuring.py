@@ -22,7 +22,7 @@ WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 2
 class Scored:
     """The candidates of one query: scores of the first stage and of the model, and which are relevant.
 
-    `shares` are what structured queries of each by itself say (see `structured`).
+    `shares` are what structured queries of each by itself say (see `structured`); the model's scores are without them.
     """
 
     name: str
@@ -33,16 +33,15 @@ class Scored:
     count: int
     """How many documents are relevant, retrieved or not."""
 
-    def average_precision(self, weight: float | None) -> float:
-        """Of the order by `interpolated`, ties in first-stage order; None: of the first stage alone."""
-        first = np.asarray(self.first_stage)
-        scores = first if weight is None else interpolated(np.asarray(self.model), first, weight)
-        return average_precision(scores, self.relevant, self.count)
+    def average_precision(self, weight: float | None, about: StandaloneAbout | None = None) -> float:
+        """Of the order by `standalone` and `interpolated`, ties in first-stage order.
 
-    def average_precision_standalone(self, about: StandaloneAbout | None) -> float:
-        """Of the order by `standalone`, ties in first-stage order."""
+        Without a weight of the first stage alone; without `about` the model's scores are the documents'.
+        """
+        first = np.asarray(self.first_stage)
         scores = standalone(np.asarray(self.model), np.asarray(self.shares), about)
-        return average_precision(scores, self.relevant, self.count)
+        together = first if weight is None else interpolated(scores, first, weight)
+        return average_precision(together, self.relevant, self.count)
 
 
 def average_precision(scores: NDArray[np.floating[Any]], relevant: Sequence[bool], count: int) -> float:

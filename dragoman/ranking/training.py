@@ -95,9 +95,7 @@ class MartTraining(TrainingConfig):
             ConfigError: fields that are missing, not known or of the wrong type.
         """
         try:
-            return (
-                LateInteractionAbout(weight=1.0, offset=0.0, **self.late_interaction) if self.late_interaction else None
-            )
+            return LateInteractionAbout(weight=1.0, **self.late_interaction) if self.late_interaction else None
         except (TypeError, ValueError) as error:
             raise ConfigError(f"late_interaction: {error}") from error
 

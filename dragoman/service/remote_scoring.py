@@ -70,7 +70,7 @@ class RemoteScoring:
 
     def _scores(self, answer: Future[httpx.Response], asked: Asked) -> Scores:
         found = _parsed(ScoresBody, self._checked(answer)).scores()
-        if not len(found.values) == len(found.standalone) == len(asked.documents):
+        if len(found.values) != len(asked.documents):
             raise Unavailable(f"the worker did not answer one score for each of {len(asked.documents)} documents")
         self._about = found.about  # a worker that was replaced may hold another model
         return found

@@ -68,7 +68,7 @@ class Begun:
 
     def ranking(self, scores: Scores, *, raw: bool) -> Ranking:
         """The order of scored documents; scores are probabilities unless ``raw``."""
-        scored = [(index, value) for index, value in enumerate(scores.standalone) if value is not None]
+        scored = [(index, value) for index, value in enumerate(scores.values) if value is not None]
         best = sorted(scored, key=lambda one: (-one[1], one[0]))
         understood = replace(self.understood, tables=[]) if scores.about.placebo else self.understood
         return Ranking(

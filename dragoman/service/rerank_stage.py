@@ -170,22 +170,17 @@ def _check_name(options: RerankOptions, about: MartAbout) -> None:
 
 
 def _reordered(places: Sequence[Ranked], found: Scores, weight: float | None) -> list[Ranked]:
-    """The places that were scored, by model and first stage together, equal ones as they were.
+    """The places that were scored, by those scores and the first stage's together, equal ones as they were.
 
-    Without a weight, of first-stage scores that are no shares, by the scores that do without them.
+    Without a weight, of first-stage scores that are no shares, by those scores alone.
     """
-    scored = [
-        (place, value, alone)
-        for place, value, alone in zip(places, found.values, found.standalone, strict=True)
-        if value is not None and alone is not None
-    ]
-    together = np.array([alone for _, _, alone in scored])
+    scored = [(place, value) for place, value in zip(places, found.values, strict=True) if value is not None]
+    together = np.array([value for _, value in scored])
     if weight is not None:
-        model, first = np.array([(value, place.score) for place, value, _ in scored]).reshape(-1, 2).T
-        together = interpolated(model, first, weight)
+        together = interpolated(together, np.array([place.score for place, _ in scored]), weight)
     made = [
-        replace(place, rerank=sigmoid(alone), score=sigmoid(score))
-        for (place, _, alone), score in zip(scored, together.tolist(), strict=True)
+        replace(place, rerank=sigmoid(value), score=sigmoid(score))
+        for (place, value), score in zip(scored, together.tolist(), strict=True)
     ]
     return [made[number] for number in np.argsort(-together, kind="stable")]
 

@@ -58,8 +58,7 @@ class Scores:
     about: MartAbout
     """The model that scored, which in a worker may be another than it was."""
     values: list[float | None]
-    standalone: list[float | None]
-    """The same as scores are where there are no first stage's: :func:`dragoman.ranking.about.standalone`."""
+    """Of documents by themselves: :func:`dragoman.ranking.about.standalone`."""
     failed: dict[int, str] = field(default_factory=dict)
     truncated: list[int] = field(default_factory=list)
     tokens: int = 0
@@ -180,8 +179,7 @@ def _read(info: RerankerInfo, asked: Asked) -> tuple[list[list[Any]], Scores]:
     shorter = shortened(info.scorer.encoder, query)
     rows = info.scorer.rows(shorter, documents, asked.links)
     cut = [number for number, document in enumerate(documents) if truncated(document)]
-    none = [None] * len(documents)
-    return rows, Scores(info.about, [*none], [*none], truncated=cut, query_cut=shorter is not query)
+    return rows, Scores(info.about, [None] * len(documents), truncated=cut, query_cut=shorter is not query)
 
 
 def _collected(futures: Sequence[Future[Any]], shares: list[float], found: Scores) -> Scores:
@@ -192,8 +190,7 @@ def _collected(futures: Sequence[Future[Any]], shares: list[float], found: Score
         if isinstance(fault, ServiceError) and fault.status != 500:
             raise fault
         if fault is None:
-            found.values[number] = value = future.result()
-            found.standalone[number] = float(standalone(value, share, found.about.standalone))
+            found.values[number] = float(standalone(future.result(), share, found.about.standalone))
         else:
             found.failed[number] = (
                 str(fault) if isinstance(fault, ServiceError) else "the model failed on this document"

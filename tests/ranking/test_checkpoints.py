@@ -25,7 +25,7 @@ ABOUT = MartAbout(
     False,
     12.5,
     ["en-sw"],
-    LateInteractionAbout("small", 1, 20.0, 0.25),
+    LateInteractionAbout("small", 1, 20.0),
     StandaloneAbout(6.0, 0.5, 1.0),
     {"steps": 3},
 )

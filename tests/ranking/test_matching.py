@@ -37,7 +37,7 @@ DOCUMENTS = [
     " ".join(["Schiff Hafen"] * 40),
     BEYOND,
 ]
-ABOUT = LateInteractionAbout("small", 1, 3.0, 0.25)
+ABOUT = LateInteractionAbout("small", 1, 3.0)
 
 
 def documents_of(scorer: Scorer) -> list[list[Passage]]:
@@ -75,7 +75,7 @@ def plainly(encoder: Encoder, layer: int, document: list[Passage]) -> float:
         likeness = sum(best) / len(best)
         rare += weight
         met += weight * (max(0.8, likeness) if word in linked else likeness)
-    return met / rare if rare else ABOUT.offset
+    return met / rare if rare else 0.0
 
 
 def states_of(encoder: Encoder, layer: int, text: list[int]) -> torch.Tensor:
@@ -109,19 +109,19 @@ def test_it_joins_a_document_s_score(encoder: Encoder) -> None:
     with torch.inference_mode():
         matches = match.matches(documents, 100).tolist()
     added = [second - first for first, second in zip(alone.values(documents), both.values(documents), strict=True)]
-    assert added == pytest.approx([3 * (one - 0.25) for one in matches], abs=1e-4)
+    assert added == pytest.approx([3 * one for one in matches], abs=1e-4)
     assert both.values(documents[::-1])[::-1] == pytest.approx(both.values(documents), abs=1e-4)
 
 
 def test_one_that_does_not_fit_the_model_is_refused(tmp_path: Path, subwords: Subwords, hub: dict[str, Path]) -> None:
     own = write_encoder(tmp_path / "one", subwords)
-    about = MartAbout(late_interaction=LateInteractionAbout(str(tmp_path / "one"), 1, 1.0, 0.0))
+    about = MartAbout(late_interaction=LateInteractionAbout(str(tmp_path / "one"), 1, 1.0))
     assert load_late_interaction(MartAbout(), own) is None
     assert load_late_interaction(about, own) is not None
     with pytest.raises(CheckpointError, match="does not read texts as"):
         load_late_interaction(about, load_encoder(str(hub["bert"])))
     assert about.late_interaction is not None
-    for wrong in ({"layer": "1"}, {"layer": True}, {"encoder": 5}, {"weight": "25"}, {"offset": math.nan}):
+    for wrong in ({"layer": "1"}, {"layer": True}, {"encoder": 5}, {"weight": "25"}, {"weight": math.nan}):
         with pytest.raises(ValueError, match=f"late_interaction: {next(iter(wrong))}: "):
             replace(about.late_interaction, **wrong)
     nowhere = MartAbout(late_interaction=replace(about.late_interaction, encoder="bert-base-cased"))

@@ -85,7 +85,7 @@ def test_hits_are_ordered_by_model_and_first_stage_together(runtime: Runtime, sc
     assert answer.timings_ms.rerank > 0
 
 
-def test_without_a_first_stage_s_share_a_score_stands_alone(runtime: Runtime) -> None:
+def test_a_first_stage_s_share_joins_a_document_s_score_by_itself(runtime: Runtime) -> None:
     linked = {"short": 1.0, "both": 1.6, "ash": 1.8, "tree": 0.4}
     model = {key: sum_of_t + len(DOCUMENTS[key].split()) / 1000 for key, sum_of_t in linked.items()}
     alone = {key: model[key] + linked[key] / 10 for key in linked}
@@ -94,7 +94,7 @@ def test_without_a_first_stage_s_share_a_score_stands_alone(runtime: Runtime) ->
     assert set(ids(answer)) == set(linked)
     for hit in answer.hits:
         assert hit.scores.rerank == pytest.approx(sigmoid(alone[hit.id]), abs=1e-4)
-        assert hit.score == pytest.approx(sigmoid(model[hit.id] + math.log(shares[hit.id])), abs=1e-4)
+        assert hit.score == pytest.approx(sigmoid(alone[hit.id] + math.log(shares[hit.id])), abs=1e-4)
     assert ids(answer)[0] == "both"
     dense = ask(runtime, method="dense")
     assert set(linked) <= set(ids(dense)) and ids(dense)[0] == "ash"

@@ -94,14 +94,10 @@ class ModelBody(_Body):
 
 
 class ScoresBody(_Body):
-    """A score per document, null where it failed; `failed` says why, by the document's number.
-
-    `standalone` are the same as they are where there is no first stage.
-    """
+    """A score per document, null where it failed; `failed` says why, by the document's number."""
 
     model: ModelBody
     values: list[FiniteFloat | None]
-    standalone: list[FiniteFloat | None]
     failed: dict[int, str]
     truncated: list[int]
     tokens: int
@@ -112,7 +108,6 @@ class ScoresBody(_Body):
         return cls(
             model=ModelBody.of(scores.about),
             values=scores.values,
-            standalone=scores.standalone,
             failed=scores.failed,
             truncated=scores.truncated,
             tokens=scores.tokens,
@@ -123,7 +118,6 @@ class ScoresBody(_Body):
         return Scores(
             self.model.about(),
             list(self.values),
-            list(self.standalone),
             self.failed,
             self.truncated,
             self.tokens,
