@@ -8,9 +8,10 @@ direction (`forward`, the paper's, and `backward`); `one layer`, `one lower laye
 the same lists with links out of dictionaries alone (`benchmarks/mart_dictionaries.py` makes them, in folders beside,
 with `-dictionary` behind their names); `dictionary at search`, what `mart` learned, reranking by dictionaries;
 `without XX`, learned without any list in the language XX. Each is trained from the configuration's lists with every
-seed, and reranks the lists under `--test`; MAP of the model's score alone and interpolated with the weight that the
-tuning lists gave. With `--first-stage`, the folder of runs that `benchmarks/first_stage.py` made of DATA, also of smt
-and of BM25 on human translations of the queries.
+seed, and reranks the lists under `--test`; MAP of the model's score alone and interpolated with the weight of psq that
+the tuning lists gave for these two, so that what else joins a shipped model's score takes no part. With
+`--first-stage`, the folder of runs that `benchmarks/first_stage.py` made of DATA, also of smt and of BM25 on human
+translations of the queries.
 
 p-values are of paired two-tailed t-tests of the queries' average precision, meaned over the seeds and over the
 directions that ask the same queries; * marks what differs from `mart` in one task (p < .05). What is there already is
@@ -116,17 +117,18 @@ def tested(folder: Path, by_dictionary: bool, arguments: argparse.Namespace) -> 
     options = {"depth": arguments.depth, "queries": arguments.queries}
     kept: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.exists() else {}
     model, about = load_mart(str(folder / "model"))
-    orders = {"psq": None, "alone": 0.0, "interpolated": about.first_stage_weight}
+    weight: float = json.loads((folder / "report.json").read_text())["weights"]["with MART"]["first_stage"]
+    orders = {"psq": None, "alone": 0.0, "interpolated": weight}
     found = {}
     for lists in lists_in(test):
+        read = read_lists(lists)
+        made_with = options | {"lists": read.checksum}
         if lists.name not in kept:
-            scored = score_lists(
-                Scorer(model), read_lists(lists), direction=about.direction, placebo=about.placebo, **options
-            )
-            kept[lists.name] = {"options": options, "scored": [asdict(one) for one in scored]}
+            scored = score_lists(Scorer(model), read, direction=about.direction, placebo=about.placebo, **options)
+            kept[lists.name] = {"options": made_with, "scored": [asdict(one) for one in scored]}
             path.write_text(json.dumps(kept))
-        if (made_with := kept[lists.name]["options"]) != options:
-            raise SystemExit(f"{path}: {lists.name} was scored with {made_with}, not {options}: remove the file")
+        if (before := kept[lists.name]["options"]) != made_with:
+            raise SystemExit(f"{path}: {lists.name} was scored with {before}, not {made_with}: remove the file")
         again = [Scored(**one) for one in kept[lists.name]["scored"]]
         found[lists.name] = {
             order: [one.average_precision(weight) for one in again] for order, weight in orders.items()

@@ -95,16 +95,22 @@ def measured(scorer: Scorer, name: str, arguments: argparse.Namespace, about: Ma
 def scored(scorer: Scorer, name: str, arguments: argparse.Namespace, about: MartAbout, placebo: bool) -> list[Scored]:
     """The candidates of each question of one task with their scores, made or as they were kept."""
     path = arguments.output / f"{name}{'-without-table' if placebo else ''}.json"
+    lists = read_lists(arguments.output / "lists" / name)
     options = {"depth": arguments.depth, "queries": arguments.questions}
     known = asdict(about)
-    made_by = options | {one: known[one] for one in ("name", "direction", "placebo", "late_interaction", "training")}
+    made_by = (
+        options
+        | {"lists": lists.checksum}
+        | {one: known[one] for one in ("name", "direction", "placebo", "late_interaction", "training")}
+    )
     if not path.exists():
-        lists = read_lists(arguments.output / "lists" / name)
         found = score_lists(scorer, lists, direction=about.direction, placebo=placebo, **options)
         path.write_text(json.dumps({"made_by": made_by, "scored": [asdict(one) for one in found]}) + "\n")
     kept = json.loads(path.read_text())
     if kept.get("made_by") != made_by:
-        raise SystemExit(f"{path}: is of another model or other questions: remove it, or choose another folder")
+        raise SystemExit(
+            f"{path}: is of another model, other questions or other lists: remove it, or choose another folder"
+        )
     return [Scored(**one) for one in kept["scored"]]
 
 

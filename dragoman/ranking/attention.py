@@ -22,7 +22,6 @@ Direction = Literal["forward", "backward", "mean"]
 Beside = Mapping[str, Mapping[str, float]]
 """T of terms of passages that a term of the query reaches without a table."""
 THRESHOLD = 0.01
-NOTHING_BESIDE: Beside = {}
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,9 @@ class TranslationReference:
     """T of the words of one query, gathered from a table once and then looked up for any number of passages.
 
     T(i, j) of query word i and passage word j is P(j | i) (`forward`, the paper's), P(i | j) (`backward`) or their
-    mean; equal terms, such as names and numbers, count as 1. What else joins words of two languages, such as the
-    sound of a name or its form in the other's index, is given. Below `threshold` there is no link, nor for stop words.
-    A term of several words in the table links no single word.
+    mean; equal terms, such as names and numbers, count as 1, unless it is given what joins words beside the table (a
+    name's form in the other language's index, its sound), which then says so of equal terms too. Below `threshold`
+    there is no link, nor for stop words. A term of several words in the table links no single word.
     """
 
     def __init__(
@@ -58,12 +57,9 @@ class TranslationReference:
         *,
         direction: Direction = "mean",
         threshold: float = THRESHOLD,
-        beside: Beside = NOTHING_BESIDE,
+        beside: Beside | None = None,
     ) -> None:
-        """`table` leads from the query's language to the passages'; where `beside` has a pair too, the larger T counts.
-
-        With None and nothing `beside` only equal terms are linked.
-        """
+        """`table` leads from the query's language to the passages'; of what `beside` has too, the larger T counts."""
         self._links: dict[str, list[tuple[int, float]]] = {}
         known: dict[str, dict[str, float]] = {}
         for number, term in enumerate(query.terms):
@@ -71,7 +67,7 @@ class TranslationReference:
                 continue
             if term not in known:
                 known[term] = _translations(term, table, direction, threshold)
-                for other, weight in beside.get(term, {}).items():
+                for other, weight in ({term: 1.0} if beside is None else beside.get(term, {})).items():
                     if weight >= threshold:
                         known[term][other] = max(weight, known[term].get(other, 0.0))
             for other, weight in known[term].items():
@@ -103,7 +99,6 @@ def _translations(term: str, table: Table | None, direction: Direction, threshol
         }[direction]
         if weight >= threshold and " " not in entry.term:
             found[entry.term] = weight
-    found[term] = 1.0
     return found
 
 

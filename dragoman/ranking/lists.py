@@ -21,7 +21,7 @@ from safetensors.numpy import load_file, save_file
 
 from dragoman.backbone.checkpoints import read_json, written_whole
 from dragoman.lexicon.table import Table
-from dragoman.ranking.attention import NO_LINKS, NOTHING_BESIDE, Beside, Direction, Links, TranslationReference, Words
+from dragoman.ranking.attention import NO_LINKS, Beside, Direction, Links, TranslationReference, Words
 from dragoman.ranking.scoring import Read
 
 FORMAT = "dragoman-lists-1"
@@ -62,7 +62,7 @@ class Lists:
         """A digest of what the lists were made from, where their maker said one."""
         self._terms: list[str] = about["terms"]  # type: ignore[assignment]
         self._names: list[str] = about["names"]  # type: ignore[assignment]
-        self._beside: Beside = about.get("beside", NOTHING_BESIDE)  # type: ignore[assignment]
+        self._beside: Beside | None = about.get("beside")  # type: ignore[assignment]
         self._arrays, self._table = arrays, table
 
     def __len__(self) -> int:
@@ -131,11 +131,11 @@ class ListsWriter:
         return self._terms.keys()
 
     def write(
-        self, folder: Path, table: Table | None, made_from: str | None = None, beside: Beside = NOTHING_BESIDE
+        self, folder: Path, table: Table | None, made_from: str | None = None, beside: Beside | None = None
     ) -> None:
         """Write the folder, whole or not at all, with what `table` (from the queries' language) says of the texts.
 
-        `beside` has what else links their terms, see `TranslationReference`.
+        `beside` is what links their terms beside it, see `TranslationReference`.
         """
         candidates = [candidate for one in self._lists for candidate in one.candidates]
         arrays: dict[str, NDArray[Any]] = {
@@ -187,6 +187,8 @@ def read_lists(folder: Path) -> Lists:
 
 def relinked(folder: Path, table: Table | None, output: Path) -> None:
     """Write the lists of `folder` to `output` with another table: the same candidates, other links.
+
+    What links words beside the table stays, as lists don't hold the words that it was found by.
 
     Raises:
         ListsError: as `read_lists`.

@@ -6,7 +6,8 @@ n_i is how often word i of the query is expected in the document, the sum of T o
 it (Darwish and Oard 2003), saturated as BM25 does. r_i stands for the word's inverse document frequency, which needs a
 collection: how rare the word is as its subwords are, see `word_surprisals`, at most `RAREST`. length is the document's,
 in words. So a document's share depends on nothing but the query, the document and the table, as the scores that it
-joins. Stop words, which have no T, count among the words that are not met; being common they weigh little.
+joins. Stop words and function words, which have no T, count among the words that are not met; being common they weigh
+little.
 
 The constants were chosen on XQuAD-R's tuning questions, on a plateau: MAP moves by .004 at most between K1 .05 and
 .2, B .1 and .6, LENGTH 15 and 50, RAREST 14 and 18.

@@ -158,7 +158,8 @@ def _save(
     """Fit what joins the model's score, and write the model and its report."""
     about = MartAbout(output.name, config.direction, config.placebo)
     about, found = fit(model, about, tuning, config.match(), queries=config.fit_queries)
-    measures = {"measures": measured(model, tuning, config), "fitted": found.maps()}
+    weights = {name: one._asdict() for name, one in found.chosen.items()}
+    measures = {"measures": measured(model, tuning, config), "fitted": found.maps(), "weights": weights}
     training = {**asdict(config), **measures, **known}
     save_mart(output / "model", model, replace(about, training=training))
     (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")

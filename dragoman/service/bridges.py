@@ -44,11 +44,13 @@ def bridges(
     table, glossaries = (view.analysed, view.glossaries) if view is not None else (None, frozenset[int]())
     listened: Listened | None = None
     for token in {(token.word, token.term): token for token in tokens if token.term}.values():
-        direct, known = alternatives(token.term, identical(analysis, target, token.word), table, glossaries)
+        same = identical(analysis, target, token.word)
+        direct, known = alternatives(token.term, same, table, glossaries)
         reached: dict[str, float] = {}
         if not known:
             listened = listened or Listened(terms)
-            reached = listened.like(token.term, LEAST_ALIKE)
+            heard = listened.like(token.term, LEAST_ALIKE)
+            reached = {term: likeness for term, likeness in heard.items() if term != same}
         reached |= {one.term: one.weight for one in direct if one.origin == IDENTICAL and one.term in terms}
         if reached:
             found.setdefault(token.term, {}).update(reached)

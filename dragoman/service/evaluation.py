@@ -251,7 +251,7 @@ def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str
 
 
 def _reranked(answer: dict[str, Any]) -> list[dict[str, float]]:
-    """The scores of model and first stage together, and of the model alone.
+    """The scores of reranker and first stage together, and of the reranker alone.
 
     Raises:
         BenchmarkError: the hits were not reranked.

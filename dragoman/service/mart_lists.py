@@ -91,7 +91,8 @@ class Writer:
 
     def write(self, folder: Path, made_from: str) -> None:
         table = self._view.analysed if self._view is not None else None
-        beside = bridges(self._asked, self._target, self._view, analysis, self._lists.terms)
+        alike = self._source == self._target
+        beside = None if alike else bridges(self._asked, self._target, self._view, analysis, self._lists.terms)
         self._lists.write(folder, table, made_from, beside)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dragoman.lexicon.text import Analysis, Token
 from dragoman.ranking.about import MartAbout
-from dragoman.ranking.attention import NO_LINKS, NOTHING_BESIDE, TranslationReference, Words
+from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
 from dragoman.service.background import in_background
 from dragoman.service.bridges import bridges, linked_words
 from dragoman.service.errors import Unavailable
@@ -79,7 +79,7 @@ class Reranking:
                 _words(asked),
                 view.analysed if view is not None else None,
                 direction=about.direction,
-                beside=bridges(asked, target, view, self._analysis, own) if target != language else NOTHING_BESIDE,
+                beside=bridges(asked, target, view, self._analysis, own) if target != language else None,
             )
         links = [
             NO_LINKS if about.placebo else references[document.language].links(words)

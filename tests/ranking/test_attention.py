@@ -118,6 +118,9 @@ def test_what_is_known_beside_the_table_links_too() -> None:
     found = TranslationReference(query, table, beside=beside).links(passage)
     assert [*zip(found.left.tolist(), found.right.tolist(), strict=True)] == [(1, 0), (0, 1)]
     assert found.weights.tolist() == pytest.approx([1.0, 0.6])  # the larger
+    same = Words(["bee", "1492"], [(0, 0)] * 2)
+    for beside, linked in ((None, [0, 1]), ({}, []), ({"1492": {"1492": 1.0}}, [1])):  # equal terms are no exception
+        assert TranslationReference(same, table, beside=beside).links(same).left.tolist() == linked
 
 
 def test_a_cut_passage_keeps_the_links_that_are_left() -> None:

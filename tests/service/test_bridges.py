@@ -36,6 +36,8 @@ def test_what_tables_say_of_a_word_stands() -> None:
     assert reached("gift", "Gift", known=view(("gift", "geschenk"))) == {"gift": {"gift": 1.0}}  # not known for German
     assert reached("gift", "Gift", known=known) == {}  # a German word, and not that one
     assert reached("gift", "Gift", known=view(("gift", "geschenk"), kind="glossary")) == {}
+    phrase = view(("gift", "ein geschenk"), ("poison", "gift"))  # no entry that is one word
+    assert reached("gift", "Gift", known=phrase) == {}
 
 
 @pytest.mark.parametrize(("text", "name"), [("Тесла построил", "тесл"), ("بناه تسلا", "تسلا")])

@@ -149,10 +149,19 @@ def test_what_no_table_translates_is_told(running: Server) -> None:
 
 
 def test_names_that_no_table_has_are_linked(running: Server) -> None:
-    german = ["Ein Haus", "Elway und der Vulkan", "Der Vulkan"]
-    assert order(post(running, query="who is the volcano Elway", documents=german))[0] == 1
-    russian = ["Это дом", "Элвей бросил мяч"]
-    assert order(post(running, query="did Elway throw", documents=russian, document_language="ru"))[0] == 1
+    german = ["Ein Haus mit vielen großen Fenstern", "Elway", "Der Vulkan ist sehr hoch"]  # longer ones score higher
+    assert order(post(running, query="who is Elway", documents=german, document_language="de"))[0] == 1
+    russian = ["Это очень большой и старый дом", "Тесла бросил"]
+    assert order(post(running, query="did Tesla throw", documents=russian, document_language="ru"))[0] == 1
+
+
+def test_a_word_that_a_glossary_translates_is_not_the_same_word_elsewhere(tmp_path: Path) -> None:
+    documents = ["Gift", "Ein Haus mit vielen Fenstern"]
+    glossary = {"source": "en", "target": "de", "kind": "glossary", "activate": True}
+    with server(tmp_path, STANDING_IN) as running:
+        assert order(post(running, query="gift", documents=documents))[0] == 0
+        running.client.put("/v1/tables/gifts", params=glossary, content=b"gift\tGeschenk").raise_for_status()
+        assert order(post(running, query="gift", documents=documents))[0] == 1
 
 
 def test_a_model_of_another_name_is_told(running: Server) -> None:
