@@ -226,9 +226,9 @@ def test_parameters_that_are_not_allowed(tables: Tables, store: Store, options: 
         (b"", InvalidRequest, "empty"),
         (b"no tabs here\n", InvalidRequest, "line 1"),
         (b"a\tb\tnan\n", InvalidRequest, "line 1"),
-        (gzip.compress(b"house\tHaus\n" * 500)[:-12], InvalidRequest, "truncated"),
+        (gzip.compress(b"house\tHaus\n" * 500, mtime=0)[:-12], InvalidRequest, "truncated"),
         (b"PK\x03\x04" + bytes(50), InvalidRequest, "ZIP"),
-        (gzip.compress(b"house\tHaus\n" * 2_000_000, 9), TooLarge, "times its size|more than"),
+        (gzip.compress(b"house\tHaus\n" * 2_000_000, 9, mtime=0), TooLarge, "times its size|more than"),
     ],
 )
 def test_a_file_that_is_no_table_leaves_nothing(
