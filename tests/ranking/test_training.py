@@ -100,7 +100,7 @@ def test_what_joins_its_score_is_fitted(lists: Path) -> None:
     match = {"encoder": str(lists / "encoder"), "layer": 1}
     train_mart(parsed(lists, late_interaction=match, fit_queries=9), lists / "mart")
     maps = json.loads((lists / "mart" / "report.json").read_text())["fitted"]
-    assert maps["all"]["mean"] >= maps["standalone"]["mean"] - 1e-9
+    assert maps["all"]["mean"] >= maps["standalone"]["mean"]
     assert maps["with late interaction"]["mean"] >= maps["first stage"]["mean"]
     about = load_mart(str(lists / "mart" / "model"))[1]
     assert about.standalone is not None and about.standalone.scale > 0

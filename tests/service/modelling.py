@@ -108,7 +108,7 @@ SPECIAL = {"poison": -1, "nan": -2}
 class LinkScorer:
     """A document's score is the sum of T over its links to the query, and a little for each of its words.
 
-    Its share is a tenth of that sum, which joins a score that stands alone.
+    Its share is a tenth of that sum, which joins the score.
 
     A document that says ``poison`` makes its whole batch fail, ``nan`` scores what is no number, and more than
     ``most`` words at once are out of memory.
