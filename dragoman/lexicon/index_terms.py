@@ -64,7 +64,9 @@ def analyse(
     whole terms; a row that holds both may sum to more than 1.
 
     A class that is a whole term of some entry with an origin in ``glossaries`` keeps only what entries of
-    such origins say about it. An entry's origin is the one that contributes most to both its probabilities.
+    such origins say about it as a whole: as a part of their longer terms a word S gets P(S|T) = 0, so that "bank"
+    in a query is no part of "central bank" where a glossary has both. An entry's origin is the one that contributes
+    most to both its probabilities.
     """
     side = table.by_source
     s, t, origins = side.owners().astype(np.int64), side.ids.astype(np.int64), side.origins.astype(np.int64)
@@ -210,9 +212,12 @@ def _alignments(sources: _Side, targets: _Side, s: Ids, t: Ids, entries: _Part, 
         rules = ruling[chosen]
         for i, j in product(range(LONGEST_PHRASE), repeat=2):
             a, b = first[:, i, 0], second[:, 0, j]
-            free = (a >= 0) & (b >= 0) & (rules | ~(sources.covered[a] | targets.covered[b]))
-            picked, a, b = chosen[free], a[free], b[free]
-            forward, backward = entries[2][picked] * shares[free, i, j], entries[3][picked] * shares[free, i, j]
+            free = (a >= 0) & (b >= 0)
+            apart_a, apart_b = sources.covered[a] & (m[chosen] > 1), targets.covered[b] & (n[chosen] > 1)
+            free &= np.where(rules, ~(apart_a & apart_b), ~(sources.covered[a] | targets.covered[b]))
+            picked, a, b, shared = chosen[free], a[free], b[free], shares[free, i, j]
+            forward = entries[2][picked] * np.where(rules[free] & apart_b[free], 0.0, shared)
+            backward = entries[3][picked] * np.where(rules[free] & apart_a[free], 0.0, shared)
             sources.add_word_weight(s[picked], a, forward)
             targets.add_word_weight(t[picked], b, backward)
             yield a, b, forward, backward, entries[4][picked]

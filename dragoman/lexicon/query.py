@@ -228,6 +228,20 @@ def _itself(term: str) -> list[Alternative]:
     return [Alternative(term, 1.0, IDENTICAL)]
 
 
+def by_phrases(tokens: Sequence[Token], table: Table | None, glossaries: frozenset[int]) -> list[Token]:
+    """The words of a query, those of a phrase that a glossary knows with the phrase's term in place of their own."""
+    found = list(tokens)
+    for phrase in _units(tokens, table, glossaries):
+        if " " in phrase.term:
+            found = [
+                replace(token, term=phrase.term)
+                if token.term and phrase.start <= token.start and token.end <= phrase.end
+                else token
+                for token in found
+            ]
+    return found
+
+
 def _units(tokens: Sequence[Token], table: Table | None, glossaries: frozenset[int]) -> Iterator[Token]:
     """The query's content words, with the longest phrases that a glossary knows joined into one token."""
     content = [token for token in tokens if token.term]

@@ -26,7 +26,10 @@ THRESHOLD = 0.01
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a text in order: for each its term, empty for a stop word, and its (start, end) in the text."""
+    """The words of a text in order: for each its term, empty for a stop word, and its (start, end) in the text.
+
+    Words of a query that are looked up together have the same term, of several words.
+    """
 
     terms: list[str]
     spans: list[tuple[int, int]]
@@ -47,7 +50,8 @@ class TranslationReference:
     T(i, j) of query word i and passage word j is P(j | i) (`forward`, the paper's), P(i | j) (`backward`) or their
     mean; equal terms, such as names and numbers, count as 1, unless it is given what joins words beside the table (a
     name's form in the other language's index, its sound), which then says so of equal terms too. Below `threshold`
-    there is no link, nor for stop words. A term of several words in the table links no single word.
+    there is no link, nor for stop words. A term of several words links no single word, but where it is the term of
+    query words: each of those is linked as the whole is, to each word of a translation by an equal share.
     """
 
     def __init__(
@@ -58,15 +62,19 @@ class TranslationReference:
         direction: Direction = "mean",
         threshold: float = THRESHOLD,
         beside: Beside | None = None,
+        glossaries: frozenset[int] = frozenset(),
     ) -> None:
-        """`table` leads from the query's language to the passages'; of what `beside` has too, the larger T counts."""
+        """`table` leads from the query's language to the passages'; of what `beside` has too, the larger T counts.
+
+        An entry of an origin in `glossaries` by which P(i | j) = 0 says nothing of i: see `lexicon.index_terms`.
+        """
         self._links: dict[str, list[tuple[int, float]]] = {}
         known: dict[str, dict[str, float]] = {}
         for number, term in enumerate(query.terms):
             if not term:
                 continue
             if term not in known:
-                known[term] = _translations(term, table, direction, threshold)
+                known[term] = _translations(term, table, direction, threshold, glossaries)
                 for other, weight in ({term: 1.0} if beside is None else beside.get(term, {})).items():
                     if weight >= threshold:
                         known[term][other] = max(weight, known[term].get(other, 0.0))
@@ -89,7 +97,9 @@ NO_LINKS = Links(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.fl
 """Placebo: M is the identity but for the pieces of a word."""
 
 
-def _translations(term: str, table: Table | None, direction: Direction, threshold: float) -> dict[str, float]:
+def _translations(
+    term: str, table: Table | None, direction: Direction, threshold: float, glossaries: frozenset[int]
+) -> dict[str, float]:
     found: dict[str, float] = {}
     for entry in table.translations(term) if table is not None else ():
         weight = {
@@ -97,9 +107,12 @@ def _translations(term: str, table: Table | None, direction: Direction, threshol
             "backward": entry.p_backward,
             "mean": (entry.p_forward + entry.p_backward) / 2,
         }[direction]
-        if weight >= threshold and " " not in entry.term:
-            found[entry.term] = weight
-    return found
+        words = entry.term.split(" ")
+        if (len(words) > 1 and " " not in term) or (entry.origin in glossaries and entry.p_backward == 0.0):
+            continue
+        for word in words:
+            found[word] = found.get(word, 0.0) + weight / len(words)
+    return {word: min(1.0, weight) for word, weight in found.items() if weight >= threshold}
 
 
 def word_of_pieces(spans: Sequence[tuple[int, int]], pieces: Sequence[tuple[int, int]]) -> Ints:

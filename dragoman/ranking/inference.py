@@ -94,7 +94,7 @@ def for_inference(model: Mart, dtype: torch.dtype = torch.float32) -> PooledStat
 
 
 def _head(head: TranslationHead, dtype: torch.dtype) -> _Head:
-    with torch.no_grad():
+    with torch.no_grad(), torch.autocast(head.out.weight.device.type, enabled=False):  # training measures under it
         product = Product((head.out.weight @ head.value.weight).to(dtype), None)
         return _Head(product, head.out(head.value.bias).to(dtype), Norm.of(head.norm, dtype))
 

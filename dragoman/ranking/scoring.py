@@ -21,12 +21,12 @@ from dragoman.ranking.about import DEFAULT, MartAbout
 from dragoman.ranking.attention import Ints, Links, word_of_pieces
 from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.inference import for_inference
+from dragoman.ranking.limits import DOCUMENT_SUBWORDS
 from dragoman.ranking.mart import Mart, Rows
 from dragoman.ranking.matching import LateInteraction, load_late_interaction
 from dragoman.ranking.mixing import Mixing, Row
 from dragoman.ranking.structured import share
 
-DOCUMENT_SUBWORDS = 800
 TOKENS_AT_ONCE = 1_024
 """Padded tokens of a batch: as many as stay in a processor's caches, beyond which it is half as fast."""
 TOKENS_AT_ONCE_ON_GPU = 32_768

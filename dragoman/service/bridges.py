@@ -8,7 +8,7 @@ from functools import partial
 
 from dragoman.indexes.function_words import function_words
 from dragoman.indexes.transliteration import Listened
-from dragoman.lexicon.query import IDENTICAL, alternatives
+from dragoman.lexicon.query import IDENTICAL, alternatives, by_phrases
 from dragoman.lexicon.text import Analysis, Token
 from dragoman.service.search_translation import identical, is_function_word
 from dragoman.service.tables_registry import View
@@ -20,11 +20,13 @@ LEAST_ALIKE = 0.7
 def linked_words(text: str, tokens: Sequence[Token], language: str, view: View | None) -> list[Token]:
     """The words of a query ``text``, those that are not searched without a term, as stop words are.
 
-    Function words are not searched, unless there are no others (see :func:`dragoman.lexicon.query.psq`).
+    Each word of a phrase that a glossary knows has the phrase's term. Function words are not searched, unless they
+    are in such a phrase or there are no others (see :func:`dragoman.lexicon.query.psq`).
     """
+    words = by_phrases(tokens, view.analysed, view.glossaries) if view is not None else list(tokens)
     aside = partial(is_function_word, text, function_words(language), view)
-    found = [replace(token, term="") if token.term and aside(token) else token for token in tokens]
-    return found if any(token.term for token in found) else list(tokens)
+    found = [replace(one, term="") if one.term and " " not in one.term and aside(one) else one for one in words]
+    return found if any(token.term for token in found) else words
 
 
 def bridges(

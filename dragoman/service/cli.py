@@ -116,6 +116,15 @@ def demo(
 def main() -> None:
     """Run the command line; the entry point of the ``dragoman`` script."""
     try:
+        _run()
+    except SystemExit as end:
+        if worker := sys.modules.get("dragoman.service.worker"):  # not imported by commands that compute nothing
+            worker.leave(end.code if isinstance(end.code, int) else 1 if end.code else 0)
+        raise
+
+
+def _run() -> None:
+    try:
         app()
     except KeyboardInterrupt:
         sys.exit(130)

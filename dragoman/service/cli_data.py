@@ -89,7 +89,7 @@ def search(
         field = str(wrong["loc"][0]) if wrong["loc"] else "query"
         raise InvalidRequest(f"{field}: {wrong['msg'].removeprefix('Value error, ')}") from fault
     with opened(data_dir, database_url, existing=True) as runtime:
-        runtime.start(jobs=False)
+        runtime.start(serving=False)
         answer = runtime.search.search(request, uuid4().hex)
     screen = Console()
     if as_json:

@@ -64,7 +64,7 @@ def run(data_dir: Path, port: int, host: str = "127.0.0.1") -> None:
     typer.echo(f"Preparing the demo in {data_dir}", err=True)
     runtime = Runtime(settings)
     try:
-        runtime.start(jobs=False)
+        runtime.start(serving=False)
         parts = load(runtime)
     finally:
         runtime.close()

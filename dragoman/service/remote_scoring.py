@@ -50,6 +50,9 @@ class RemoteScoring:
             known = self._about = _parsed(ModelBody, body).about()
         return known
 
+    def admit(self, documents: int) -> None:
+        """The worker itself refuses what it has no room for."""
+
     def begin(self, asked: Asked, seconds: float) -> Pending:
         body = ScoreBody.of(asked, seconds).model_dump_json().encode()
         answer = self._begin("POST", "/v1/score", body, seconds)

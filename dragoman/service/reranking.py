@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -10,14 +11,17 @@ from typing import NamedTuple
 from dragoman.lexicon.text import Analysis, Token
 from dragoman.ranking.about import MartAbout
 from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
+from dragoman.ranking.limits import readable
 from dragoman.service.background import in_background
 from dragoman.service.bridges import bridges, linked_words
-from dragoman.service.errors import Unavailable
+from dragoman.service.errors import ClientGone, Unavailable
 from dragoman.service.scoring import Asked, Pending, Scores, Scoring, Text
 from dragoman.service.tables_registry import Snapshot
 from dragoman.service.worker import Gone
 
 __all__ = ["Document", "Reranking", "sigmoid"]
+
+_LEAST_SECONDS = 0.001
 
 
 class Document(NamedTuple):
@@ -54,18 +58,40 @@ class Reranking:
         """Have documents scored with the tables of one snapshot.
 
         Raises:
-            Unavailable: in background work, a table for these languages cannot be served now.
+            Unavailable: the words of the documents were not found in time, nobody waits any more, or, in background
+                work, a table for these languages cannot be served now.
             ServiceError: see :meth:`Scoring.begin`.
         """
+        until = time.monotonic() + seconds
         about = self._scoring.about(gone, seconds)
-        pending = self._scoring.begin(self._asked(query, language, documents, snapshot, about), seconds)
-        return replace(pending, finish=lambda: _checked(pending.finish(), about))
+        self._scoring.admit(len(documents))
+        shorter = [Document(readable(document.text), document.language) for document in documents]
+        found = self._words_of(shorter, until, gone)
+        asked = self._asked(query, language, shorter, found, snapshot, about)
+        pending = self._scoring.begin(asked, max(_LEAST_SECONDS, until - time.monotonic()))
+        cut = {number for number, one in enumerate(shorter) if len(one.text) < len(documents[number].text)}
+        return replace(pending, finish=lambda: _checked(pending.finish(), about, cut))
+
+    def _words_of(self, documents: Sequence[Document], until: float, gone: Gone | None) -> list[Words]:
+        found = []
+        for document in documents:
+            if time.monotonic() >= until:
+                raise Unavailable("the documents were not read in time")
+            if gone is not None and gone():
+                raise ClientGone("the client has gone")
+            found.append(_words(self._analysis(document.language).tokens(document.text)))
+        return found
 
     def _asked(
-        self, query: str, language: str, documents: Sequence[Document], snapshot: Snapshot, about: MartAbout
+        self,
+        query: str,
+        language: str,
+        documents: Sequence[Document],
+        found: Sequence[Words],
+        snapshot: Snapshot,
+        about: MartAbout,
     ) -> Asked:
         tokens = self._analysis(language).tokens(query)
-        found = [_words(self._analysis(document.language).tokens(document.text)) for document in documents]
         terms: dict[str, set[str]] = {}
         for document, words in zip(documents, found, strict=True):
             terms.setdefault(document.language, set()).update(filter(None, words.terms))
@@ -79,6 +105,7 @@ class Reranking:
                 _words(asked),
                 view.analysed if view is not None else None,
                 direction=about.direction,
+                glossaries=view.glossaries if view is not None else frozenset(),
                 beside=bridges(asked, target, view, self._analysis, own) if target != language else None,
             )
         links = [
@@ -89,15 +116,17 @@ class Reranking:
         return Asked(Text(query, _words(tokens).spans), texts, links)
 
 
-def _checked(scores: Scores, linked: MartAbout) -> Scores:
+def _checked(scores: Scores, linked: MartAbout, cut: set[int]) -> Scores:
     """The scores, unless they are of a model that reads tables otherwise than that which links were made for.
+
+    The documents that were ``cut`` before the model got them are told of beside those that it cut.
 
     Raises:
         Unavailable: they are.
     """
     if (scores.about.direction, scores.about.placebo) != (linked.direction, linked.placebo):
         raise Unavailable("the worker holds another model now, which reads tables otherwise: ask again")
-    return scores
+    return replace(scores, truncated=sorted(cut.union(scores.truncated)))
 
 
 def sigmoid(value: float) -> float:

@@ -85,15 +85,19 @@ class Runtime:
             self.metrics.watch(ServiceState(self))
             self._opened = opened.pop_all()
 
-    def start(self, *, jobs: bool = True) -> None:
-        """Open all tables and indexes; indexes that take long are finished in the background, and so are ``jobs``."""
+    def start(self, *, serving: bool = True) -> None:
+        """Open all tables and indexes; indexes that take long are finished in the background.
+
+        One that is ``serving`` also goes on with jobs, and loads the reranker before the first search asks for it.
+        """
         self.tables.start()
         self.indexes.start(self.settings.startup_wait_seconds)
         self.dense.start()
+        if not serving:
+            return
         if self.settings.rerank == "measured" and self.settings.worker_url is None and has_reranker(self.settings):
-            self.models.worker.submit(Load("reranker"), ["reranker"], background=True)  # before the first search
-        if jobs:
-            self.jobs.start()
+            self.models.worker.submit(Load("reranker"), ["reranker"], background=True)
+        self.jobs.start()
 
     def close(self) -> None:
         """Commit and close everything, in the reverse order of opening."""

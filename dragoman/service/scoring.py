@@ -113,6 +113,13 @@ class Scoring(Protocol):
             Unavailable: there is none, or it cannot be reached.
         """
 
+    def admit(self, documents: int) -> None:
+        """See that so many documents would be taken now, before they are read.
+
+        Raises:
+            TooManyRequests: too much is waiting.
+        """
+
     def begin(self, asked: Asked, seconds: float) -> Pending:
         """Have documents scored within so many seconds.
 
@@ -140,6 +147,9 @@ class LocalScoring:
 
     def about(self, gone: Gone | None = None, seconds: float | None = None) -> MartAbout:
         return self._models.reranker(gone, seconds).about
+
+    def admit(self, documents: int) -> None:
+        self._models.worker.admit(Score(), documents)
 
     def begin(self, asked: Asked, seconds: float) -> Pending:
         info = self._models.reranker()

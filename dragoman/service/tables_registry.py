@@ -20,7 +20,7 @@ from dragoman.service.errors import classify
 
 logger = logging.getLogger("dragoman")
 
-COMPILED_VERSION = "1"
+COMPILED_VERSION = "2"
 """Changes whenever compiled tables of the same versions may differ from those on disk."""
 
 _SELECTIONS = 32

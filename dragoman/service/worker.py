@@ -9,6 +9,9 @@ one waiting; tasks take turns as well.
 from __future__ import annotations
 
 import logging
+import os
+import sys
+import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Sequence
@@ -30,6 +33,7 @@ Gone = Callable[[], bool]
 """Whether nobody waits for the answer any more."""
 
 _BACKGROUND_TURN = 8
+_THREAD = "dragoman-worker"
 _POLL_SECONDS = 0.2
 _PATIENCE_SECONDS = 5.0
 
@@ -126,22 +130,26 @@ class Worker:
         if not items:
             return []
         with self._changed:
-            if self._closing:
-                raise Unavailable("the service is stopping")
+            self._admit(task, len(items), background)
             if not background:
-                if self._waiting and self._waiting + len(items) > self._limit:
-                    self._drop_cancelled()
-                if self._waiting and self._waiting + len(items) > self._limit:
-                    self._observer.refused(task, len(items))
-                    raise TooManyRequests(f"{self._waiting} texts are waiting to be computed; try again in a moment")
                 self._waiting += len(items)
             queue = self._background if background else self._asked
             queue.setdefault(task, deque()).append(deque(items))
             if self._thread is None:
-                self._thread = Thread(target=self._work, name="dragoman-worker", daemon=True)
+                self._thread = Thread(target=self._work, name=_THREAD, daemon=True)
                 self._thread.start()
             self._changed.notify_all()
         return [item.result for item in items]
+
+    def admit(self, task: Hashable, items: int) -> None:
+        """See that so many items would be taken now, before the work of making them is done.
+
+        Raises:
+            TooManyRequests: the queue is full.
+            Unavailable: the worker is closed.
+        """
+        with self._changed:
+            self._admit(task, items, in_background())
 
     def waiting(self) -> dict[Hashable, tuple[int, int]]:
         """How many items wait for each task, and what they cost together."""
@@ -160,7 +168,10 @@ class Worker:
         return None if found is None else (found[0], time.monotonic() - found[1])
 
     def close(self) -> None:
-        """Fail what waits, and finish the batch under way unless that takes very long, as loading a model can."""
+        """Fail what waits, and finish the batch under way unless that takes very long, as loading a model can.
+
+        A thread that is left at its work has to be left with the process, by :func:`leave`.
+        """
         with self._changed:
             self._closing = True
             left = [item for queue in (self._asked, self._background) for item in _items(queue)]
@@ -174,7 +185,18 @@ class Worker:
         if self._thread is not None:
             self._thread.join(_PATIENCE_SECONDS)
             if self._thread.is_alive():
-                logger.warning("the model is still at work; the service stops without it")
+                logger.info("the model is still at work; the service stops without it")
+
+    def _admit(self, task: Hashable, items: int, background: bool) -> None:
+        if self._closing:
+            raise Unavailable("the service is stopping")
+        if background:
+            return
+        if self._waiting and self._waiting + items > self._limit:
+            self._drop_cancelled()
+        if self._waiting and self._waiting + items > self._limit:
+            self._observer.refused(task, items)
+            raise TooManyRequests(f"{self._waiting} texts are waiting to be computed; try again in a moment")
 
     def _work(self) -> None:
         while (taken := self._take()) is not None:
@@ -296,6 +318,19 @@ def gathered(futures: Sequence[Future[Any]], seconds: float, gone: Gone | None =
     finally:
         for future in futures:
             future.cancel()
+
+
+def leave(status: int) -> None:
+    """End the process at once where a worker's thread is still computing; otherwise do nothing.
+
+    At its own end the interpreter stops such a thread wherever it is, and inside of torch that aborts the process.
+    All that has to be saved must have been closed before.
+    """
+    if any(thread.name == _THREAD for thread in threading.enumerate()):
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
 
 
 def _items(queue: _Queue) -> list[_Item]:

@@ -131,8 +131,9 @@ def reference(table: Table, glossaries: frozenset[int]) -> tuple[dict[tuple[str,
             continue
         for i, j in product(range(m), range(n)):
             share = alignment(affinity, a, b, i, j)
-            shared = (values[0] * share, values[1] * share)
-            if add(a[i], b[j], shared, rules):
+            apart = (rules and m > 1 and a[i] in covered[0], rules and n > 1 and b[j] in covered[1])
+            shared = (0 if apart[1] else values[0] * share, 0 if apart[0] else values[1] * share)
+            if not all(apart) and add(a[i], b[j], shared, rules):
                 word[0][a[i]] += shared[0] / mass[0][s] if m > 1 and shared[0] else 0.0
                 word[1][b[j]] += shared[1] / mass[1][t] if n > 1 and shared[1] else 0.0
     found = {}
@@ -234,6 +235,19 @@ def test_a_glossary_keeps_its_rank_among_the_forms_of_a_word() -> None:
     assert {e.term: e.origin for e in made.translations("d")} == {"t": 0, "z": 1}
     mixed = analysed(merged, EN, DE)
     assert [e.term for e in mixed.translations("b")] == ["k", "u"]
+
+
+def test_a_longer_term_of_a_glossary_says_nothing_of_a_word_that_is_a_term_too() -> None:
+    entries = [("bank", "ufer", 1, 1), ("central bank", "zentrale", 1, 1), ("bank night", "kreis nacht", 1, 1)]
+    made = analysed(Table.from_entries("en", "de", entries), EN, DE, glossaries=frozenset({0}))
+    turned = analysed(Table.from_entries("de", "en", [(t, s, p, q) for s, t, p, q in entries]), DE, EN, frozenset({0}))
+    for one in (made, turned.inverse()):
+        found = {term: {e.term for e in one.translations(term, least_backward=0.01)} for term in ("b", "c", "n", "c b")}
+        assert found == {"b": {"u"}, "c": {"z"}, "n": {"k", "n"}, "c b": {"z"}}
+    for one in (turned, made.inverse()):
+        assert {entry.term for entry in one.translations("z", least_backward=0.01)} == {"c b", "c", "b"}
+    apart = analysed(Table.from_entries("en", "de", entries), EN, DE)
+    assert {entry.term for entry in apart.translations("b", least_backward=0.01)} == {"u", "z", "k", "n"}
 
 
 def test_entries_without_an_index_term_are_dropped_and_counted() -> None:

@@ -138,3 +138,13 @@ def test_pieces_belong_to_the_word_that_they_lie_in(text: str, size: int) -> Non
     for (start, end), word in zip(pieces, word_of_pieces(spans, pieces), strict=True):
         overlapped = [number for number, span in enumerate(spans) if span[0] < end and start < span[1]]
         assert word == (overlapped[0] if overlapped else -1)
+
+
+def test_words_of_a_term_of_several_words_are_linked_as_it_is() -> None:
+    table = Table.from_entries(
+        "en", "de", [("hot", "heiß", 1, 1), ("hot dog", "würstchen", 1, 1), ("hot dog", "heißes würstchen", 0.5, 0.5)]
+    )
+    query = Words(["hot dog", "", "hot dog", "hot"], [(0, 0)] * 4)
+    links = TranslationReference(query, table).links(Words(["heiß", "würstchen", "heißes"], [(0, 0)] * 3))
+    found = set(zip(links.left.tolist(), links.right.tolist(), links.weights.tolist(), strict=True))
+    assert found == {(0, 1, 1.0), (2, 1, 1.0), (0, 2, 0.25), (2, 2, 0.25), (3, 0, 1.0)}

@@ -54,3 +54,13 @@ def test_words_that_only_ask_link_nothing_unless_there_are_no_others() -> None:
     assert linked("who builds", view(("who", "weltgesundheitsorganisation"), kind="glossary")) == ["who", "builds"]
     tokens = linked_words("Who built it?", analysis("en").tokens("Who built it?"), "en", None)
     assert [(one.start, one.end) for one in tokens] == [(0, 3), (4, 9), (10, 12)]  # they are there, without a term
+
+
+def test_the_words_of_a_glossary_phrase_are_looked_up_together() -> None:
+    known = view(("start up", "gründung"), ("what", "was"), kind="glossary")
+    query = "what start up is that"
+    tokens = linked_words(query, analysis("en").tokens(query), "en", known)
+    assert [one.term for one in tokens if one.term] == ["what", "start up", "start up"]
+    assert [query[one.start : one.end] for one in tokens if " " in one.term] == ["start", "up"]
+    plain = view(("start up", "gründung"))
+    assert "start up" not in [one.term for one in linked_words(query, analysis("en").tokens(query), "en", plain)]

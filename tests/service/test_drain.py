@@ -110,3 +110,9 @@ def test_a_worker_finishes_what_it_scores(gate: Path, clients: ThreadPoolExecuto
 
 def metrics(worker: Worker) -> str:
     return httpx.get(f"{worker.url}/metrics", trust_env=False).text
+
+
+def test_a_stop_while_the_model_is_being_loaded_is_an_orderly_one(tmp_path: Path) -> None:
+    with server(tmp_path / "data", rerank="measured") as running:
+        running.tell(signal.SIGTERM)
+        assert running.ended() == 0

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -100,6 +102,9 @@ def test_a_full_queue_refuses_and_says_when_to_come_again() -> None:
         with pytest.raises(TooManyRequests) as refused:
             worker.submit("t", ["c", "d"])
         assert refused.value.headers["Retry-After"] == "1"
+        with pytest.raises(TooManyRequests):
+            worker.admit("t", 2)
+        worker.admit("t", 1)
         worker.submit("t", ["c"])
         assert len(worker.submit("t", ["d"] * 50, background=True)) == 50
 
@@ -198,3 +203,23 @@ def _check(task: str, text: str, future: Any) -> None:
         assert isinstance(fault, KeyError)
     else:
         assert future.result() == f"{task}:{text.upper()}"
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(60, 3), (0, 0)])
+def test_a_thread_that_is_left_at_its_work_is_left_with_the_process(seconds: float, status: int) -> None:
+    program = f"""
+import subprocess
+import sys
+import time
+from dragoman.service import worker
+worker._PATIENCE_SECONDS = 0.2
+working = worker.Worker(lambda task, items: time.sleep({seconds}) or items, 10, lambda task: worker.Limits(1, 1))
+working.submit("task", ["item"])
+while working.waiting():
+    time.sleep(0.01)
+working.close()
+print("closed")
+worker.leave(3)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (status, "closed\n"), done.stderr

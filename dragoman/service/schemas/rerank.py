@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, StrictBool, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PlainValidator, SkipValidation, StrictBool, StrictInt
 
 from dragoman.service.schemas.search import LanguageCode, Names, QueryText, TableUsed, Text
-from dragoman.service.strict_json import check_text
+from dragoman.service.strict_json import check_text, check_value
 
 _Query = Annotated[
     QueryText, Field(min_length=1, description="The query's text.", examples=["volcano eruption and ash"])
@@ -38,14 +38,29 @@ class DocumentFields(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    text: Text | None = None
+    text: SkipValidation[str | None] = None
+
+
+def _document(value: Any) -> str | DocumentFields:
+    if isinstance(value, str):
+        return check_text(value)
+    if not isinstance(value, dict):
+        raise ValueError("must be a text or an object with a text")
+    try:
+        check_value(list(value))
+    except ValueError as fault:
+        raise ValueError(f"a field's name {fault}") from fault
+    return DocumentFields.model_validate(value)
+
+
+_Document = Annotated[str | DocumentFields, PlainValidator(_document, json_schema_input_type=str | DocumentFields)]
 
 
 class RerankV1(_Rerank):
     """Cohere v1 and Jina."""
 
     model: Text | None = Field(default=None, description="Taken from any client; `model` in the answer is what scored.")
-    documents: list[Text | DocumentFields] = Field(min_length=1)
+    documents: list[_Document] = Field(min_length=1)
     top_n: _TopN = None
     return_documents: StrictBool | None = False
     rank_fields: list[Text] | None = Field(
@@ -63,18 +78,28 @@ class RerankV1(_Rerank):
     def _text(self, number: int, document: str | DocumentFields) -> str:
         if isinstance(document, str):
             return document
-        known: dict[str, Any] = document.model_dump()
+        known: dict[str, Any] = document.model_dump(exclude_unset=True)
+        _check_fields(number, known)
         parts = []
         for name in self.rank_fields or ["text"]:
-            value = known.get(name)
-            if not isinstance(value, str):
+            if not isinstance(value := known.get(name), str):
                 raise ValueError(f"documents[{number}].{name}: must be a text")
-            try:
-                check_text(value)
-            except ValueError as fault:
-                raise ValueError(f"documents[{number}].{name}: {fault}") from fault
             parts.append(value)
         return "\n".join(parts)
+
+
+def _check_fields(number: int, known: dict[str, Any]) -> None:
+    """
+    Raises:
+        ValueError: a field holds what cannot be given back as JSON, or the text is none.
+    """
+    for name, value in known.items():
+        try:
+            check_value(value)
+        except ValueError as fault:
+            raise ValueError(f"documents[{number}].{name}: {fault}") from fault
+    if not isinstance(known.get("text"), str | None):
+        raise ValueError(f"documents[{number}].text: must be a text")
 
 
 class RerankV2(_Rerank):

@@ -100,13 +100,26 @@ def test_documents_with_fields(running: Server) -> None:
     body = post(running, documents=fields, rank_fields=["title", "text"], return_documents=True).json()
     assert (body["results"][0]["index"], body["results"][0]["document"]) == (0, fields[0])
     check_error(post(running, documents=[{"text": "a"}, {"title": "b"}]), 422, r"documents\[1\].text: must be a text")
-    for bad, message in (("\u0000", "NUL"), ("x \ud800", "surrogate")):
-        sent = {"query": "a", "documents": [{"title": bad}], "rank_fields": ["title"]}
-        answer = running.client.post(
-            "/v1/rerank", content=json.dumps(sent), headers={"Content-Type": "application/json"}
-        )
-        check_error(answer, 422, rf"documents\[0\].title: .*{message}")
     check_error(post(running, documents=fields, rank_fields=["body"]), 422, r"documents\[0\].body: must be a text")
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ('{"title": "\\u0000"}', r"documents\[0\]\.title: .*NUL"),
+        ('{"title": "x \\ud800"}', r"documents\[0\]\.title: .*surrogate"),
+        ('{"title": "a", "more": {"x": ["\\ud800"]}}', r"documents\[0\]\.more: .*surrogate"),
+        ('{"title": "a", "\\ud800": 1}', r"documents\[0\]: .*a field's name .*surrogate"),
+        ('{"title": "a", "weight": 1e999}', r"documents\[0\]\.weight: "),
+        ('{"title": "a", "text": 5}', r"documents\[0\]\.text: must be a text"),
+        ("null", r"documents\[0\]: .*must be a text or an object"),
+        ("[]", r"documents\[0\]: .*must be a text or an object"),
+    ],
+)
+def test_documents_that_cannot_be_given_back_are_refused(running: Server, document: str, message: str) -> None:
+    sent = f'{{"query": "a", "documents": [{document}], "rank_fields": ["title"], "return_documents": true}}'
+    answer = running.client.post("/v1/rerank", content=sent, headers={"Content-Type": "application/json"})
+    check_error(answer, 422, message)
 
 
 def test_languages_are_detected(running: Server) -> None:
