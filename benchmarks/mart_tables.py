@@ -13,9 +13,11 @@ the tuning lists gave for these two, so that what else joins a shipped model's s
 `--first-stage`, the folder of runs that `benchmarks/first_stage.py` made of DATA, also of smt and of BM25 on human
 translations of the queries.
 
-p-values are of paired two-tailed t-tests of the queries' average precision, meaned over the seeds and over the
-directions that ask the same queries; * marks what differs from `mart` in one task (p < .05). What is there already is
-kept, so that an interrupted run goes on.
+p-values are two-tailed, of the queries' average precision meaned over the seeds: in one task (* marks what differs
+from `mart`, p < .05) of paired t-tests; of means over tasks of the t-test for unequal variances that `p_of_mean` is,
+in which every task weighs the same, as in the means, and the same query of several languages is one observation. The
+last table of each order has what `mart` has more than the others in each data set. What is there already is kept, so
+that an interrupted run goes on.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ import numpy as np
 import torch
 from ir_measures import AP
 from numpy.typing import NDArray
+from scipy.stats import t as student
 from scipy.stats import ttest_1samp
 
 from benchmarks.first_stage import XQUAD, tasks
@@ -56,7 +59,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
 TRAINED = {"dictionary at search": "mart"}
 """Variants that are another's model."""
 BY_DICTIONARY = ("dictionary", "dictionary at search")
-ORDERS = ("alone", "interpolated")
+ORDERS = {"alone": "alone", "interpolated": "together with psq"}
+"""Titles."""
 RUNS = {"smt": "smt", "bm25": "human translation"}
 """Runs of `benchmarks/first_stage.py` that stand beside psq, which is in the lists, and what they are called here."""
 SIGNIFICANT = 0.05
@@ -171,11 +175,11 @@ def summary(done: Mapping[str, list[dict[str, Any]]], others: Mapping[str, Mappi
     paragraphs = [name for name in tested_on if "-paragraph-" in name]
     lines: list[str] = []
     for names in ([name for name in tested_on if name not in paragraphs], paragraphs):
-        for order in ORDERS if names else ():
-            columns = {title: {name: own[name] for name in names if name in own} for title, own in others.items()}
+        for order, title in ORDERS.items() if names else ():
+            columns = {other: {name: own[name] for name in names if name in own} for other, own in others.items()}
             columns["psq"] = _values(next(iter(done.values())), "psq", names)
             columns |= {f"{variant} ({len(runs)})": _values(runs, order, names) for variant, runs in done.items()}
-            lines += [f"\n**{order}**\n", *_table(names, columns)]
+            lines += [f"\n**{title}**\n", *_table(names, columns), "", *_by_data_set(names, columns)]
     return "\n".join(lines) + "\n"
 
 
@@ -183,7 +187,7 @@ def _table(names: list[str], columns: Mapping[str, Mapping[str, Values]]) -> Ite
     """A line for each task, with * where MART differs significantly there; means; p-values over all tasks."""
     yield "| | queries | " + " | ".join(columns) + " |"
     yield "|---" * (len(columns) + 2) + "|"
-    mart = next((own for title, own in columns.items() if title.startswith("mart (")), {})
+    mart = _mart(columns)
     for name in names:
         cells = [_cell(own.get(name), mart.get(name)) for own in columns.values()]
         yield f"| {name} | {len(columns['psq'][name])} | {' | '.join(cells)} |"
@@ -199,6 +203,32 @@ def _table(names: list[str], columns: Mapping[str, Mapping[str, Values]]) -> Ite
         yield f"| {label} | | {' | '.join(_p(own, other) for own in columns.values())} |"
 
 
+def _by_data_set(names: list[str], columns: Mapping[str, Mapping[str, Values]]) -> Iterator[str]:
+    """Lines of what MART has more than each other, and p, in the tasks of each data set that both have."""
+    if not (mart := _mart(columns)):
+        return
+    others = {title: own for title, own in columns.items() if own is not mart}
+    yield f"| mart, more than | tasks | {' | '.join(others)} |"
+    yield "|---" * (len(others) + 2) + "|"
+    for data in dict.fromkeys(map(_data_set, names)):
+        own = {name: values for name, values in mart.items() if _data_set(name) == data}
+        yield f"| {data} | {len(own)} | {' | '.join(_more(own, other) for other in others.values())} |"
+
+
+def _more(own: Mapping[str, Values], other: Mapping[str, Values]) -> str:
+    differences = [(own[name] - other[name]).mean() for name in own.keys() & other.keys()]
+    return f"{np.mean(differences):+.3f} (p = {_p(own, other) or '1'})" if differences else ""
+
+
+def _mart(columns: Mapping[str, Mapping[str, Values]]) -> Mapping[str, Values]:
+    return next((own for title, own in columns.items() if title.startswith("mart (")), {})
+
+
+def _data_set(name: str) -> str:
+    """And unit, of a task called `name-source-target`."""
+    return name.rsplit("-", 2)[0]
+
+
 def _cell(own: Values | None, mart: Values | None) -> str:
     if own is None:
         return ""
@@ -212,15 +242,31 @@ def _values(runs: list[dict[str, Any]], order: str, names: list[str]) -> dict[st
 
 
 def _p(own: Mapping[str, Values], other: Mapping[str, Values]) -> str:
-    """Of a paired two-tailed t-test of queries' means over the lists that both have, in whatever languages.
+    """`p_of_mean` of the differences in the tasks that both have; nothing where there are none."""
+    differences = {name: own[name] - other[name] for name in own.keys() & other.keys()}
+    return f"{p_of_mean(differences):.2g}" if any(one.any() for one in differences.values()) else ""
 
-    Lists of one data set and unit hold the same queries in the same order: `name-source-target`.
+
+def p_of_mean(differences: Mapping[str, Values]) -> float:
+    """Two-tailed p of the mean over tasks of the tasks' mean differences being 0: every task weighs the same.
+
+    Tasks of one data set and unit ask the same questions in the same order, in whatever languages, so that a question's
+    sum of differences over these tasks is one observation. With n questions, the mean m of these sums and their
+    variance v in each data set, and T tasks in all, the mean over tasks is sum(m) / T and its variance, data sets being
+    independent, sum(v / n) / T^2; their ratio is compared with Student's t of as many degrees of freedom as Welch and
+    Satterthwaite say: sum(v / n)^2 / sum((v / n)^2 / (n - 1)). Of one data set that is the paired t-test of the
+    questions' means over the tasks; of two with one task each, but for signs, Welch's test.
     """
     asked: dict[tuple[str, int], list[Values]] = {}
-    for name in own.keys() & other.keys():
-        asked.setdefault((name.rsplit("-", 2)[0], len(own[name])), []).append(own[name] - other[name])
-    differences = np.concatenate([np.mean(alike, 0) for alike in asked.values()]) if asked else np.zeros(0)
-    return f"{float(ttest_1samp(differences, 0).pvalue):.2g}" if differences.any() else ""
+    for name, values in differences.items():
+        asked.setdefault((_data_set(name), len(values)), []).append(values)
+    sums = [np.sum(alike, 0) for alike in asked.values()]
+    variances = np.array([one.var(ddof=1) / len(one) for one in sums])
+    variance, mean = variances.sum(), sum(one.mean() for one in sums)
+    if not variance:
+        return 0.0 if mean else 1.0
+    freedom = variance**2 / sum(own**2 / (len(one) - 1) for own, one in zip(variances, sums, strict=True))
+    return float(2 * student.sf(abs(mean) / np.sqrt(variance), freedom))
 
 
 if __name__ == "__main__":

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_1samp
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import ttest_1samp, ttest_ind, ttest_rel
 
-from benchmarks.mart_tables import _p, searched
+from benchmarks.mart_tables import p_of_mean, searched, summary
 from dragoman.backbone.encoder import load_encoder
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.ranking.about import LateInteractionAbout, MartAbout
@@ -56,8 +58,11 @@ def test_the_comparison_of_variants(lists: Path) -> None:
     config.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in table.items()))
     options = ["--config", config, "--test", lists / "test", "--output", lists / "out", "--seeds", 2, "--threads", 1]
     printed = run("mart_tables", *options, "--variants", "bert,mart,placebo")
-    for order in ("alone", "interpolated"):
-        rows = rows_of(printed.split(f"**{order}**")[1].split("**")[0])
+    for order in ("alone", "together with psq"):
+        tables = printed.split(f"**{order}**\n\n")[1].split("**")[0].split("\n\n")
+        rows, by_data_set = map(rows_of, tables[:2])
+        assert by_data_set[0] == ["mart, more than", "tasks", "psq", "bert (2)", "placebo (2)"]
+        assert by_data_set[2][:2] == ["c", "2"]
         assert rows[0][1:] == ["queries", "psq", "bert (2)", "mart (2)", "placebo (2)"]
         assert [row[0] for row in rows[2:]] == ["c-de-en", "c-en-de", "mean", "p against mart", "p against psq"]
         for first, second, mean in zip(
@@ -71,21 +76,65 @@ def test_the_comparison_of_variants(lists: Path) -> None:
         run("mart_tables", *options, "--variants", "mart", "--depth", 3)
     shutil.copytree(lists / "test", lists / "test-dictionary")  # where a variant looks that reranks by dictionaries
     again = run("mart_tables", *options, "--variants", "mart,dictionary at search")
-    pairs = [row[3:] for row in rows_of(again) if row[0].startswith(("c-", "mean"))]
+    pairs = [row[3:] for row in rows_of(again) if row[0].startswith(("c-", "mean")) and len(row) == 5]
     assert len(pairs) == 6 and all(mart == dictionary for mart, dictionary in pairs)  # the same lists
 
 
-def test_p_values_are_of_queries_whatever_languages_ask_them() -> None:
-    random = np.random.default_rng(1)
-    names = ["x-sentence-en-de", "x-sentence-de-en", "y-sentence-en-de"]
-    other = {name: random.random(size) for name, size in zip(names, (30, 30, 20), strict=True)}
-    own = {name: values + random.random(len(values)) - 0.3 for name, values in other.items()}
-    differences = [own[name] - other[name] for name in names]
-    queries = np.concatenate([(differences[0] + differences[1]) / 2, differences[2]])
-    assert _p(own, other) == f"{ttest_1samp(queries, 0).pvalue:.2g}"
-    assert _p(own, own) == ""
-    some = {name: values for name, values in other.items() if name != names[2]}
-    assert _p(own, some) == f"{ttest_1samp(queries[:30], 0).pvalue:.2g}"
+SIZES = st.lists(st.integers(2, 40), min_size=2, max_size=2)
+
+
+def drawn(seed: int, *sizes: int) -> list[np.ndarray]:
+    """Differences of so many questions for each task, of another spread and mean in each."""
+    random = np.random.default_rng(seed)
+    return [random.normal(random.normal(0, 0.3), random.uniform(0.1, 2), size) for size in sizes]
+
+
+@given(st.integers(0, 10**6), st.integers(2, 40), st.integers(1, 4))
+def test_p_of_one_data_set_is_that_of_the_paired_t_test_of_its_questions(seed: int, size: int, tasks: int) -> None:
+    own, other = (drawn(seed + more, *[size] * tasks) for more in (0, 1))
+    found = p_of_mean({f"x-sentence-en-{task}": own[task] - other[task] for task in range(tasks)})
+    assert found == pytest.approx(ttest_rel(np.mean(own, 0), np.mean(other, 0)).pvalue, rel=1e-6, abs=1e-12)
+
+
+@given(st.integers(0, 10**6), SIZES)
+def test_p_of_two_data_sets_of_one_task_each_is_that_of_welchs_test(seed: int, sizes: list[int]) -> None:
+    first, second = drawn(seed, *sizes)
+    found = p_of_mean({"x-sentence-en-de": first, "y-passage-sw-en": second})
+    assert found == pytest.approx(ttest_ind(first, -second, equal_var=False).pvalue, rel=1e-6, abs=1e-12)
+
+
+@given(st.integers(0, 10**6), SIZES)
+def test_p_neither_depends_on_the_order_nor_on_scale_nor_on_sign(seed: int, sizes: list[int]) -> None:
+    differences = dict(zip(("x-s-en-de", "x-s-de-en", "y-s-en-sw"), drawn(seed, sizes[0], *sizes), strict=True))
+    found = p_of_mean(differences)
+    turned = {name: -3 * differences[name] for name in reversed(differences)}
+    assert found == pytest.approx(p_of_mean(turned), rel=1e-6, abs=1e-12)
+    assert 0 <= found <= 1
+
+
+def test_p_by_hand() -> None:
+    first, second = np.array([1.0, 2.0, 3.0, 2.0]), np.array([0.0, 1.0, 0.0, -1.0])
+    # Means 2 and 0, variances 2/3 and 2/3: the mean of tasks is 1, its variance (2/3 / 4 + 2/3 / 4) / 2^2 = 1 / 12, and
+    # degrees of freedom (1/6 + 1/6)^2 / (2 (1/6)^2 / 3) = 6. Two-tailed p of t = sqrt(12) with 6.
+    assert p_of_mean({"x-s-en-de": first, "y-s-en-de": second}) == pytest.approx(0.0134, abs=1e-5)
+    # A second task of the first data set that is the first again: no more observations, but two tasks of three. The
+    # mean is 4/3, its variance (4 * 1/6 + 1/6) / 9 = 5 / 54, degrees of freedom (5/6)^2 / ((4/9 + 1/36) / 3) = 75 / 17.
+    three = p_of_mean({"x-s-en-de": first, "x-s-de-en": first, "y-s-en-de": second})
+    assert three == pytest.approx(0.009516, abs=1e-6)
+    assert p_of_mean({"x-s-en-de": np.zeros(4)}) == 1.0
+
+
+def test_every_task_weighs_the_same_in_the_test_as_in_the_mean() -> None:
+    """A difference in the one task of a data set is not significant in the mean with ten that nobody can tell apart."""
+    noise = np.random.default_rng(3)
+    psq = {f"x-s-en-{number}": noise.random(80) for number in range(10)} | {"y-p-sw-en": noise.random(80)}
+    same, other = noise.normal(0, 0.3, 80), noise.normal(0.2, 0.3, 80)
+    mart = {name: values + (other if name.startswith("y") else same) for name, values in psq.items()}
+    runs = [{name: {"psq": psq[name], "alone": mart[name], "interpolated": mart[name]} for name in psq}]
+    rows = {row[0]: row[-1] for row in rows_of(summary({"mart": runs}, {}).split("**together")[0])}
+    assert float(rows["p against psq"]) > 0.2
+    assert ttest_1samp(other, 0).pvalue < 1e-4
+    assert ttest_1samp(np.concatenate([same, other]), 0).pvalue < 0.01  # as if both data sets had as many tasks
 
 
 def test_first_stage_runs_stand_beside_the_variants(tmp_path: Path, subwords: Subwords) -> None:
