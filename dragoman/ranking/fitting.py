@@ -148,22 +148,22 @@ def _chosen(sets: Mapping[str, list[Question]], matches: Sequence[float]) -> dic
     orders = []
     for match, share in product(matches, SHARE_WEIGHTS):
         by_itself = Weights(1.0, match, share=share)
-        orders.append((_best(sets, [by_itself._replace(first_stage=weight) for weight in WEIGHTS]), by_itself))
+        orders.append((best_weights(sets, [by_itself._replace(first_stage=weight) for weight in WEIGHTS]), by_itself))
     everything, standalone = max(orders, key=lambda two: sum(_mean(sets, weights) for weights in two))
     chosen = {"first stage": FIRST_STAGE}
     if any(matches):
         alone = [Weights(0.0, one, weight) for one, weight in product(matches, WEIGHTS)]
-        chosen["with late interaction"] = _best(sets, alone)
+        chosen["with late interaction"] = best_weights(sets, alone)
     structured = [Weights(0.0, 0.0, weight, share) for weight, share in product(WEIGHTS, SHARE_WEIGHTS)]
     return chosen | {
-        "with MART": _best(sets, [Weights(1.0, 0.0, weight) for weight in WEIGHTS]),
-        "with structured queries": _best(sets, structured),
+        "with MART": best_weights(sets, [Weights(1.0, 0.0, weight) for weight in WEIGHTS]),
+        "with structured queries": best_weights(sets, structured),
         "all": everything,
         "standalone": standalone,
     }
 
 
-def _best(sets: Mapping[str, list[Question]], weights: list[Weights]) -> Weights:
+def best_weights(sets: Mapping[str, list[Question]], weights: list[Weights]) -> Weights:
     """The weights with the best mean of the sets' MAP."""
     return max(weights, key=lambda given: _mean(sets, given))
 
