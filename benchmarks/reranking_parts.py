@@ -26,7 +26,6 @@ import torch
 from scipy.stats import ttest_rel
 
 from benchmarks.reranking import scored
-from dragoman.ranking.about import MartAbout
 from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.fitting import DEPTH, FIRST_STAGE, MATCH_WEIGHTS, SHARE_WEIGHTS, Question, Weights, best_weights
 from dragoman.ranking.lists import lists_in, read_lists
@@ -111,7 +110,8 @@ class Parts:
         made_by = {one: known[one] for one in ("name", "direction", "placebo", "late_interaction", "training")}
         made_by |= {"lists": lists.checksum, "depth": depth, "queries": queries}
         if not kept.exists():
-            rows = list(rows_of_lists(self._scorer, lists, depth=depth, queries=queries, **_use(self._about)))
+            use = {"direction": self._about.direction, "placebo": self._about.placebo}
+            rows = list(rows_of_lists(self._scorer, lists, depth=depth, queries=queries, **use))
             made = [asdict(one) for one in self._made(rows, by_mart)]
             kept.write_text(json.dumps({"made_by": made_by, "questions": made}, default=np.ndarray.tolist))
         found = json.loads(kept.read_text())
@@ -135,10 +135,6 @@ class Parts:
         return found
 
 
-def _use(about: MartAbout) -> dict[str, Any]:
-    return {"direction": about.direction, "placebo": about.placebo}
-
-
 def combinations(shipped: Weights, cheap: Sets, dear: Sets) -> dict[str, dict[str, Weights]]:
     """Weights by combination, with psq and alone; `dear` are tuning questions that MART has scored."""
 
@@ -153,6 +149,9 @@ def combinations(shipped: Weights, cheap: Sets, dear: Sets) -> dict[str, dict[st
             "psq + late interaction": best(cheap, 0.0, MATCH_WEIGHTS, WEIGHTS, none),
             "psq + structured query": best(cheap, 0.0, none, WEIGHTS, SHARE_WEIGHTS),
             "psq + late interaction + structured query": best(cheap, 0.0, MATCH_WEIGHTS, WEIGHTS, SHARE_WEIGHTS),
+            "psq + MART + late interaction": best(dear, 1.0, MATCH_WEIGHTS, WEIGHTS, none),
+            "psq + MART + structured query": best(dear, 1.0, none, WEIGHTS, SHARE_WEIGHTS),
+            "psq + all, weights as of the others": best(dear, 1.0, MATCH_WEIGHTS, WEIGHTS, SHARE_WEIGHTS),
             SHIPPED["with psq"]: shipped,
         },
         "alone": {
@@ -160,6 +159,7 @@ def combinations(shipped: Weights, cheap: Sets, dear: Sets) -> dict[str, dict[st
             "late interaction": Weights(match=1.0),
             "structured query": Weights(share=1.0),
             "late interaction + structured query": best(cheap, 0.0, MATCH_WEIGHTS, none, SHARE_WEIGHTS),
+            "all, weights as of the others": best(dear, 1.0, MATCH_WEIGHTS, none, SHARE_WEIGHTS),
             SHIPPED["alone"]: shipped._replace(first_stage=0.0),
         },
     }
