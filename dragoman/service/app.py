@@ -90,7 +90,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
     check_routes(ROUTERS)
     for router in ROUTERS:
         app.include_router(router)
-    errors.install(app)
+    errors.install(app, ROUTERS)
     app.add_middleware(CheckedAddress)
     app.add_middleware(Authentication, metrics_open=settings.metrics_open)
     app.add_middleware(RequestContext)

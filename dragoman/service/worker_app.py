@@ -128,7 +128,7 @@ def create_worker_app(settings: Settings) -> FastAPI:
     )
     app.state.runtime, app.state.settings, app.state.draining = runtime, settings, False
     app.include_router(router)
-    errors.install(app)
+    errors.install(app, [router])
     app.add_middleware(CheckedAddress)
     if settings.worker_token is not None:
         app.add_middleware(WorkerToken, token=settings.worker_token.get_secret_value())

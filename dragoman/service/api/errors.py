@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from dragoman.service.errors import ClientGone, InternalError, InvalidRequest, ServiceError, classify, from_status
 
@@ -94,10 +96,19 @@ def unexpected(fault: BaseException, identifier: str) -> ServiceError:
     return InternalError(f"the service failed; its log has the cause under request id {identifier}")
 
 
-def install(app: FastAPI) -> None:
-    """Answer this app's faults with the one error body."""
+def install(app: FastAPI, routers: Sequence[APIRouter] = ()) -> None:
+    """Answer this app's faults with the one error body.
+
+    The routes that a 405 tells the methods of are the app's own and those of ``routers``, which it includes.
+    """
+    routes = [one for one in chain(app.routes, *(router.routes for router in routers)) if isinstance(one, Route)]
+
+    async def on_http(request: Request, fault: Exception) -> Response:
+        assert isinstance(fault, HTTPException)
+        return _http_response(request, fault, routes)
+
     app.add_exception_handler(RequestValidationError, _on_validation)
-    app.add_exception_handler(HTTPException, _on_http)
+    app.add_exception_handler(HTTPException, on_http)
     app.add_exception_handler(ServiceError, _on_service)
 
 
@@ -113,16 +124,23 @@ async def _on_service(request: Request, fault: Exception) -> Response:
     return error_response(fault, request_id(request))
 
 
-async def _on_http(request: Request, fault: Exception) -> Response:
-    assert isinstance(fault, HTTPException)
+def _http_response(request: Request, fault: HTTPException, routes: Sequence[Route]) -> Response:
     if fault.__cause__ is not None:  # FastAPI wraps what reading the body raised
         return error_response(unexpected(fault.__cause__, request_id(request)), request_id(request))
-    message = str(fault.detail)
+    message, headers = str(fault.detail), dict(fault.headers or {})
     if fault.status_code == 404 and message == "Not Found":
         message = f"there is nothing at {request.url.path[:200]}"
     if fault.status_code == 405:
-        allowed = (fault.headers or {}).get("Allow", "")
+        if methods := _methods(request, routes):
+            headers["Allow"] = ", ".join(methods)
+        allowed = headers.get("Allow", "")
         message = f"{request.method} is not possible here" + (f"; allowed: {allowed}" if allowed else "")
     response = error_response(from_status(fault.status_code, message), request_id(request))
-    response.headers.update(fault.headers or {})
+    response.headers.update(headers)
     return response
+
+
+def _methods(request: Request, routes: Sequence[Route]) -> list[str]:
+    """The methods of all routes of the request's path; the fault itself knows those of one route alone."""
+    found = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted(set().union(*(route.methods or () for route in found)))

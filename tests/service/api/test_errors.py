@@ -34,6 +34,25 @@ def test_what_is_not_there(client: httpx.Client, method: str, path: str, status:
 
 
 @pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("DELETE", "/v1/collections", "GET, POST"),
+        ("PUT", "/v1/collections/x", "DELETE, GET"),
+        ("DELETE", "/v1/tables/x", "GET, PUT"),
+        ("PATCH", "/v1/collections/x/documents/a%2Fb", "DELETE, GET"),
+        ("GET", "/v1/collections/x/documents", "POST"),
+        ("POST", "/v1/tables/x/terms/y", "GET"),
+        ("GET", "/v1/search", "POST"),
+        ("POST", "/docs", "GET"),
+    ],
+)
+def test_a_405_names_all_methods_of_the_path(client: httpx.Client, method: str, path: str, allowed: str) -> None:
+    response = client.request(method, path)
+    check_error(response, 405, f"^{method} is not possible here; allowed: {allowed}$")
+    assert response.headers.get_list("allow") == [allowed]
+
+
+@pytest.mark.parametrize(
     ("body", "status", "message"),
     [
         (b"", 422, "body: Field required"),
