@@ -45,7 +45,10 @@ def create(
     data_dir: DataDir = DATA_DIR,
     database_url: DatabaseUrl = DATABASE_URL,
 ) -> None:
-    """Make a key, and print it: once, since nothing but its hash is kept."""
+    """Make a key, and print it: once, since nothing but its hash is kept.
+
+    It may be made before the first `dragoman serve`: a data directory that is not there is made.
+    """
     from dragoman.service.audit import COMMAND_LINE, Actor, Audit
     from dragoman.service.keys import Keys, NewKey
 
@@ -55,8 +58,12 @@ def create(
         _database(data_dir, database_url, existing=False) as store,
         Audit(store).recorded(Actor(COMMAND_LINE), "key.create", name) as recording,
     ):
-        info, key = Keys(store).create(asked)
+        kept = Keys(store)
+        info, key = kept.create(asked)
         recording.object = info.label
+        first = len(kept.all()) == 1
+    if first:
+        _say("this is the first key of this database: from now on the service needs a key for every request")
     _say(f"key {info.label} with {', '.join(info.scopes)}; it is not shown again:")
     typer.echo(key)
 
@@ -115,7 +122,7 @@ def forget(data_dir: DataDir = DATA_DIR, database_url: DatabaseUrl = DATABASE_UR
 
 @contextmanager
 def _database(data_dir: Path, database_url: str | None, existing: bool = True) -> Iterator[Store]:
-    """The database, without the data directory's lock.
+    """The database, without the data directory's lock; one that is made is told of.
 
     Raises:
         NotFound: there is none, and there has to be.
@@ -125,11 +132,15 @@ def _database(data_dir: Path, database_url: str | None, existing: bool = True) -
     from dragoman.service.store import opened_store
 
     settings = load_settings(data_dir=data_dir, database_url=database_url)
-    if settings.database_url is None:
-        if existing and not (data_dir / DATABASE).exists():
+    made = ""
+    if settings.database_url is None and not (data_dir / DATABASE).exists():
+        if existing:
             raise NotFound(f"there is no database in {data_dir}; --data-dir names another folder")
+        made = "a new database is made in" if data_dir.is_dir() else "a new data directory is made:"
         data_dir.mkdir(parents=True, exist_ok=True)
     with opened_store(settings.url) as store:
+        if made:
+            _say(f"{made} {data_dir.resolve()}; --data-dir names another folder")
         yield store
 
 
