@@ -17,6 +17,7 @@ from dragoman.service.cli_options import DATA_DIR, DATABASE_URL, DatabaseUrl, Da
 
 if TYPE_CHECKING:
     from dragoman.service.evaluation import TableFile
+    from dragoman.service.schemas.search import QueryRead
     from dragoman.service.tables_registry import Kind
 
 index = typer.Typer(help="Look after the indexes.", no_args_is_help=True)
@@ -100,7 +101,10 @@ def search(
         hits.add_row(
             str(hit.rank), f"{hit.score:.4f}", escape(f"{hit.collection}/{hit.id}"), hit.language, escape(hit.snippet)
         )
-    screen.print(hits)
+    if answer.hits:
+        screen.print(hits)
+    else:
+        screen.print(_no_hits(answer.query), markup=False, highlight=False, soft_wrap=True)
     if answer.translation.oov:
         _console.print(
             f"not in any table, searched as they are: {', '.join(answer.translation.oov)}",
@@ -109,6 +113,16 @@ def search(
         )
     for degraded in answer.degraded:
         _console.print(f"{degraded.stage}: {degraded.reason}", markup=False, highlight=False)
+
+
+def _no_hits(query: QueryRead) -> str:
+    """What is said in place of hits: a query taken as the wrong language may be why there are none."""
+    from dragoman.lexicon.languages import LANGUAGES
+
+    language = f"{LANGUAGES.get(query.language, query.language)} ({query.language})"
+    if query.detected:
+        return f"no hits; the query was taken as {language}, --query-language names another"
+    return f"no hits; the query was in {language}"
 
 
 def evaluate(

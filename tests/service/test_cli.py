@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from tests.service.searching import ndjson
 from tests.service.serving import dragoman, server
 
 NDJSON = {"content-type": "application/x-ndjson"}
+FIRST_KEY = "this is the first key of this database: from now on the service needs a key for every request"
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +137,40 @@ def test_a_rebuilt_index_is_a_new_one_and_finds_the_same(data: Path) -> None:
     assert pointer.read_text() != before
     found = dragoman("search", "Hund", "--collection", "news", "--query-language", "de", "--data-dir", data)
     assert "news/1" in found.stdout
+
+
+def test_a_search_without_hits_says_so_and_as_what_language_the_query_was_taken(data: Path) -> None:
+    where = ("--collection", "news", "--data-dir", data)
+    found = dragoman("search", "volcano", *where, "--query-language", "en")
+    assert (found.returncode, found.stdout) == (0, "no hits; the query was in English (en)\n")
+    answer = json.loads(dragoman("search", "volcano eruption", *where, "--json").stdout)
+    assert (answer["hits"], answer["query"]["detected"]) == ([], True)
+    found = dragoman("search", "volcano eruption", *where)
+    assert found.returncode == 0, found.stderr
+    assert re.fullmatch(
+        rf"no hits; the query was taken as \w+ \({answer['query']['language']}\), --query-language names another\n",
+        found.stdout,
+    )
+
+
+def test_the_first_key_says_what_it_makes_and_what_it_changes(data: Path, tmp_path: Path) -> None:
+    create = ("keys", "create", "--scope", "admin", "--data-dir")
+    fresh = tmp_path / "fresh" / "data"
+    done = dragoman(*create, fresh)
+    assert done.returncode == 0, done.stderr
+    assert f"a new data directory is made: {fresh}; --data-dir names another folder\n" in done.stderr
+    assert FIRST_KEY in done.stderr
+    assert re.fullmatch(r"dragoman_\S+\n", done.stdout)
+    again = dragoman(*create, fresh)
+    assert again.returncode == 0, again.stderr
+    assert "a new" not in again.stderr
+    assert FIRST_KEY not in again.stderr
+    (tmp_path / "empty").mkdir()
+    assert f"a new database is made in {tmp_path / 'empty'}; " in dragoman(*create, tmp_path / "empty").stderr
+    served = dragoman(*create, data)
+    assert "a new" not in served.stderr
+    assert FIRST_KEY in served.stderr
+    assert dragoman("keys", "forget", "--data-dir", data).returncode == 0
 
 
 def test_a_table_is_trained_imported_and_searched_with_without_a_server(data: Path, tmp_path: Path) -> None:
