@@ -82,9 +82,10 @@ class SearchRequest(_Request):
     )
     rerank: _Rerank | None = Field(
         default=None,
-        description="How to rerank; false never does. Left out, the best 50 hits of psq, smt and none are reranked, unless"
-        " all of them are in the query's language or in pairs of languages where the reranker was measured not to gain;"
-        " those of dense and hybrid are not, and none are where DRAGOMAN_RERANK=never is set or there is no reranker.",
+        description="How to rerank; false never does. Left out, the best 50 hits of psq, smt and none are reranked,"
+        " unless all of them are in the query's language or in pairs of languages where the reranker was measured not"
+        " to gain; those of dense and hybrid are not, and none are where DRAGOMAN_RERANK=never is set or there is no"
+        " reranker.",
     )
     explain: StrictBool = Field(
         default=False, description="Adds to each hit what each query term contributed to its score."
