@@ -11,7 +11,6 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import threading
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Sequence
@@ -33,7 +32,8 @@ Gone = Callable[[], bool]
 """Whether nobody waits for the answer any more."""
 
 _BACKGROUND_TURN = 8
-_THREAD = "dragoman-worker"
+_LEFT: list[Thread] = []
+"""Threads of closed workers that were still computing."""
 _POLL_SECONDS = 0.2
 _PATIENCE_SECONDS = 5.0
 
@@ -136,7 +136,7 @@ class Worker:
             queue = self._background if background else self._asked
             queue.setdefault(task, deque()).append(deque(items))
             if self._thread is None:
-                self._thread = Thread(target=self._work, name=_THREAD, daemon=True)
+                self._thread = Thread(target=self._work, name="dragoman-worker", daemon=True)
                 self._thread.start()
             self._changed.notify_all()
         return [item.result for item in items]
@@ -185,6 +185,7 @@ class Worker:
         if self._thread is not None:
             self._thread.join(_PATIENCE_SECONDS)
             if self._thread.is_alive():
+                _LEFT.append(self._thread)
                 logger.info("the model is still at work; the service stops without it")
 
     def _admit(self, task: Hashable, items: int, background: bool) -> None:
@@ -321,12 +322,12 @@ def gathered(futures: Sequence[Future[Any]], seconds: float, gone: Gone | None =
 
 
 def leave(status: int) -> None:
-    """End the process at once where a worker's thread is still computing; otherwise do nothing.
+    """End the process at once where a closed worker's thread is still computing; otherwise do nothing.
 
     At its own end the interpreter stops such a thread wherever it is, and inside of torch that aborts the process.
     All that has to be saved must have been closed before.
     """
-    if any(thread.name == _THREAD for thread in threading.enumerate()):
+    if any(thread.is_alive() for thread in _LEFT):
         logging.shutdown()
         sys.stdout.flush()
         sys.stderr.flush()
