@@ -15,8 +15,8 @@ def readable(text: str) -> str:
     """The beginning of a text that holds all of it that is read, where a text is far longer than that.
 
     A subword lies within one word between blanks and has at most :data:`LONGEST_SUBWORD` characters, so that a text's
-    first :data:`DOCUMENT_SUBWORDS` subwords are in this one. In other vocabularies, as WordPiece's, a longer word may
-    be one subword, and a little less be read.
+    first :data:`DOCUMENT_SUBWORDS` subwords are in this one. In a WordPiece vocabulary a longer word may be one
+    subword, so that of a text with many of these a little less is read.
     """
     if len(text) <= DOCUMENT_SUBWORDS:
         return text

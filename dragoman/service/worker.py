@@ -186,7 +186,7 @@ class Worker:
             self._thread.join(_PATIENCE_SECONDS)
             if self._thread.is_alive():
                 _LEFT.append(self._thread)
-                logger.info("the model is still at work; the service stops without it")
+                logger.warning("the model is still at work; the service stops without it")
 
     def _admit(self, task: Hashable, items: int, background: bool) -> None:
         if self._closing:

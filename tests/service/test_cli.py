@@ -4,6 +4,7 @@ import json
 import os
 import re
 import socket
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -41,6 +42,23 @@ def test_a_command_that_fails_in_a_process_of_its_own_says_one_line(tmp_path: Pa
     assert (
         done.stderr.strip() == f"dragoman: there is no data directory {tmp_path / 'missing'}; --data-dir names another"
     )
+
+
+def test_a_command_does_not_wait_for_a_model_that_is_still_at_work(tmp_path: Path) -> None:
+    program = """
+import atexit, threading, time
+from dragoman.service import cli, worker
+thread = threading.Thread(target=time.sleep, args=(60,), daemon=True)
+thread.start()
+worker._LEFT.append(thread)
+atexit.register(print, "the interpreter's own end, which would stop the thread inside of torch")
+cli.main()
+"""
+    search = ["search", "x", "--collection", "c", "--data-dir", str(tmp_path / "missing")]
+    command = [sys.executable, "-c", program, *search]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert "there is no data directory" in done.stderr
 
 
 def test_every_command_explains_itself_and_every_option_has_a_variable() -> None:

@@ -208,8 +208,6 @@ def _check(task: str, text: str, future: Any) -> None:
 @pytest.mark.parametrize(("seconds", "status"), [(60, 3), (0, 0)])
 def test_a_thread_that_is_left_at_its_work_is_left_with_the_process(seconds: float, status: int) -> None:
     program = f"""
-import subprocess
-import sys
 import time
 from dragoman.service import worker
 worker._PATIENCE_SECONDS = 0.2

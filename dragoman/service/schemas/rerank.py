@@ -42,6 +42,11 @@ class DocumentFields(BaseModel):
 
 
 def _document(value: Any) -> str | DocumentFields:
+    """A document whose fields' names are text; what they hold is checked where a message can name the field.
+
+    Raises:
+        ValueError: neither a text nor an object, or a name that is no text.
+    """
     if isinstance(value, str):
         return check_text(value)
     if not isinstance(value, dict):
