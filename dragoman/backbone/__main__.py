@@ -6,10 +6,10 @@ import argparse
 import logging
 from pathlib import Path
 
-from dragoman.backbone.pretraining import PretrainingConfig, pretrain
-from dragoman.backbone.training import Report, Step
-from dragoman.backbone.training_config import read_config
-from dragoman.backbone.translation_training import TranslationConfig, train_translator
+from dragoman.backbone.training.config import read_config
+from dragoman.backbone.training.loop import Report, Step
+from dragoman.backbone.training.pretraining import PretrainingConfig, pretrain
+from dragoman.backbone.training.translation_training import TranslationConfig, train_translator
 
 logger = logging.getLogger("dragoman.backbone")
 

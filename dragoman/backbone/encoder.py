@@ -10,19 +10,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dragoman.backbone.checkpoints import CONFIG, CheckpointError, load_veco, read_json
 from dragoman.backbone.padding import padded
 from dragoman.backbone.post_norm import PostNormEncoder, of_veco
 from dragoman.backbone.tokenizer import BOS, EOS, PAD, Encoded, Subwords
-from dragoman.backbone.veco import Added, Veco, middle_layer
-from dragoman.backbone.weights import shipped, shipped_names
+from dragoman.backbone.veco import Added, Veco
 
 
 @dataclass(frozen=True)
@@ -164,23 +161,3 @@ class VecoEncoder(Encoder):
     def room_beside(self, first: int) -> int:
         """All of a row, since positions start anew; none if the first text has more itself."""
         return self.room if first <= self.room else 0
-
-
-def load_encoder(name_or_path: str = "small", device: str = "cpu") -> Encoder:
-    """An encoder in evaluation mode on `device`.
-
-    Raises:
-        CheckpointError: no such checkpoint, pickled weights, damaged or ill-fitting files.
-    """
-    folder = shipped(name_or_path) if name_or_path in shipped_names() else Path(name_or_path)
-    if (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == "veco":
-        model, vocabulary, about = load_veco(folder, cross_attention=False)
-        layer = about.get("sentence_layer")
-        if layer is None:
-            layer = middle_layer(model.config.layers)
-        if not isinstance(layer, int) or not 0 <= layer <= model.config.layers:
-            raise CheckpointError(f"{folder / CONFIG}: sentence_layer is {layer!r}, of {model.config.layers} layers")
-        return VecoEncoder(model, vocabulary, name_or_path, layer).to(device).eval()
-    from dragoman.backbone.huggingface import load_hugging_face_encoder  # transformers takes seconds to import
-
-    return load_hugging_face_encoder(name_or_path).to(device).eval()

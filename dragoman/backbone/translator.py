@@ -26,7 +26,6 @@ from dragoman.backbone.padding import padded
 from dragoman.backbone.seq2seq import Seq2Seq, Written, beam_search
 from dragoman.backbone.tokenizer import BOS, EOS, Subwords, cut
 from dragoman.backbone.veco import Veco
-from dragoman.backbone.weights import shipped, shipped_names
 
 TOKENS_AT_ONCE = 2_048
 MODEL_TYPE = "veco-seq2seq"
@@ -103,23 +102,6 @@ class VecoTranslator(Translator):
         longest = self.model.encoder.config.max_length
         limits = [min(longest, 3 * len(row) + 20) for row in rows]  # each its own, whatever stands beside it
         return beam_search(self.model, ids, mask, start, beam=beam, limit=limits, special=self.vocabulary.special_ids)
-
-
-def load_translator(name_or_path: str = "translator", device: str = "cpu") -> Translator:
-    """A translator on `device`: a shipped one, a folder of this project's, or a Hugging Face name or path.
-
-    Raises:
-        CheckpointError: no such checkpoint, pickled weights, damaged files, or languages that cannot be told.
-    """
-    folder = shipped(name_or_path) if name_or_path in shipped_names() else Path(name_or_path)
-    if (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == MODEL_TYPE:
-        model, vocabulary, about = load_seq2seq(folder)
-        return VecoTranslator(model.to(device), vocabulary, name_or_path, about["languages"])
-    if (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == "veco":
-        raise CheckpointError(f"{folder}: a backbone does not translate before it has learned to; train a translator")
-    from dragoman.backbone.huggingface_translator import load_hugging_face_translator
-
-    return load_hugging_face_translator(name_or_path, device)
 
 
 def save_seq2seq(folder: Path, model: Seq2Seq, subwords: Subwords, about: Mapping[str, Any]) -> None:

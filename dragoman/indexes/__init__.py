@@ -5,8 +5,8 @@ from dragoman.indexes.dense import DenseHeader, DenseHit, DenseIndex, Embedded, 
 from dragoman.indexes.documents import IndexedDocument
 from dragoman.indexes.errors import IndexClosed, IndexCorrupt, IndexFault, IndexLocked
 from dragoman.indexes.fusion import normalised, rrf
-from dragoman.indexes.jvm import JavaError, JvmUnavailable
-from dragoman.indexes.lucene import LuceneIndex
+from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
+from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.indexes.passages import passages, sentences
 
 __all__ = [

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dragoman.indexes.analysis import LuceneAnalysis
-from dragoman.indexes.transliteration import sounds
-from dragoman.lexicon.text import Analysis
+from dragoman.indexes.analysis.pipeline import LuceneAnalysis
+from dragoman.indexes.analysis.transliteration import sounds
+from dragoman.lexicon.text.tokens import Analysis
 
 __all__ = ["IndexedDocument", "Row", "analysed", "batches"]
 
@@ -34,7 +34,7 @@ class Row(NamedTuple):
     words: str
     terms: str
     sounds: str
-    """The skeletons of the distinct terms, each with its term (see :mod:`dragoman.indexes.transliteration`)."""
+    """The skeletons of the distinct terms, each with its term (see `indexes.analysis.transliteration`)."""
 
 
 def batches(documents: Iterable[IndexedDocument]) -> Iterator[list[IndexedDocument]]:

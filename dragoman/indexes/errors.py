@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dragoman.indexes.jvm import JavaError
+from dragoman.indexes.java.jvm import JavaError
 
 __all__ = ["IndexClosed", "IndexCorrupt", "IndexFault", "IndexLocked"]
 

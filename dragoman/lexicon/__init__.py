@@ -1,7 +1,7 @@
 """Translation knowledge as data: words of texts, translation tables, their formats and their composition."""
 
-from dragoman.lexicon.compose import Analysed, Member, analyse, analysed, merge
-from dragoman.lexicon.formats import (
+from dragoman.lexicon.formats.build import Normalised, normalise
+from dragoman.lexicon.formats.reader import (
     FORMATS,
     Format,
     Limits,
@@ -11,11 +11,11 @@ from dragoman.lexicon.formats import (
     TableTooLarge,
     read,
 )
-from dragoman.lexicon.languages import LANGUAGES, UnknownLanguage, check_language
-from dragoman.lexicon.normalise import Normalised, normalise
-from dragoman.lexicon.segmentation import LongestMatch, Segmenter
-from dragoman.lexicon.table import CorruptTable, Entry, Table, Vocabulary
-from dragoman.lexicon.text import Analysis, PlainAnalysis, Token, fold, fold_term, words
+from dragoman.lexicon.table.compose import Analysed, Member, analyse, analysed, merge
+from dragoman.lexicon.table.table import CorruptTable, Entry, Table, Vocabulary
+from dragoman.lexicon.text.languages import LANGUAGES, UnknownLanguage, check_language
+from dragoman.lexicon.text.segmentation import LongestMatch, Segmenter
+from dragoman.lexicon.text.tokens import Analysis, PlainAnalysis, Token, fold, fold_term, words
 
 __all__ = [
     "FORMATS",

@@ -20,8 +20,8 @@ from weakref import WeakKeyDictionary
 
 import regex
 
-from dragoman.lexicon.table import Entry, Table
-from dragoman.lexicon.text import Token
+from dragoman.lexicon.table.table import Entry, Table
+from dragoman.lexicon.text.tokens import Token
 
 Method = Literal["psq", "smt", "none"]
 

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.lexicon.table import Table
+from dragoman.lexicon.table.table import Table
 
 Ints = NDArray[np.int64]
 Direction = Literal["forward", "backward", "mean"]

@@ -22,7 +22,8 @@ from dragoman.backbone.checkpoints import (
     write_tensors,
     written_whole,
 )
-from dragoman.backbone.encoder import Encoder, VecoEncoder, load_encoder
+from dragoman.backbone.encoder import Encoder, VecoEncoder
+from dragoman.backbone.loading import load_encoder
 from dragoman.ranking.about import SHIPPED, MartAbout, shipped_names
 from dragoman.ranking.mart import Mart, MartConfig
 
@@ -47,7 +48,7 @@ def _save_encoder(folder: Path, encoder: Encoder) -> None:
     if isinstance(encoder, VecoEncoder):
         save_veco(folder, encoder.model, encoder.vocabulary, {"sentence_layer": encoder.sentence_layer})
         return
-    from dragoman.backbone.huggingface import HuggingFaceEncoder  # transformers takes seconds to import
+    from dragoman.backbone.pretrained.huggingface import HuggingFaceEncoder  # transformers takes seconds to import
 
     if not isinstance(encoder, HuggingFaceEncoder):
         raise CheckpointError(f"an encoder {type(encoder).__name__} cannot be saved")

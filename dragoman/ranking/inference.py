@@ -20,7 +20,7 @@ from dragoman.ranking.mart import Mart, TranslationHead
 from dragoman.ranking.mixing import Mixing
 
 if TYPE_CHECKING:
-    from dragoman.ranking.scoring import Passage
+    from dragoman.ranking.passages import Passage
 
 ROUNDED_TO = 32
 """Places of a batch on a CPU, whose kernels are made anew for each number that they have not seen."""

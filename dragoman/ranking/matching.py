@@ -23,7 +23,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from dragoman.backbone.checkpoints import CheckpointError
-from dragoman.backbone.encoder import Encoder, Pair, load_encoder
+from dragoman.backbone.encoder import Encoder, Pair
+from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.padding import batches, padded
 from dragoman.backbone.weights import shipped_names
 from dragoman.ranking.about import Floats, LateInteractionAbout, MartAbout
@@ -32,7 +33,7 @@ from dragoman.ranking.inference import one_after_another
 from dragoman.ranking.structured import word_surprisals, words_read
 
 if TYPE_CHECKING:
-    from dragoman.ranking.scoring import Passage
+    from dragoman.ranking.passages import Passage
 
 LINKED = 0.8
 """What a link counts: more than most likenesses, less than the same word in the same place."""

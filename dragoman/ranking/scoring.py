@@ -7,24 +7,23 @@ is left out is said, never hidden. Passages of all documents are sorted by lengt
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import torch
 from torch import Tensor
 
-from dragoman.backbone.encoder import Encoder, Pair
+from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.padding import batches
-from dragoman.backbone.tokenizer import cut
 from dragoman.ranking.about import DEFAULT, MartAbout
-from dragoman.ranking.attention import Ints, Links, word_of_pieces
+from dragoman.ranking.attention import Links
 from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.inference import for_inference
-from dragoman.ranking.limits import DOCUMENT_SUBWORDS
 from dragoman.ranking.mart import Mart, Rows
 from dragoman.ranking.matching import LateInteraction, load_late_interaction
-from dragoman.ranking.mixing import Mixing, Row
+from dragoman.ranking.mixing import Mixing
+from dragoman.ranking.passages import Passage, Read, passages, truncated
 from dragoman.ranking.structured import share
 
 TOKENS_AT_ONCE = 1_024
@@ -33,17 +32,11 @@ TOKENS_AT_ONCE_ON_GPU = 32_768
 LEAST_TOKENS_AT_ONCE = 128
 DECIMALS = 5
 """Of scores: beyond, what else is computed beside a document shows, and equal documents would differ."""
-LEAST_ROOM = 16
-"""Subwords of a passage for which a long query leaves room."""
 
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory")
 """What a GPU's allocator says, and the processor's."""
 
 logger = logging.getLogger("dragoman")
-
-
-class QueryTooLong(ValueError):
-    """A query that leaves no room for a passage beside it."""
 
 
 @dataclass(frozen=True)
@@ -52,48 +45,6 @@ class Score:
 
     value: float
     truncated: bool
-
-
-@dataclass(frozen=True)
-class Read:
-    """A text as the model reads it: its subwords, and the word that each lies in (-1: none)."""
-
-    ids: list[int]
-    pieces: Ints
-
-
-@dataclass(frozen=True)
-class Passage:
-    """One row to be read: of which document, and its matrix M's words and links."""
-
-    document: int
-    pair: Pair
-    row: Row
-
-
-def read(encoder: Encoder, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]) -> list[Read]:
-    """Texts in the model's subwords; `spans` are (start, end) of their words."""
-    return [
-        Read(found.ids, word_of_pieces(own, found.offsets))
-        for found, own in zip(encoder.subwords(texts), spans, strict=True)
-    ]
-
-
-def passages(encoder: Encoder, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> Iterator[Passage]:
-    """The rows that stand for documents, at least one each, with each document's links to the query.
-
-    Raises:
-        QueryTooLong: there is no room for a passage beside the query.
-    """
-    room = encoder.room_beside(len(query.ids))
-    if room < 1:
-        raise QueryTooLong(f"the query has {len(query.ids)} subwords, which leaves no room for a passage beside it")
-    for number, (document, linked) in enumerate(zip(documents, links, strict=True)):
-        start = 0
-        for ids in cut(document.ids[:DOCUMENT_SUBWORDS], room):
-            pair, pieces = encoder.pair(query.ids, ids), document.pieces[start : start + len(ids)]
-            start += len(ids)
-            yield Passage(number, pair, Row(pair.first, query.pieces, pair.second, pieces, linked))
 
 
 class Scorer:
@@ -181,19 +132,6 @@ def load_scorer(
     """
     model, about = load_mart(name_or_path, device)
     return Scorer(model, dtype=dtype, match=load_late_interaction(about, model.encoder, device)), about
-
-
-def shortened(encoder: Encoder, query: Read) -> Read:
-    """As much of a query as leaves room for a passage beside it; the query itself where that is all of it."""
-    length = len(query.ids)
-    while length and encoder.room_beside(length) < LEAST_ROOM:
-        length -= 1
-    return query if length == len(query.ids) else Read(query.ids[:length], query.pieces[:length])
-
-
-def truncated(document: Read) -> bool:
-    """Whether a document is longer than what is read of it."""
-    return len(document.ids) > DOCUMENT_SUBWORDS
 
 
 def rows_of(encoder: Encoder, passages: Sequence[Passage], device: torch.device) -> Rows:

@@ -24,7 +24,7 @@ from dragoman.ranking.about import Floats
 from dragoman.ranking.attention import Ints
 
 if TYPE_CHECKING:
-    from dragoman.ranking.scoring import Passage
+    from dragoman.ranking.passages import Passage
 
 K1, B, LENGTH = 0.1, 0.3, 25.0
 RAREST = 16.0

@@ -10,17 +10,18 @@ from typing import Any
 import anyio.to_thread
 from fastapi import FastAPI
 
-from dragoman.service.access import Access
-from dragoman.service.api import documentation, errors
-from dragoman.service.api.admission import Searches
-from dragoman.service.api.authentication import Authentication, check_routes, is_open, needed_scopes
-from dragoman.service.api.errors import ErrorBody
-from dragoman.service.api.middleware import CheckedAddress, RequestContext
+from dragoman.service.access.authenticator import Access
+from dragoman.service.api import documentation
 from dragoman.service.api.routers import ROUTERS
-from dragoman.service.api.streaming import Uploads
-from dragoman.service.errors import ERRORS
+from dragoman.service.core.errors import ERRORS
+from dragoman.service.core.settings import Settings
+from dragoman.service.http import errors
+from dragoman.service.http.admission import Searches
+from dragoman.service.http.authentication import Authentication, check_routes, is_open, needed_scopes
+from dragoman.service.http.errors import ErrorBody
+from dragoman.service.http.middleware import CheckedAddress, RequestContext
+from dragoman.service.http.streaming import Uploads
 from dragoman.service.runtime import Runtime
-from dragoman.service.settings import Settings
 
 _DESCRIPTION = """Search and read documents in languages you don't read, with translation tables you own.
 
@@ -66,7 +67,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         opened = runtime if runtime is not None else await anyio.to_thread.run_sync(Runtime, settings)
         await anyio.to_thread.run_sync(opened.start)
-        app.state.runtime = opened
+        app.state.runtime, app.state.metrics = opened, opened.metrics
         app.state.access = Access(opened.keys, settings)
         app.state.uploads = Uploads(settings.concurrent_uploads)
         app.state.searches = Searches(settings.concurrent_searches)

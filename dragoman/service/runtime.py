@@ -5,30 +5,34 @@ from __future__ import annotations
 from contextlib import ExitStack
 from threading import BoundedSemaphore
 
-from dragoman.indexes import jvm
-from dragoman.indexes.analysis import analysis
-from dragoman.service.audit import Audit
-from dragoman.service.background import Traffic
-from dragoman.service.collections import Collections
-from dragoman.service.data_dir import DataDirectory
-from dragoman.service.dense_registry import DenseIndexes
-from dragoman.service.dense_stage import DenseStage
-from dragoman.service.errors import InvalidRequest, Unavailable
-from dragoman.service.indexes_registry import Indexes
-from dragoman.service.jobs import Jobs
-from dragoman.service.keys import Keys
-from dragoman.service.metrics import Metrics
-from dragoman.service.metrics_state import ServiceState, WorkerState
-from dragoman.service.models import Load, Models, has_reranker
-from dragoman.service.remote_scoring import RemoteScoring
-from dragoman.service.rerank_stage import RerankStage
-from dragoman.service.reranking import Reranking
-from dragoman.service.scoring import LocalScoring, Scoring
-from dragoman.service.search import Search
-from dragoman.service.settings import Settings
-from dragoman.service.store import Store
-from dragoman.service.tables import Tables
-from dragoman.service.translation import Translations
+from dragoman.indexes.analysis.pipeline import analysis
+from dragoman.indexes.java import jvm
+from dragoman.service.access.audit import Audit
+from dragoman.service.access.keys import Keys
+from dragoman.service.collections.dense_indexes import DenseIndexes
+from dragoman.service.collections.lucene_indexes import Indexes
+from dragoman.service.collections.service import Collections
+from dragoman.service.core.errors import InvalidRequest, Unavailable
+from dragoman.service.core.priority import Traffic
+from dragoman.service.core.settings import Settings
+from dragoman.service.gauges import ServiceState
+from dragoman.service.inference.gauges import WorkerState
+from dragoman.service.inference.models import Load, Models, has_reranker
+from dragoman.service.inference.remote_scoring import RemoteScoring
+from dragoman.service.inference.scoring import LocalScoring, Scoring
+from dragoman.service.inference.translation import Translations
+from dragoman.service.jobs.line import LineAnswers
+from dragoman.service.jobs.service import Jobs
+from dragoman.service.observability.metrics import Metrics
+from dragoman.service.query import language
+from dragoman.service.rerank.request import RerankRequests
+from dragoman.service.rerank.scoring import Reranking
+from dragoman.service.search.dense import DenseStage
+from dragoman.service.search.rerank import RerankStage
+from dragoman.service.search.service import Search
+from dragoman.service.storage.data_dir import DataDirectory
+from dragoman.service.storage.database import Store
+from dragoman.service.tables.service import Tables
 
 _RERANKS = 128
 
@@ -60,13 +64,20 @@ class Runtime:
             opened.callback(self.dense.close)
             self.translations = Translations(self.models, settings)
             self.collections = Collections(self.store, self.indexes, settings, self.metrics, self.dense)
-            self.tables = Tables(self.store, settings, analysis, lambda id: self.jobs.pinned_by(id))
+            self.tables = Tables(
+                self.store,
+                settings,
+                analysis,
+                lambda id: self.jobs.pinned_by(id),
+                lambda snapshot: language.prepare(snapshot.languages),
+            )
             opened.callback(self.tables.close)
             self.scoring = _scoring(settings, self.models)
             opened.callback(self.scoring.close)
             self.reranking = Reranking(self.scoring, analysis)
             self.reranks = BoundedSemaphore(_RERANKS)
             """Rerank requests whose texts are being read at a time; others are refused."""
+            self.rerank_requests = RerankRequests(self.reranking, self.tables.registry, settings)
             self.search = Search(
                 self.collections,
                 self.indexes,
@@ -79,10 +90,11 @@ class Runtime:
                 RerankStage(self.reranking, self.collections, settings, has_reranker(settings)),
                 self.traffic,
             )
-            self.jobs = Jobs(self)
+            answers = LineAnswers(self.search, self.rerank_requests, settings)
+            self.jobs = Jobs(self.store, self.tables, answers, settings, self.metrics, self.traffic)
             opened.callback(self.jobs.close)
             self.metrics.watch(WorkerState(self.models))
-            self.metrics.watch(ServiceState(self))
+            self.metrics.watch(ServiceState(self.store, self.tables.registry, self.indexes, self.scoring))
             self._opened = opened.pop_all()
 
     def start(self, *, serving: bool = True) -> None:

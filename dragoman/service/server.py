@@ -15,15 +15,15 @@ from types import FrameType
 import uvicorn
 from fastapi import FastAPI
 
+from dragoman.service.access.keys import Keys
 from dragoman.service.app import create_app
-from dragoman.service.errors import InvalidRequest, Unavailable
-from dragoman.service.keys import Keys
+from dragoman.service.core.errors import InvalidRequest, Unavailable
+from dragoman.service.core.settings import DATABASE, Settings
+from dragoman.service.http.header_timeout import impatient
+from dragoman.service.observability.tracing import traced
 from dragoman.service.runtime import Runtime
-from dragoman.service.settings import DATABASE, Settings
-from dragoman.service.slow_heads import impatient
-from dragoman.service.store import existing_store
-from dragoman.service.store_models import ApiKey, now
-from dragoman.service.tracing import traced
+from dragoman.service.storage.database import existing_store
+from dragoman.service.storage.models import ApiKey, now
 
 logger = logging.getLogger("dragoman")
 
@@ -107,7 +107,7 @@ def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None)
         InvalidRequest: the host can be reached from other machines, and there is no token to keep them out.
         ServiceError: the address cannot be used, or the model cannot be loaded.
     """
-    from dragoman.service.worker_app import create_worker_app
+    from dragoman.service.api.worker import create_worker_app
 
     if not settings.loopback and settings.worker_token is None:
         raise InvalidRequest(

@@ -3,8 +3,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from dragoman.backbone.text_files import text_files
-from dragoman.backbone.tokenizer import Subwords, train_subwords
+from dragoman.backbone.tokenizer import Subwords
+from dragoman.backbone.training.text_files import text_files
+from dragoman.backbone.training.vocabulary import train_subwords
 from tests.backbone.samples import write_text
 
 torch.set_num_threads(1)

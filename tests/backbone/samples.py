@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from dragoman.backbone.corpus import Pairs
 from dragoman.backbone.tokenizer import Subwords
+from dragoman.backbone.training.corpus import Pairs
 from dragoman.backbone.veco import Veco, VecoConfig
 
 DEMO = Path(__file__).parents[2] / "dragoman" / "demo"

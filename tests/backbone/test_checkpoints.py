@@ -14,11 +14,12 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from dragoman.backbone.checkpoints import CheckpointError, load_veco, save_veco, write_tensors, written_whole
-from dragoman.backbone.encoder import VecoEncoder, load_encoder
+from dragoman.backbone.encoder import VecoEncoder
+from dragoman.backbone.loading import load_encoder, load_translator
 from dragoman.backbone.seq2seq import Seq2Seq
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.backbone.translator import load_seq2seq, load_translator, save_seq2seq
-from tests.backbone.hub_samples import write_checkpoints
+from dragoman.backbone.translator import load_seq2seq, save_seq2seq
+from tests.backbone.pretrained.hub_samples import write_checkpoints
 from tests.backbone.samples import tiny
 from tests.service.backbones import tiny_t5
 

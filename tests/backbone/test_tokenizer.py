@@ -10,18 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.backbone.text_files import CorpusError, TextFile
-from dragoman.backbone.tokenizer import (
-    BYTES,
-    SPECIAL_TOKENS,
-    UNKNOWN,
-    Subwords,
-    _sample,
-    cut,
-    language_sizes,
-    smoothed,
-    train_subwords,
-)
+from dragoman.backbone.tokenizer import BYTES, SPECIAL_TOKENS, UNKNOWN, Subwords, cut
+from dragoman.backbone.training.text_files import CorpusError, TextFile
+from dragoman.backbone.training.vocabulary import _sample, language_sizes, smoothed, train_subwords
 from tests.backbone.samples import all_ids
 
 SPELT = [*SPECIAL_TOKENS, "<to:de>", "<0x41>", "<0xFF>", "＜mask＞", "<0x", "<<s>", "<s><s>", "▁", "<0x41>é"]

@@ -10,9 +10,10 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
 from dragoman.backbone.checkpoints import CheckpointError, save_veco
+from dragoman.backbone.loading import load_translator
 from dragoman.backbone.seq2seq import Seq2Seq
 from dragoman.backbone.tokenizer import EOS, Subwords
-from dragoman.backbone.translator import UnsupportedPair, VecoTranslator, load_translator
+from dragoman.backbone.translator import UnsupportedPair, VecoTranslator
 from tests.backbone.samples import SENTENCES, raw_lines, tiny
 from tests.service.backbones import tiny_t5
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dragoman.backbone.encoder import load_encoder
+from dragoman.backbone.loading import load_encoder, load_translator
 from dragoman.backbone.sentences import SentenceEncoder
-from dragoman.backbone.translator import load_translator
 from dragoman.backbone.weights import shipped, shipped_names
 
 MOST_BYTES = 80 * 10**6

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.indexes.errors import IndexClosed, IndexCorrupt, IndexFault, IndexLocked, index_faults
-from dragoman.indexes.jvm import JavaError
+from dragoman.indexes.java.jvm import JavaError
 
 
 @pytest.mark.parametrize(

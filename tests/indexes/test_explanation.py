@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from dragoman.indexes.bm25 import BM25
 from dragoman.indexes.documents import IndexedDocument
 from dragoman.indexes.explanation import Statistics, explain, stored_length
-from dragoman.indexes.lucene import LuceneIndex
+from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.lexicon.query import Alternative, Method, TermGroup, TranslatedQuery
-from dragoman.lexicon.text import PlainAnalysis
+from dragoman.lexicon.text.tokens import PlainAnalysis
 
 VOCABULARY = [f"wort{number}" for number in range(12)]
 ANALYSIS = PlainAnalysis("de")

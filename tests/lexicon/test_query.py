@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, Bridge, psq, smt, untranslated
-from dragoman.lexicon.table import Table
-from dragoman.lexicon.text import PlainAnalysis, Token
+from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.text.tokens import PlainAnalysis, Token
 
 ENTRIES = [
     ("bank", "bank", 0.6, 0.9),

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.backbone.encoder import Encoder, VecoEncoder, load_encoder
+from dragoman.backbone.encoder import Encoder, VecoEncoder
+from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
 from tests.backbone.conftest import subwords, text
-from tests.backbone.hub_samples import write_checkpoints
+from tests.backbone.pretrained.hub_samples import write_checkpoints
 from tests.backbone.samples import tiny
 
 __all__ = ["encoder", "hub", "subwords", "text"]

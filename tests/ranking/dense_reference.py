@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from dragoman.lexicon.table import Table
+from dragoman.lexicon.table.table import Table
 from dragoman.ranking.attention import Direction, Words
 from dragoman.ranking.mixing import Row
 

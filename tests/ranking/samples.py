@@ -9,13 +9,14 @@ from typing import Any
 import torch
 
 from dragoman.backbone.checkpoints import save_veco
-from dragoman.backbone.encoder import Encoder, load_encoder
+from dragoman.backbone.encoder import Encoder
+from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.lexicon.table import Table
-from dragoman.lexicon.text import words
+from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.text.tokens import words
 from dragoman.ranking.attention import Words
-from dragoman.ranking.lists import Candidate, CandidateList, ListsWriter
-from dragoman.ranking.scoring import read
+from dragoman.ranking.passages import read
+from dragoman.ranking.training.lists import Candidate, CandidateList, ListsWriter
 from tests.backbone.samples import SENTENCES, tiny
 
 WORDS = [

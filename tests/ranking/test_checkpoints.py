@@ -10,12 +10,13 @@ import pytest
 import torch
 
 from dragoman.backbone.checkpoints import CheckpointError
-from dragoman.backbone.encoder import Encoder, load_encoder
+from dragoman.backbone.encoder import Encoder
+from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.ranking.about import LateInteractionAbout, MartAbout, StandaloneAbout
 from dragoman.ranking.checkpoints import load_mart, save_mart
 from dragoman.ranking.mart import Mart, MartConfig
-from tests.backbone.hub_samples import write_checkpoints
+from tests.backbone.pretrained.hub_samples import write_checkpoints
 from tests.ranking.samples import randomised, write_encoder
 from tests.ranking.test_mart import PAIRS, batch
 

@@ -14,14 +14,16 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from dragoman.backbone import post_norm, products
-from dragoman.backbone.encoder import Encoder, load_encoder
+from dragoman.backbone.encoder import Encoder
+from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.products import Product
-from dragoman.lexicon.table import Table
+from dragoman.lexicon.table.table import Table
 from dragoman.ranking import inference
 from dragoman.ranking.attention import TranslationReference
 from dragoman.ranking.inference import for_inference
 from dragoman.ranking.mart import Mart, MartConfig
-from dragoman.ranking.scoring import Passage, Scorer, padded_states, pooled, read
+from dragoman.ranking.passages import Passage, read
+from dragoman.ranking.scoring import Scorer, padded_states, pooled
 from tests.ranking.samples import split
 
 TABLE = Table.from_entries("en", "de", [("bee", "biene", 0.9, 0.7), ("honey", "honig", 0.8, 0.8)])

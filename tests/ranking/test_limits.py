@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.backbone.encoder import Encoder, load_encoder
+from dragoman.backbone.encoder import Encoder
+from dragoman.backbone.loading import load_encoder
 from dragoman.ranking.limits import DOCUMENT_SUBWORDS, readable
 
 PARTS = ["ash ", "Vulkan", "火山喷发了", "ภูเขาไฟ", " \n\t", "é", "1", "x" * 40, "بركان ", "👍🏽", "\u200d"]

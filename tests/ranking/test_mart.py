@@ -12,10 +12,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from dragoman.backbone.checkpoints import CheckpointError
-from dragoman.backbone.encoder import Encoder, VecoEncoder, load_encoder
-from dragoman.backbone.objectives import concatenate, pad
+from dragoman.backbone.encoder import Encoder, VecoEncoder
+from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.lexicon.table import Table
+from dragoman.backbone.training.objectives import concatenate, pad
+from dragoman.lexicon.table.table import Table
 from dragoman.ranking.attention import NO_LINKS, TranslationReference, word_of_pieces
 from dragoman.ranking.mart import Mart, MartConfig, Rows, TranslationHead
 from dragoman.ranking.mixing import Mixing, Row

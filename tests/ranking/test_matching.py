@@ -12,15 +12,17 @@ import torch
 from torch.nn import functional as F
 
 from dragoman.backbone.checkpoints import CheckpointError
-from dragoman.backbone.encoder import Encoder, load_encoder
+from dragoman.backbone.encoder import Encoder
+from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.lexicon.table import Table
+from dragoman.lexicon.table.table import Table
 from dragoman.ranking.about import LateInteractionAbout, MartAbout
 from dragoman.ranking.attention import TranslationReference
 from dragoman.ranking.checkpoints import save_mart
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.matching import LateInteraction, load_late_interaction
-from dragoman.ranking.scoring import Passage, Scorer, load_scorer, read
+from dragoman.ranking.passages import Passage, read
+from dragoman.ranking.scoring import Scorer, load_scorer
 from tests.ranking.samples import randomised, split, write_encoder
 
 QUERIES = ["the bee and honey", "ash", ""]

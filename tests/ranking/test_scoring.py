@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from dragoman.backbone.encoder import Encoder, VecoEncoder
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.lexicon.table import Table
-from dragoman.lexicon.text import words
+from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.text.tokens import words
 from dragoman.ranking import scoring
 from dragoman.ranking.attention import Links, TranslationReference, Words
 from dragoman.ranking.mart import Mart, MartConfig
-from dragoman.ranking.scoring import Passage, QueryTooLong, Read, Scorer, batches, passages, read, shortened
+from dragoman.ranking.passages import Passage, QueryTooLong, Read, passages, read, shortened
+from dragoman.ranking.scoring import Scorer, batches
 from tests.backbone.samples import tiny
 
 TABLE = Table.from_entries("en", "de", [("bee", "biene", 0.9, 0.7), ("honey", "honig", 0.8, 0.8)])

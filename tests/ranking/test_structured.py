@@ -13,7 +13,7 @@ from dragoman.backbone.encoder import Pair
 from dragoman.ranking.about import StandaloneAbout, standalone
 from dragoman.ranking.attention import Links
 from dragoman.ranking.mixing import Row
-from dragoman.ranking.scoring import Passage
+from dragoman.ranking.passages import Passage
 from dragoman.ranking.structured import share
 
 WORDS = st.lists(st.sampled_from([-1, 0, 0, 1, 1, 1]), max_size=8).map(

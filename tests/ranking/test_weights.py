@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from dragoman.backbone.weights import shipped, shipped_names
-from dragoman.lexicon.table import Table
+from dragoman.lexicon.table.table import Table
 from dragoman.ranking import about
 from dragoman.ranking.attention import Links, TranslationReference
 from dragoman.ranking.checkpoints import load_mart
-from dragoman.ranking.scoring import Scorer, load_scorer, read
+from dragoman.ranking.passages import read
+from dragoman.ranking.scoring import Scorer, load_scorer
 from tests.ranking.samples import split
 
 MOST_BYTES = 80 * 10**6

@@ -19,10 +19,10 @@ import pytest
 from sqlalchemy import Engine, event
 from sqlalchemy.orm import Session
 
-from dragoman.lexicon.text import PlainAnalysis
-from dragoman.service.settings import Settings
-from dragoman.service.store import Store
-from dragoman.service.tables import Tables, Upload
+from dragoman.lexicon.text.tokens import PlainAnalysis
+from dragoman.service.core.settings import Settings
+from dragoman.service.storage.database import Store
+from dragoman.service.tables.service import Tables, Upload
 from tests.service.searching import ndjson
 from tests.service.serving import server
 

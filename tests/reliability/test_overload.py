@@ -25,8 +25,8 @@ import pytest
 import uvicorn
 
 from dragoman.service.app import create_app
+from dragoman.service.core.settings import Settings
 from dragoman.service.runtime import Runtime
-from dragoman.service.settings import Settings
 from tests.service.modelling import LinkScorer, WordEncoder, standing_in
 from tests.service.searching import ndjson
 from tests.service.serving import Server, server, wait_for

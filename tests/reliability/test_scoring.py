@@ -19,8 +19,8 @@ import torch
 
 from dragoman.ranking.checkpoints import load_mart, save_mart
 from tests.reliability.large_batches import LARGE_BATCHES
+from tests.service.inference.test_worker_process import Worker
 from tests.service.serving import Server, server
-from tests.service.test_worker_process import Worker
 
 DEMO = files("dragoman") / "demo"
 WHOLE: list[str] = [

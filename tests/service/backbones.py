@@ -8,8 +8,9 @@ import torch
 
 from dragoman.backbone.checkpoints import save_veco
 from dragoman.backbone.seq2seq import Seq2Seq
-from dragoman.backbone.text_files import TextFile
-from dragoman.backbone.tokenizer import EOS, train_subwords
+from dragoman.backbone.tokenizer import EOS
+from dragoman.backbone.training.text_files import TextFile
+from dragoman.backbone.training.vocabulary import train_subwords
 from dragoman.backbone.translator import save_seq2seq
 from dragoman.backbone.veco import Veco, VecoConfig
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.service.settings import Settings
-from dragoman.service.store import Store
+from dragoman.service.core.settings import Settings
+from dragoman.service.storage.database import Store
 from tests.service import postgresql
 from tests.service.modelling import UpperTranslator, WordEncoder, standing_in
 

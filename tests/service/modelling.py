@@ -17,11 +17,11 @@ import regex
 from numpy.typing import NDArray
 
 from dragoman.ranking.about import MartAbout, StandaloneAbout
-from dragoman.service import models
-from dragoman.service.models import EncoderInfo, RerankerInfo, TranslatorInfo
+from dragoman.service.core.settings import Settings
+from dragoman.service.inference import models
+from dragoman.service.inference.models import EncoderInfo, RerankerInfo, TranslatorInfo
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
-from dragoman.service.settings import Settings
 
 if TYPE_CHECKING:
     from dragoman.backbone.translator import Translation

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from dragoman.indexes.analysis import analysis
+from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.query import untranslated
+from dragoman.service.core.settings import Settings
 from dragoman.service.runtime import Runtime
-from dragoman.service.settings import Settings
 
 
 @contextmanager

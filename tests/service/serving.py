@@ -15,7 +15,7 @@ from threading import Thread
 
 import httpx
 
-COMMAND = [sys.executable, "-m", "dragoman.service.cli"]
+COMMAND = [sys.executable, "-m", "dragoman.service.cli.main"]
 _ADDRESS = re.compile(r'listens on (http://[^\s"]+)')
 
 

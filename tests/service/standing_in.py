@@ -15,10 +15,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from dragoman.service import models
 from dragoman.service.cli import main
-from dragoman.service.models import EncoderInfo, RerankerInfo, TranslatorInfo
-from dragoman.service.settings import Settings
+from dragoman.service.core.settings import Settings
+from dragoman.service.inference import models
+from dragoman.service.inference.models import EncoderInfo, RerankerInfo, TranslatorInfo
 from tests.service.modelling import LinkScorer, Piece, UpperTranslator, WordEncoder
 
 if TYPE_CHECKING:

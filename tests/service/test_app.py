@@ -13,9 +13,9 @@ import uvicorn
 from sqlalchemy import event
 
 from dragoman.service.app import create_app
-from dragoman.service.collection_index import IndexState
+from dragoman.service.collections.lucene_index import IndexState
+from dragoman.service.core.settings import Settings
 from dragoman.service.runtime import Runtime
-from dragoman.service.settings import Settings
 from tests.service.api.errorbody import check_error
 from tests.service.searching import ndjson
 

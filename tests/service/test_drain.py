@@ -10,12 +10,12 @@ from typing import Any
 import httpx
 import pytest
 
-from dragoman.indexes.lucene import LuceneIndex
+from dragoman.indexes.lucene.index import LuceneIndex
 from tests.service.api.errorbody import check_error
+from tests.service.inference.test_worker_process import Worker, answers
 from tests.service.searching import ndjson
 from tests.service.serving import Server, server, wait_for
 from tests.service.standing_in import STANDING_IN
-from tests.service.test_worker_process import Worker, answers
 
 HELD = {"query": "volcano", "documents": ["hold hold hold hold"], "query_language": "en", "document_language": "en"}
 

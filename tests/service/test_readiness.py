@@ -8,9 +8,9 @@ from pathlib import Path
 import httpx
 
 from tests.service.api.errorbody import check_error
+from tests.service.inference.test_worker_process import Worker, answers
 from tests.service.serving import Server, server, wait_for
 from tests.service.standing_in import STANDING_IN
-from tests.service.test_worker_process import Worker, answers
 
 TRANSLATE = {"text": "hold", "source": "en", "target": "de"}
 RERANK = {"query": "a", "query_language": "en", "document_language": "en", "documents": ["b"]}

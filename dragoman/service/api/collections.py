@@ -10,17 +10,18 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from dragoman.service.api.dependencies import RecordDep, RuntimeDep
-from dragoman.service.api.requests import (
+from dragoman.service.collections.importing import Imported
+from dragoman.service.collections.service import CollectionInfo, DocumentInfo
+from dragoman.service.core.names import check_name
+from dragoman.service.http.bodies import (
     CleanText,
     LanguageCode,
     StrictRoute,
     check_media_type,
     content_gzip,
 )
-from dragoman.service.api.streaming import work_on_upload
-from dragoman.service.collections import CollectionInfo, DocumentInfo, check_name
-from dragoman.service.document_import import Imported
-from dragoman.service.store_models import ID_CHARS
+from dragoman.service.http.streaming import work_on_upload
+from dragoman.service.storage.models import ID_CHARS
 
 router = APIRouter(prefix="/v1/collections", route_class=StrictRoute, tags=["collections"])
 

@@ -9,11 +9,11 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from dragoman.service.access import Access, Caller
-from dragoman.service.api.errors import request_id
-from dragoman.service.audit import Actor, Recording
+from dragoman.service.access.audit import Actor, Recording
+from dragoman.service.access.authenticator import Access, Caller
+from dragoman.service.core.settings import Settings
+from dragoman.service.http.errors import request_id
 from dragoman.service.runtime import Runtime
-from dragoman.service.settings import Settings
 
 
 async def _runtime(request: Request) -> Runtime:

@@ -10,7 +10,7 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 
-ASSETS = "/docs/assets"
+from dragoman.service.http.authentication import ASSETS
 
 
 def install(app: FastAPI) -> None:

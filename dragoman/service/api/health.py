@@ -4,26 +4,15 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse, Response
-from pydantic import BaseModel
 
 from dragoman.service.api.dependencies import RuntimeDep
-from dragoman.service.api.requests import StrictRoute
-from dragoman.service.errors import Unavailable
+from dragoman.service.core.errors import Unavailable
+from dragoman.service.http.bodies import StrictRoute
+from dragoman.service.http.probes import METRICS_TYPE, Health, check_not_stopping
 
 router = APIRouter(route_class=StrictRoute, tags=["running"])
 
 _NAMED = 10
-METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
-
-class Health(BaseModel):
-    status: str
-
-
-def check_not_stopping(request: Request) -> None:
-    """Raise :class:`Unavailable` from the moment on that the process was told to stop."""
-    if request.app.state.draining:
-        raise Unavailable("the service is stopping")
 
 
 @router.get("/healthz")

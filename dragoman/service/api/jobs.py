@@ -12,14 +12,14 @@ from pydantic import BaseModel, Field
 
 from dragoman.service.api.collections import NDJSON_TYPES
 from dragoman.service.api.dependencies import RuntimeDep
-from dragoman.service.api.requests import StrictRoute, check_media_type, content_gzip
-from dragoman.service.api.streaming import work_on_upload
-from dragoman.service.job_lines import JobType
-from dragoman.service.job_upload import NewJob
-from dragoman.service.jobs_store import JobInfo
+from dragoman.service.core.trec import TREC_TYPE
+from dragoman.service.http.bodies import StrictRoute, check_media_type, content_gzip
+from dragoman.service.http.streaming import work_on_upload
+from dragoman.service.jobs.line import JobType
+from dragoman.service.jobs.repository import JobInfo
+from dragoman.service.jobs.submission import NewJob
 from dragoman.service.schemas.search import TableUsed
-from dragoman.service.store_models import ID_CHARS
-from dragoman.service.trec import TREC_TYPE
+from dragoman.service.storage.models import ID_CHARS
 
 router = APIRouter(prefix="/v1/jobs", route_class=StrictRoute, tags=["jobs"])
 

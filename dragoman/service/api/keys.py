@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 
+from dragoman.service.access.keys import KeyInfo, NewKey
 from dragoman.service.api.dependencies import AccessDep, RecordDep, RuntimeDep
-from dragoman.service.api.requests import StrictRoute
-from dragoman.service.keys import KeyInfo, NewKey
+from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.schemas.keys import AuditBody, AuditList, KeyBody, KeyList, KeyMade, NewKeyBody
-from dragoman.service.store_models import now
+from dragoman.service.storage.models import now
 
 router = APIRouter(prefix="/v1", route_class=StrictRoute, tags=["access"])
 

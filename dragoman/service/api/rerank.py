@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from fastapi import APIRouter, Request, Response
 
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
-from dragoman.service.api.errors import request_id
-from dragoman.service.api.requests import StrictRoute
 from dragoman.service.api.search import DEGRADED_HEADER
-from dragoman.service.api.waiting import settled
-from dragoman.service.errors import InvalidRequest, TooManyRequests
-from dragoman.service.rerank_answers import answer_v1, answer_v2, best, check_scored, warnings
-from dragoman.service.rerank_request import Ranking, begin
+from dragoman.service.core.errors import InvalidRequest, TooManyRequests
+from dragoman.service.core.settings import Settings
+from dragoman.service.http.bodies import StrictRoute
+from dragoman.service.http.errors import request_id
+from dragoman.service.http.waiting import settled
+from dragoman.service.observability.tracing import span
+from dragoman.service.rerank.request import Ranking
+from dragoman.service.rerank.response import answer_v1, answer_v2, best, check_scored, warnings
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.rerank import Rank, RerankAnswerV1, RerankAnswerV2, RerankTei, RerankV1, RerankV2
-from dragoman.service.settings import Settings
-from dragoman.service.tracing import span
 
 router = APIRouter(route_class=StrictRoute, tags=["search"])
 
@@ -73,7 +73,7 @@ async def _ranked(
         if not runtime.reranks.acquire(blocking=False):
             raise TooManyRequests("too many rerank requests are being read; try again in a moment")
         try:
-            begun = await asyncio.to_thread(begin, runtime, settings, body, texts)
+            begun = await asyncio.to_thread(runtime.rerank_requests.begin, body, texts)
         finally:
             runtime.reranks.release()
         try:

@@ -9,12 +9,12 @@ from typing import Any
 import anyio.from_thread
 from fastapi import APIRouter, Request, Response
 
-from dragoman.service.api.admission import Searches
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
-from dragoman.service.api.errors import request_id
-from dragoman.service.api.requests import StrictRoute
+from dragoman.service.core.trec import TREC_TYPE, trec_run
+from dragoman.service.http.admission import Searches
+from dragoman.service.http.bodies import StrictRoute
+from dragoman.service.http.errors import request_id
 from dragoman.service.schemas.search import Degraded, SearchRequest, SearchResponse
-from dragoman.service.trec import TREC_TYPE, trec_run
 
 router = APIRouter(prefix="/v1/search", route_class=StrictRoute, tags=["search"])
 

@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from dragoman.lexicon.formats import Format
+from dragoman.lexicon.formats.reader import Format
 from dragoman.service.api.dependencies import CallerDep, RecordDep, RuntimeDep
-from dragoman.service.api.requests import CleanText, LanguageCode, StrictRoute, content_gzip
-from dragoman.service.api.streaming import work_on_upload
+from dragoman.service.http.bodies import CleanText, LanguageCode, StrictRoute, content_gzip
+from dragoman.service.http.streaming import work_on_upload
+from dragoman.service.query.translation import significant
 from dragoman.service.schemas.tables import (
     Kind,
     RejectedLine,
@@ -21,9 +22,8 @@ from dragoman.service.schemas.tables import (
     TermBody,
     Translation,
 )
-from dragoman.service.search_translation import significant
-from dragoman.service.tables import Lookup, Upload, Uploaded
-from dragoman.service.tables_store import TableInfo
+from dragoman.service.tables.repository import TableInfo
+from dragoman.service.tables.service import Lookup, Upload, Uploaded
 
 router = APIRouter(prefix="/v1/tables", route_class=StrictRoute, tags=["translation tables"])
 

@@ -8,11 +8,11 @@ import time
 from fastapi import APIRouter, Request
 
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
-from dragoman.service.api.requests import StrictRoute
-from dragoman.service.api.waiting import settled
-from dragoman.service.models import Load
+from dragoman.service.http.bodies import StrictRoute
+from dragoman.service.http.waiting import settled
+from dragoman.service.inference.models import Load
+from dragoman.service.inference.translation import check_pair
 from dragoman.service.schemas.translate import TranslateRequest, TranslateResponse
-from dragoman.service.translation import check_pair
 
 router = APIRouter(prefix="/v1/translate", route_class=StrictRoute, tags=["reading"])
 

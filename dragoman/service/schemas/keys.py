@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 
-from dragoman.service.keys import LIMIT_MAX, NAME_CHARS, Scope
+from dragoman.service.access.keys import LIMIT_MAX, NAME_CHARS, Scope
 
 
 class NewKeyBody(BaseModel):

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PlainValidator, SkipValidation, StrictBool, StrictInt
 
+from dragoman.service.core.json import check_text, check_value
 from dragoman.service.schemas.search import LanguageCode, Names, QueryText, TableUsed, Text
-from dragoman.service.strict_json import check_text, check_value
 
 _Query = Annotated[
     QueryText, Field(min_length=1, description="The query's text.", examples=["volcano eruption and ash"])

@@ -17,8 +17,8 @@ from pydantic import (
     field_validator,
 )
 
-from dragoman.lexicon.languages import check_language
-from dragoman.service.strict_json import check_text
+from dragoman.lexicon.text.languages import check_language
+from dragoman.service.core.json import check_text
 
 Text = Annotated[StrictStr, AfterValidator(check_text)]
 LanguageCode = Annotated[StrictStr, AfterValidator(check_language)]

@@ -1,0 +1,1 @@
+"""Benchmarks, a command each: `python -m benchmarks.ROOM.NAME`."""

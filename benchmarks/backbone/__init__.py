@@ -1,0 +1,1 @@
+"""The backbone: objectives, tasks, throughput."""

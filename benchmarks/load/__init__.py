@@ -1,0 +1,1 @@
+"""Searches per second and latency of the running service."""

@@ -1,0 +1,87 @@
+"""The client of `benchmarks/load/throughput.py`: plain sockets in a process of its own, to load the machine little.
+
+    python -m benchmarks.load.client URL CLIENTS SECONDS < requests.json
+
+Each connection sends one search, reads the answer, and sends the next; an answer that is not a 200 ends it all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import selectors
+import socket
+import sys
+import time
+from itertools import cycle
+from urllib.parse import urlsplit
+
+_LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
+
+
+class Connection:
+    """A connection and the answer it is waiting for."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.socket = socket.create_connection((host, port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._received = bytearray()
+        self._expected = 0
+        self.sent = 0.0
+
+    def ask(self, request: bytes) -> None:
+        """Send a request, which is small enough for the socket's buffer."""
+        self._received.clear()
+        self._expected = 0
+        self.sent = time.perf_counter()
+        self.socket.sendall(request)
+
+    def answered(self) -> bool:
+        """Read what has come; whether the answer is whole."""
+        part = self.socket.recv(1 << 18)
+        if not part:
+            raise SystemExit("the server closed a connection")
+        self._received += part
+        if not self._expected:
+            head = self._received.find(b"\r\n\r\n")
+            if head < 0:
+                return False
+            if not self._received.startswith(b"HTTP/1.1 200"):
+                raise SystemExit(bytes(self._received[:2000]).decode(errors="replace"))
+            length = _LENGTH.search(self._received, 0, head)
+            assert length is not None
+            self._expected = head + 4 + int(length[1])
+        return len(self._received) >= self._expected
+
+
+def main() -> None:
+    """Print the milliseconds of each search and the seconds of all as JSON."""
+    address, clients, seconds = urlsplit(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+    assert address.hostname is not None and address.port is not None
+    bodies = [json.dumps(request).encode() for request in json.load(sys.stdin)]
+    head = f"POST /v1/search HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: application/json\r\nContent-Length: "
+    requests = cycle([f"{head}{len(body)}\r\n\r\n".encode() + body for body in bodies])
+    milliseconds = []
+    with selectors.DefaultSelector() as waiting:
+        begun = time.perf_counter()
+        for _ in range(clients):
+            connection = Connection(address.hostname, address.port)
+            waiting.register(connection.socket, selectors.EVENT_READ, connection)
+            connection.ask(next(requests))
+        while waiting.get_map():
+            for key, _ in waiting.select():
+                connection = key.data
+                if not connection.answered():
+                    continue
+                now = time.perf_counter()
+                milliseconds.append((now - connection.sent) * 1000)
+                if now - begun < seconds:
+                    connection.ask(next(requests))
+                else:
+                    waiting.unregister(connection.socket)
+                    connection.socket.close()
+    print(json.dumps({"milliseconds": milliseconds, "seconds": time.perf_counter() - begun}))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

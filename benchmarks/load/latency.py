@@ -1,0 +1,115 @@
+"""Latency of a search on the demo collection, and the memory of the idle service.
+
+    python -m benchmarks.load.latency
+
+Loads the demo into a temporary folder, serves it in a process of its own, and asks the demo's English queries over
+HTTP, one after the other, all eight collections at once, ten hits with evidence: without reranking, and with the best
+50 hits reranked, of which a query may have fewer: how many is told too. The first round, when no word has been looked
+up before, is told apart from the rounds after it. Then 50 of the demo's articles, the next 50 for each query, go to the
+rerank endpoint.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.resources import files
+from pathlib import Path
+
+import httpx
+
+
+def resident_megabytes(process: int) -> float:
+    """Resident memory of a process (Linux)."""
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+def ask(client: httpx.Client, queries: list[str], rerank: object = False) -> list[float]:
+    """Milliseconds of each query."""
+    times = []
+    for query in queries:
+        begun = time.perf_counter()
+        client.post("/v1/search", json={"query": query, "top_k": 10, "rerank": rerank}).raise_for_status()
+        times.append((time.perf_counter() - begun) * 1000)
+    return times
+
+
+def hits(client: httpx.Client, query: str) -> int:
+    """How many of the best 50 hits of a query there are."""
+    answer = client.post("/v1/search", json={"query": query, "top_k": 50, "rerank": False}).raise_for_status()
+    return len(answer.json()["hits"])
+
+
+def rerank(client: httpx.Client, queries: list[str], documents: list[str]) -> list[float]:
+    """Milliseconds of each query with 50 documents, which are not the same ones from one query to the next."""
+    times = []
+    for number, query in enumerate(queries):
+        places = [(50 * number + place) % len(documents) for place in range(50)]
+        body = {"query": query, "query_language": "en", "documents": [documents[place] for place in places]}
+        begun = time.perf_counter()
+        answer = client.post("/v1/rerank", json=body).raise_for_status()
+        times.append((time.perf_counter() - begun) * 1000)
+        if len(answer.json()["results"]) != len(places):
+            raise SystemExit(f"{query}: not all documents were scored")
+    return times
+
+
+def articles() -> list[str]:
+    """The texts of the demo's documents, of all languages in turn."""
+    folder = files("dragoman") / "demo"
+    each = [
+        [json.loads(line)["text"] for line in file.read_text(encoding="utf-8").splitlines()]
+        for file in sorted(folder.iterdir(), key=lambda file: file.name)
+        if file.name.startswith("documents.")
+    ]
+    return [text for together in zip(*each, strict=False) for text in together]
+
+
+def main() -> None:
+    """Print one line for each state of the service."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--port", type=int, default=8971)
+    arguments = parser.parse_args()
+    lines = (files("dragoman") / "demo" / "queries.en.jsonl").read_text(encoding="utf-8").splitlines()
+    queries = [json.loads(line)["text"] for line in lines]
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-m", "dragoman.service.cli.main", "demo", "--port", str(arguments.port)]
+        command += ["--data-dir", folder]
+        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            with httpx.Client(base_url=f"http://127.0.0.1:{arguments.port}", timeout=60) as client:
+                while server.poll() is None:
+                    try:
+                        client.get("/readyz").raise_for_status()
+                        break
+                    except httpx.HTTPError:
+                        time.sleep(0.2)
+                idle = resident_megabytes(server.pid)
+                first = ask(client, queries)
+                later = [milliseconds for _ in range(arguments.rounds) for milliseconds in ask(client, queries)]
+                print(f"idle after start: {idle:.0f} MB resident")  # noqa: T201
+                ask(client, queries[:1], {"depth": 50})  # loads the model
+                reranked = [one for _ in range(arguments.rounds) for one in ask(client, queries, {"depth": 50})]
+                many = statistics.median(hits(client, query) for query in queries)
+                print(f"of the best 50 hits a query has {many:g} in the median")  # noqa: T201
+                texts = articles()
+                endpoint = [one for _ in range(arguments.rounds) for one in rerank(client, queries, texts)]
+                measured = {"first round": first, "later rounds": later, "best 50 reranked": reranked}
+                for name, times in (measured | {"50 articles to the endpoint": endpoint}).items():
+                    median, p95 = statistics.median(times), statistics.quantiles(times, n=20)[-1]
+                    print(f"{name}: median {median:.1f} ms, p95 {p95:.1f} ms, {len(times)} requests")  # noqa: T201
+                print(f"idle after searches: {resident_megabytes(server.pid):.0f} MB resident")  # noqa: T201
+        finally:
+            server.terminate()
+            server.wait()
+
+
+if __name__ == "__main__":
+    main()

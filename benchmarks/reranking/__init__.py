@@ -1,0 +1,1 @@
+"""MART: quality, parts, throughput, and the making of its lists."""

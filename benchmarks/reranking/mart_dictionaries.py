@@ -1,0 +1,45 @@
+"""The same lists of candidates with links out of dictionaries alone, for `benchmarks/reranking/mart_tables.py`.
+
+    python -m benchmarks.reranking.mart_dictionaries --tables runs/first_stage/tables \\
+        --lists runs/mart/lists runs/mart/tuning
+
+Writes each folder again, with `-dictionary` behind its name. Lists between languages without a file
+`en-xx.dictionary.tsv` in the folder of tables are left out; what is there already is kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from dragoman.ranking.training.lists import lists_in, read_lists, relinked
+from dragoman.service.evaluation.local_service import workbench
+from dragoman.service.evaluation.service import TableFile
+
+
+def main() -> None:
+    """Write what is missing."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tables", type=Path, required=True)
+    parser.add_argument("--lists", type=Path, nargs="+", required=True)
+    arguments = parser.parse_args()
+    wanted: dict[str, list[tuple[Path, Path]]] = {}
+    for folder in arguments.lists:
+        for path in lists_in(folder):
+            output = Path(f"{folder}-dictionary") / path.relative_to(folder)
+            lists = read_lists(path)
+            (language,) = {lists.source, lists.target} - {"en"} or {"en"}
+            if not output.exists():
+                wanted.setdefault(language, []).append((path, output))
+    for language, pairs in wanted.items():
+        table = TableFile(arguments.tables / f"en-{language}.dictionary.tsv", "en", language)
+        if table.path.exists():
+            with workbench([table]) as bench:
+                for path, output in pairs:
+                    lists = read_lists(path)
+                    view = bench.view(lists.source, lists.target)
+                    relinked(path, view.analysed if view is not None else None, output)
+
+
+if __name__ == "__main__":
+    main()

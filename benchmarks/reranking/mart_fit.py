@@ -1,0 +1,69 @@
+"""The weights of what joins a trained MART's score, fitted anew on tuning lists and written to the model.
+
+    python -m benchmarks.reranking.mart_fit --model runs/mart/small/model --tuning runs/mart/tuning
+
+`dragoman train mart` ends with the same fit (`dragoman.ranking.training.fitting`). Prints MAP on every tuning list of
+the first stage, of it with each of the others (late interaction, MART, structured queries of each document by itself),
+of all together, as searches are ordered, and of all but the first stage (standalone), as the rerank endpoints answer,
+each at its best weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from dragoman.backbone.checkpoints import CONFIG
+from dragoman.ranking.about import LateInteractionAbout
+from dragoman.ranking.checkpoints import load_mart
+from dragoman.ranking.training.fitting import Fit, fit
+from dragoman.ranking.training.lists import lists_in, read_lists
+
+
+def main() -> None:
+    """Fit, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--tuning", type=Path, required=True)
+    parser.add_argument("--encoder", default="small")
+    parser.add_argument("--layer", type=int, default=2)
+    parser.add_argument("--questions", type=int, default=60, help="of each list, at even distances")
+    parser.add_argument("--threads", type=int)
+    arguments = parser.parse_args()
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    path = arguments.model / CONFIG
+    if not path.is_file():
+        parser.error(f"--model: {path} is not there")
+    if not (folders := lists_in(arguments.tuning)):
+        parser.error(f"--tuning: no lists under {arguments.tuning}")
+    model, about = load_mart(str(arguments.model))
+    tuning = {str(folder.relative_to(arguments.tuning)): read_lists(folder) for folder in folders}
+    for name, lists in tuning.items():
+        if lists.tokenizer != model.encoder.tokenizer_checksum:
+            parser.error(f"--tuning: {name}: these lists were read for an encoder with another vocabulary")
+    match = LateInteractionAbout(arguments.encoder, arguments.layer, 1.0)
+    about, found = fit(model, about, tuning, match, queries=arguments.questions)
+    print(summary(found))  # noqa: T201
+    config = json.loads(path.read_text(encoding="utf-8")) | asdict(about)
+    unfinished = path.with_suffix(".unfinished")
+    unfinished.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    unfinished.replace(path)
+
+
+def summary(found: Fit) -> str:
+    """A Markdown table of MAP."""
+    maps = found.maps()
+    lines = [f"| | {' | '.join(maps)} |", "|---" * (len(maps) + 1) + "|"]
+    for name in [*found.sets, "mean"]:
+        lines.append(f"| {name} | {' | '.join(f'{one[name]:.3f}' for one in maps.values())} |")
+    weights = ", ".join(f"{name}: {tuple(one)}" for name, one in found.chosen.items())
+    return "\n".join([*lines, f"\nweights of MART, late interaction, the first stage, shares: {weights}"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,273 @@
+"""What MART's parts are worth: the paper's comparisons at our size, the same recipe, lists and seeds for each variant.
+
+    python -m benchmarks.reranking.mart_tables --config configs/mart-tables.toml --test runs/reranking/lists \\
+        --output runs/tables --data DATA --first-stage runs/first_stage/test
+
+Variants: `bert`, the encoder without MAT layers; `placebo`, with MAT layers and without a table; `mart`; T from one
+direction (`forward`, the paper's, and `backward`); `one layer`, `one lower layer` and `three layers`; `dictionary`,
+the same lists with links out of dictionaries alone (`mart_dictionaries.py` makes them, in folders beside,
+with `-dictionary` behind their names); `dictionary at search`, what `mart` learned, reranking by dictionaries;
+`without XX`, learned without any list in the language XX. Each is trained from the configuration's lists with every
+seed, and reranks the lists under `--test`; MAP of the model's score alone and interpolated with the weight of psq that
+the tuning lists gave for these two, so that what else joins a shipped model's score takes no part. With
+`--first-stage`, the folder of runs that `benchmarks/retrieval/first_stage.py` made of DATA, also of smt and of BM25 on
+human translations of the queries.
+
+p-values are two-tailed, of the queries' average precision meaned over the seeds: in one task (* marks what differs
+from `mart`, p < .05) of paired t-tests; of means over tasks of the t-test for unequal variances that `p_of_mean` is,
+in which every task weighs the same, as in the means, and the same query of several languages is one observation. The
+last table of each order has what `mart` has more than the others in each data set. What is there already is kept, so
+that an interrupted run goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import numpy as np
+import torch
+from ir_measures import AP
+from numpy.typing import NDArray
+from scipy.stats import t as student
+from scipy.stats import ttest_1samp
+
+from benchmarks.retrieval.first_stage import XQUAD, tasks
+from dragoman.backbone.training.config import read_config
+from dragoman.ranking.checkpoints import load_mart
+from dragoman.ranking.scoring import Scorer
+from dragoman.ranking.training.lists import lists_in, read_lists
+from dragoman.ranking.training.loop import MartTraining, train_mart
+from dragoman.ranking.training.measuring import Scored, at_even_distances, score_lists
+from dragoman.service.evaluation.test_collection import load_benchmark
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "bert": {"model": {"mat_layers": []}},
+    "placebo": {"placebo": True},
+    "mart": {},
+    "forward": {"direction": "forward"},
+    "backward": {"direction": "backward"},
+    "one layer": {"model": {"mat_layers": [-2]}},
+    "one lower layer": {"model": {"mat_layers": [-3]}},
+    "three layers": {"model": {"mat_layers": [-4, -3, -2]}},
+}
+TRAINED = {"dictionary at search": "mart"}
+"""Variants that are another's model."""
+BY_DICTIONARY = ("dictionary", "dictionary at search")
+ORDERS = {"alone": "alone", "interpolated": "together with psq"}
+"""Titles."""
+RUNS = {"smt": "smt", "bm25": "human translation"}
+"""Runs of `benchmarks/retrieval/first_stage.py` that are compared with psq, and their names here."""
+SIGNIFICANT = 0.05
+Values = NDArray[np.float64]
+
+
+def main() -> None:
+    """Train, measure and print what is missing."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--config", type=Path, required=True)
+    parser.add_argument("--test", type=Path, required=True)
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--variants", default=",".join(VARIANTS))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--depth", type=int, default=50)
+    parser.add_argument("--queries", type=int, help="of each test list, at even distances; default: all")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--first-stage", type=Path, help="runs of smt and BM25; asks for --data")
+    parser.add_argument("--data", type=Path)
+    arguments = parser.parse_args()
+    if not lists_in(arguments.test):
+        parser.error(f"--test: no lists under {arguments.test}")
+    if arguments.first_stage and not arguments.data:
+        parser.error("--first-stage: asks for --data, which has the judgements")
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    table = read_config(arguments.config)
+    others = searched(arguments) if arguments.first_stage else {}
+    done: dict[str, list[dict[str, Any]]] = {}
+    for seed in range(1, arguments.seeds + 1):
+        for variant in arguments.variants.split(","):
+            trained = TRAINED.get(variant, variant)
+            folder = arguments.output / f"{trained.replace(' ', '-')}-{seed}"
+            if not (folder / "report.json").exists():
+                settings = MartTraining.parse(table | changes(trained, table) | {"seed": seed})
+                train_mart(settings, folder, resume=folder.exists())
+            done.setdefault(variant, []).append(tested(folder, variant in BY_DICTIONARY, arguments))
+            (arguments.output / "summary.md").write_text(summary(done, others), encoding="utf-8")
+    print(summary(done, others))  # noqa: T201
+
+
+def changes(variant: str, table: dict[str, Any]) -> dict[str, Any]:
+    """What of the configuration is otherwise in a variant."""
+    if variant == "dictionary":
+        return {name: f"{table[name]}-dictionary" for name in ("lists", "tuning")}
+    if variant.startswith("without "):
+        held_out = variant.removeprefix("without ")
+        sets = (read_lists(path) for name in ("lists", "tuning") for path in lists_in(Path(table[name])))
+        spoken = {language for lists in sets for language in (lists.source, lists.target)}
+        return {"languages": sorted(spoken - {held_out})}
+    return VARIANTS[variant]
+
+
+def tested(folder: Path, by_dictionary: bool, arguments: argparse.Namespace) -> dict[str, dict[str, list[float]]]:
+    """Average precision of every query of every test list, in each order; scores are kept in the training's folder."""
+    suffix = "-dictionary" if by_dictionary else ""
+    path, test = folder / f"tested{suffix}.json", Path(f"{arguments.test}{suffix}")
+    options = {"depth": arguments.depth, "queries": arguments.queries}
+    kept: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.exists() else {}
+    model, about = load_mart(str(folder / "model"))
+    weight: float = json.loads((folder / "report.json").read_text())["weights"]["with MART"]["first_stage"]
+    orders = {"psq": None, "alone": 0.0, "interpolated": weight}
+    found = {}
+    for lists in lists_in(test):
+        read = read_lists(lists)
+        made_with = options | {"lists": read.checksum}
+        if lists.name not in kept:
+            scored = score_lists(Scorer(model), read, direction=about.direction, placebo=about.placebo, **options)
+            kept[lists.name] = {"options": made_with, "scored": [asdict(one) for one in scored]}
+            path.write_text(json.dumps(kept))
+        if (before := kept[lists.name]["options"]) != made_with:
+            raise SystemExit(f"{path}: {lists.name} was scored with {before}, not {made_with}: remove the file")
+        again = [Scored(**one) for one in kept[lists.name]["scored"]]
+        found[lists.name] = {
+            order: [one.average_precision(weight) for one in again] for order, weight in orders.items()
+        }
+    return found
+
+
+def searched(arguments: argparse.Namespace) -> dict[str, dict[str, Values]]:
+    """Average precision by system and test list of the runs of `retrieval/first_stage.py`: same queries, depth.
+
+    Lists of other tasks than that benchmark's have none. FLORES has no human translation, its queries being the
+    documents' translations.
+    """
+    found: dict[str, dict[str, Values]] = {title: {} for title in RUNS.values()}
+    kinds = {
+        f"{data}-{unit}-{source}-{target}": (arguments.data / data, source, target, unit, queries)
+        for language in (*XQUAD, "sw", "so")
+        for data, (source, target, unit), queries in tasks(arguments.data, language)
+    }
+    for path in lists_in(arguments.test):
+        if path.name not in kinds:
+            continue
+        lists = read_lists(path)
+        names = [lists[number].name for number in at_even_distances(len(lists), arguments.queries)]
+        qrels = load_benchmark(*kinds[path.name]).qrels
+        for system, title in RUNS.items():
+            run = arguments.first_stage / path.name / f"{system}.trec"
+            if run.exists():
+                answers = ir_measures.read_trec_run(str(run))
+                values = {
+                    one.query_id: one.value for one in ir_measures.iter_calc([AP @ arguments.depth], qrels, answers)
+                }
+                found[title][path.name] = np.array([values.get(name, 0.0) for name in names])
+    return found
+
+
+def summary(done: Mapping[str, list[dict[str, Any]]], others: Mapping[str, Mapping[str, Values]]) -> str:
+    """Markdown tables of MAP by task and variant, paragraphs apart from all else, alone and interpolated."""
+    tested_on = list(next(iter(done.values()))[0])
+    paragraphs = [name for name in tested_on if "-paragraph-" in name]
+    lines: list[str] = []
+    for names in ([name for name in tested_on if name not in paragraphs], paragraphs):
+        for order, title in ORDERS.items() if names else ():
+            columns = {other: {name: own[name] for name in names if name in own} for other, own in others.items()}
+            columns["psq"] = _values(next(iter(done.values())), "psq", names)
+            columns |= {f"{variant} ({len(runs)})": _values(runs, order, names) for variant, runs in done.items()}
+            lines += [f"\n**{title}**\n", *_table(names, columns), "", *_by_data_set(names, columns)]
+    return "\n".join(lines) + "\n"
+
+
+def _table(names: list[str], columns: Mapping[str, Mapping[str, Values]]) -> Iterator[str]:
+    """A line for each task, with * where MART differs significantly there; means; p-values over all tasks."""
+    yield "| | queries | " + " | ".join(columns) + " |"
+    yield "|---" * (len(columns) + 2) + "|"
+    mart = _mart(columns)
+    for name in names:
+        cells = [_cell(own.get(name), mart.get(name)) for own in columns.values()]
+        yield f"| {name} | {len(columns['psq'][name])} | {' | '.join(cells)} |"
+    everywhere = [name for name in names if all(name in own for own in columns.values())]
+    for label, some in (("mean", names), ("mean of tasks that have all", everywhere)):
+        if some and (label == "mean" or len(some) < len(names)):
+            means = (
+                np.mean([own[one].mean() for one in some]) if own.keys() >= {*some} else None
+                for own in columns.values()
+            )
+            yield f"| {label} | | {' | '.join('' if mean is None else f'{mean:.3f}' for mean in means)} |"
+    for label, other in (("p against mart", mart), ("p against psq", columns["psq"])):
+        yield f"| {label} | | {' | '.join(_p(own, other) for own in columns.values())} |"
+
+
+def _by_data_set(names: list[str], columns: Mapping[str, Mapping[str, Values]]) -> Iterator[str]:
+    """Lines of what MART has more than each other, and p, in the tasks of each data set that both have."""
+    if not (mart := _mart(columns)):
+        return
+    others = {title: own for title, own in columns.items() if own is not mart}
+    yield f"| mart, more than | tasks | {' | '.join(others)} |"
+    yield "|---" * (len(others) + 2) + "|"
+    for data in dict.fromkeys(map(_data_set, names)):
+        own = {name: values for name, values in mart.items() if _data_set(name) == data}
+        yield f"| {data} | {len(own)} | {' | '.join(_more(own, other) for other in others.values())} |"
+
+
+def _more(own: Mapping[str, Values], other: Mapping[str, Values]) -> str:
+    differences = [(own[name] - other[name]).mean() for name in own.keys() & other.keys()]
+    return f"{np.mean(differences):+.3f} (p = {_p(own, other) or '1'})" if differences else ""
+
+
+def _mart(columns: Mapping[str, Mapping[str, Values]]) -> Mapping[str, Values]:
+    return next((own for title, own in columns.items() if title.startswith("mart (")), {})
+
+
+def _data_set(name: str) -> str:
+    """And unit, of a task called `name-source-target`."""
+    return name.rsplit("-", 2)[0]
+
+
+def _cell(own: Values | None, mart: Values | None) -> str:
+    if own is None:
+        return ""
+    differs = mart is not None and (own != mart).any() and ttest_1samp(own - mart, 0).pvalue < SIGNIFICANT
+    return f"{own.mean():.3f}{'*' if differs else ''}"
+
+
+def _values(runs: list[dict[str, Any]], order: str, names: list[str]) -> dict[str, Values]:
+    """Average precision by list and query, meaned over the seeds."""
+    return {name: np.mean([run[name][order] for run in runs], 0) for name in names}
+
+
+def _p(own: Mapping[str, Values], other: Mapping[str, Values]) -> str:
+    """`p_of_mean` of the differences in the tasks that both have; nothing where there are none."""
+    differences = {name: own[name] - other[name] for name in own.keys() & other.keys()}
+    return f"{p_of_mean(differences):.2g}" if any(one.any() for one in differences.values()) else ""
+
+
+def p_of_mean(differences: Mapping[str, Values]) -> float:
+    """Two-tailed p of the mean over tasks of the tasks' mean differences being 0: every task weighs the same.
+
+    Tasks of one data set and unit ask the same questions in the same order, in whatever languages, so that a question's
+    sum of differences over these tasks is one observation. With n questions, the mean m of these sums and their
+    variance v in each data set, and T tasks in all, the mean over tasks is sum(m) / T and its variance, data sets being
+    independent, sum(v / n) / T^2; their ratio is compared with Student's t of as many degrees of freedom as Welch and
+    Satterthwaite say: sum(v / n)^2 / sum((v / n)^2 / (n - 1)). Of one data set that is the paired t-test of the
+    questions' means over the tasks; of two with one task each, but for signs, Welch's test.
+    """
+    asked: dict[tuple[str, int], list[Values]] = {}
+    for name, values in differences.items():
+        asked.setdefault((_data_set(name), len(values)), []).append(values)
+    sums = [np.sum(alike, 0) for alike in asked.values()]
+    variances = np.array([one.var(ddof=1) / len(one) for one in sums])
+    variance, mean = variances.sum(), sum(one.mean() for one in sums)
+    if not variance:
+        return 0.0 if mean else 1.0
+    freedom = variance**2 / sum(own**2 / (len(one) - 1) for own, one in zip(variances, sums, strict=True))
+    return float(2 * student.sf(abs(mean) / np.sqrt(variance), freedom))
+
+
+if __name__ == "__main__":
+    main()

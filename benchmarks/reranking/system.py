@@ -1,0 +1,162 @@
+"""One system of `benchmarks/reranking/throughput.py`, in a process and perhaps an environment of its own.
+
+    python -m benchmarks.reranking.system ours FOLDER
+
+FOLDER holds the model and the pairs. Commands are read from standard input, answers written to standard output, JSON
+both, a line each: first what the system is, or that its package is missing; then the seconds of each run asked for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+PACKAGES = {"ours": "dragoman", "forward": "dragoman", "cross-encoder": "sentence_transformers",
+            "infinity": "infinity_emb", "matrix": "dragoman"}  # fmt: skip
+
+Lists = list[dict[str, Any]]
+"""Queries, each with its documents and, by its words, the words that translate it."""
+
+
+def ours(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]:
+    """Texts to scores as the service does it, but for HTTP; with --mat also words, their links and two MAT layers."""
+    from benchmarks.reranking.model import mart_of, read_list
+    from dragoman.ranking.scoring import Scorer
+
+    scorer = Scorer(mart_of(options.folder / "model", options.mat, options.device), options.tokens, dtype(options))
+
+    def run() -> list[float]:
+        rows = [row for one in lists for row in read_list(scorer, one, options.mat)]
+        return scorer.values(rows)
+
+    return run
+
+
+def forward(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]:
+    """Ours from subwords that were read before: the model alone."""
+    from benchmarks.reranking.model import mart_of, read_list
+    from dragoman.ranking.scoring import Scorer
+
+    scorer = Scorer(mart_of(options.folder / "model", options.mat, options.device), options.tokens, dtype(options))
+    rows = [row for one in lists for row in read_list(scorer, one, options.mat)]
+    return lambda: scorer.values(rows)
+
+
+def cross_encoder(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]:
+    from sentence_transformers import CrossEncoder
+
+    model = CrossEncoder(str(options.folder / "model"), device=options.device, model_kwargs={"dtype": dtype(options)})
+    pairs = [(one["query"], document) for one in lists for document in one["documents"]]
+    given = {"activation_fn": torch.nn.Identity(), "show_progress_bar": False}
+
+    def run() -> list[float]:
+        return model.predict(pairs, batch_size=options.batch_size, **given).tolist()  # type: ignore[no-any-return]
+
+    return run
+
+
+def infinity(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]:
+    """Its engine without its HTTP server, all queries asked at once, and without its warm-up."""
+    from infinity_emb import AsyncEngineArray, EngineArgs
+
+    chosen = {"dtype": "bfloat16"} if options.bf16 else {"dtype": "float32"}
+    arguments = EngineArgs(
+        model_name_or_path=str(options.folder / "model"),
+        engine="torch",
+        device=options.device,
+        model_warmup=False,
+        **chosen,
+    )
+    loop = asyncio.new_event_loop()
+    engine = AsyncEngineArray.from_args([arguments])[0]
+    loop.run_until_complete(engine.astart())
+
+    async def score(one: dict[str, Any]) -> list[float]:
+        found, _ = await engine.rerank(query=one["query"], docs=one["documents"], raw_scores=True)
+        values = {each.index: float(each.relevance_score) for each in found}
+        return [values[number] for number in range(len(values))]
+
+    async def all_of_them() -> list[list[float]]:
+        return await asyncio.gather(*map(score, lists))
+
+    return lambda: [value for one in loop.run_until_complete(all_of_them()) for value in one]
+
+
+def matrix(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]:
+    """Products of square matrices, whose operations are all that counts, by the fastest kernel that there is."""
+    from dragoman.backbone.products import Product
+
+    size = options.matrix
+    a, b = (torch.randn(size, size, device=options.device).to(dtype(options)) for _ in range(2))
+    product = Product(b, None)
+
+    def run() -> list[float]:
+        for _ in range(options.products):
+            product(a)
+        return []
+
+    return run
+
+
+def dtype(options: argparse.Namespace) -> torch.dtype:
+    return torch.bfloat16 if options.bf16 else torch.float32
+
+
+SYSTEMS = {"ours": ours, "forward": forward, "cross-encoder": cross_encoder, "infinity": infinity, "matrix": matrix}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("system", choices=sorted(SYSTEMS))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--bf16", action="store_true")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--mat", action="store_true", help="ours: two MAT layers")
+    parser.add_argument("--tokens", type=int, help="ours: padded tokens of a batch")
+    parser.add_argument("--batch-size", type=int, default=32, help="cross-encoder: pairs of a batch")
+    parser.add_argument("--matrix", type=int, default=2048)
+    parser.add_argument("--products", type=int, default=10)
+    options = parser.parse_args()
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # whatever a library prints is no answer
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    package = PACKAGES[options.system]
+    try:
+        version = getattr(__import__(package), "__version__", "")
+        run = SYSTEMS[options.system](options, json.loads((options.folder / "pairs.json").read_text()))
+    except ModuleNotFoundError as fault:
+        say(answers, {"missing": fault.name})
+        return
+    say(answers, {"system": f"{package} {version}".strip(), "torch": torch.__version__})
+    for line in sys.stdin:
+        if "batch_size" in (asked := json.loads(line)):
+            options.batch_size = asked["batch_size"]
+        say(answers, timed(run, options.device))
+    os._exit(0)  # Infinity's threads would go on for ever
+
+
+def timed(run: Callable[[], list[float]], device: str) -> dict[str, Any]:
+    begun, used = time.perf_counter(), time.process_time()
+    scores = run()
+    if device != "cpu":
+        torch.cuda.synchronize()
+    return {"seconds": time.perf_counter() - begun, "cpu_seconds": time.process_time() - used, "scores": scores}
+
+
+def say(answers: Any, what: dict[str, Any]) -> None:
+    print(json.dumps(what), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

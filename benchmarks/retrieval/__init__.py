@@ -1,0 +1,1 @@
+"""First stage: retrieval quality, language detection, alignment and upload speed."""

@@ -1,0 +1,64 @@
+"""How long an exact search among passage vectors takes, and what else the index costs, on one core.
+
+OMP_NUM_THREADS=1 python -m benchmarks.retrieval.dense_search --passages 10000,100000,1000000
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from dragoman.indexes.dense import DenseHeader, DenseIndex, Embedded
+
+QUERIES = 20
+HITS = 100
+_AT_ONCE = 10_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--passages", default="10000,100000", help="numbers of passages, comma-separated")
+    parser.add_argument("--width", type=int, default=256)
+    arguments = parser.parse_args()
+    table = Table("passages", "search, ms", "add, s", "delete one, ms", "save, s", "load, s")
+    for passages in map(int, arguments.passages.split(",")):
+        table.add_row(f"{passages:,}", *measured(passages, arguments.width))
+    Console().print(table)
+
+
+def measured(passages: int, width: int) -> list[str]:
+    """Seconds or milliseconds of each operation on random unit vectors, one passage a document."""
+    noise = np.random.default_rng(0)
+    index = DenseIndex(width)
+    add = 0.0
+    for first in range(0, passages, _AT_ONCE):
+        count = min(_AT_ONCE, passages - first)
+        vectors = noise.standard_normal((count, width), dtype=np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        documents = [Embedded(first + row, 1, [(0, 1)], vectors[row : row + 1]) for row in range(count)]
+        add += seconds(lambda documents=documents: index.put(documents))
+    queries = noise.standard_normal((QUERIES, width), dtype=np.float32)
+    search = seconds(lambda: [index.search(query, HITS) for query in queries]) / QUERIES
+    delete = seconds(lambda: index.delete([0]))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "vectors.safetensors"
+        save = seconds(lambda: index.save(path, DenseHeader("collection", "encoder", width, 1)))
+        load = seconds(lambda: DenseIndex.load(path, "collection", "encoder"))
+    return [f"{search * 1000:.1f}", f"{add:.2f}", f"{delete * 1000:.1f}", f"{save:.2f}", f"{load:.2f}"]
+
+
+def seconds(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,245 @@
+"""Dragoman's PSQ beside the package fast_psq: same table, same analysis, same documents, same machine, one run.
+
+    pip install fast_psq
+    python benchmarks/retrieval/fast_psq_comparison.py --data DATA --tables runs/first_stage/tables --languages de,ru
+
+Both get the tokens of Dragoman's analysis and the merged table by index term, built from the files that
+`benchmarks/retrieval/first_stage.py` leaves in its output folder. Effectiveness is MAP@100 on XQuAD-R sentences (test
+articles). Index time is from raw text to an index on disk; queries per second count the analysis of the query, its
+translation and the hundred best hits, in a first pass over the questions and in a second. With `--distractors`, the
+foreign sides of DATA/parallel are added to the documents. Rounds alternate between the two systems; medians are
+reported. `--own-tokenizer` leaves fast_psq its own tokenizer, and the table by words, which that one makes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gzip
+import io
+import statistics
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import fast_psq.index
+import ir_measures
+import numpy as np
+from fast_psq.search import search_query
+from fast_psq.tokenizer import PSQTokenizer
+from fast_psq.utils import read_inverted_index, write_inverted_index
+from fast_psq.vectorizer import PSQVectorizer
+from ir_measures import AP
+
+from dragoman.indexes import BM25, IndexedDocument, LuceneIndex
+from dragoman.indexes.analysis.pipeline import analysis
+from dragoman.lexicon.query import Bridge, psq
+from dragoman.lexicon.table.compose import Member, analysed, merge
+from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.text.tokens import Analysis
+from dragoman.service.core.settings import Settings
+from dragoman.service.evaluation.test_collection import Benchmark, load_benchmark
+from dragoman.service.query.translation import identical
+from dragoman.service.tables.reading import read_table
+
+DEPTH = 100
+TUNED = tuple(f"a{number:03}" for number in range(12))
+"""Articles whose questions are for tuning."""
+
+
+@dataclass
+class Measured:
+    """One system on one language."""
+
+    average_precision: float
+    index_seconds: list[float]
+    """Until the documents can be searched and their files are written, which neither system waits for the disk with."""
+    sync_seconds: list[float]
+    """Ours alone: a commit, after which the disk has the files; the service makes it in the background."""
+    first: list[float]
+    """Queries per second where every term is asked for the first time since the index was made."""
+    again: list[float]
+    """The same when the terms have been asked before."""
+
+
+Tokenizer = Callable[[str], list[str]]
+
+
+def its_own(language: str) -> Tokenizer:
+    """The tokenizer that fast_psq comes with (Moses; its stop words need a download and are left out)."""
+    tokens = PSQTokenizer(language)
+    return lambda text: list(tokens.tokenize(" ".join(text.split())))
+
+
+def tokenizer(language: Analysis) -> Tokenizer:
+    """The index terms of a text, as fast_psq wants its tokens."""
+    return lambda text: [token.term for token in language.tokens(text) if token.term]
+
+
+class FastPsq:
+    """fast_psq's own functions, in the order its command line calls them, with its default arguments."""
+
+    def __init__(self, table: Table, source: Tokenizer, target: Tokenizer, background: Sequence[str]) -> None:
+        matrix: dict[str, dict[str, float]] = {}
+        for term in table.targets:
+            if " " not in term:
+                entries = table.inverse().translations(term)
+                matrix[term] = {e.term: e.p_forward for e in entries if " " not in e.term and e.p_forward > 0}
+        matrix = {term: row for term, row in matrix.items() if row}
+        self.vectorizer = PSQVectorizer.from_dict(matrix, source_tokenizer=target, target_tokenizer=source)
+        counts = Counter(term for text in background for term in source(text))
+        with tempfile.NamedTemporaryFile("w", suffix=".cnt") as file:
+            file.writelines(f"{count} {term}\n" for term, count in counts.items())
+            file.flush()
+            self.vectorizer.load_query_term_importance(file.name)
+        self.arguments = argparse.Namespace(
+            min_token_score=1e-9, max_translated_doc_length=-1, max_translated_doc_ratio=-1
+        )
+
+    def index(self, documents: dict[str, str], folder: Path) -> None:
+        ids, texts = list(documents), list(documents.values())
+        for number, start in enumerate(range(0, len(ids), 5000)):
+            translated, lengths = self.vectorizer.translate(texts[start : start + 5000], return_lengths=True)
+            chunk = fast_psq.index.prune_chunk(self.arguments, translated, lengths).astype(np.float32).tocsr()
+            path = folder / f"vecpsq-{number}.pkl"
+            write_inverted_index(False, path, np.array(ids[start : start + 5000]), chunk)
+        self.shards = [read_inverted_index(path) for path in sorted(folder.glob("*.pkl"))]
+
+    def search(self, queries: dict[str, str]) -> dict[str, dict[str, float]]:
+        vectors = self.vectorizer.make_target_vectors(list(queries.values())).astype(np.float32)
+        results = search_query(vectors, list(queries), self.shards, DEPTH)
+        return {query: {str(key): float(score) for key, score in hits} for query, hits in results.items()}
+
+
+class Dragoman:
+    """The same through the modules that the service uses."""
+
+    def __init__(self, table: Table, source: Analysis, target: Analysis) -> None:
+        self.table, self.source, self.target = table, source, target
+
+    def index(self, documents: dict[str, str], folder: Path) -> None:
+        self.ids = list(documents)
+        rows = [IndexedDocument(key, self.target.language, text) for key, text in enumerate(documents.values())]
+        self.lucene = LuceneIndex(folder)
+        self.lucene.add(rows, {self.target.language: self.target})
+        self.lucene.refresh()
+
+    def search(self, queries: dict[str, str]) -> dict[str, dict[str, float]]:
+        language = self.target.language
+        bridge = Bridge(partial(identical, analysis, language), lambda term: self.lucene.sounding(language, term))
+        results = {}
+        for query, text in queries.items():
+            translated = psq(self.source.tokens(text), self.table, bridge)
+            hits = self.lucene.search(translated, language, DEPTH, BM25(0.2, 0.3))
+            results[query] = {self.ids[hit.key]: hit.score for hit in hits}
+        return results
+
+
+def table_of(path: Path, language: str) -> Table:
+    """A table file as an upload would read it."""
+    return read_table(iter([path.read_bytes()]), "en", language, "tsv", Settings()).table
+
+
+def measure(system: FastPsq | Dragoman, task: Benchmark, documents: dict[str, str], result: Measured) -> None:
+    """One round: index, search all queries, note the times."""
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.perf_counter()
+        system.index(documents, Path(folder))
+        result.index_seconds.append(time.perf_counter() - begun)
+        for rates in (result.first, result.again):
+            begun = time.perf_counter()
+            run = system.search(task.queries)
+            rates.append(len(task.queries) / (time.perf_counter() - begun))
+        if isinstance(system, Dragoman):
+            begun = time.perf_counter()
+            system.lucene.commit(1)
+            result.sync_seconds.append(time.perf_counter() - begun)
+            system.lucene.close()
+    result.average_precision = ir_measures.calc_aggregate([AP @ DEPTH], task.qrels, run)[AP @ DEPTH]
+
+
+def distractors(data: Path, language: str, count: int) -> dict[str, str]:
+    """The first ``count`` foreign sentences of the parallel text."""
+    texts: dict[str, str] = {}
+    for path in sorted((data / "parallel" / f"{language}-en").glob("*.tsv.gz")):
+        with gzip.open(path, "rt", encoding="utf-8") as stream:
+            for line in stream:
+                if len(texts) >= count:
+                    return texts
+                texts[f"distractor-{len(texts)}"] = line.split("\t", 1)[0]
+    return texts
+
+
+def background(data: Path, language: str) -> list[str]:
+    """The English side of the parallel text: fast_psq's prior of query terms."""
+    texts = []
+    for path in sorted((data / "parallel" / f"{language}-en").glob("*.tsv.gz")):
+        with gzip.open(path, "rt", encoding="utf-8") as stream:
+            texts += [line.rstrip("\n").split("\t")[-1] for line in stream]
+    return texts
+
+
+def main() -> None:
+    """Compare on every language given and print one line each."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--tables", type=Path, required=True)
+    parser.add_argument("--languages", default="de,es,ru,zh,ar")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--distractors", type=int, default=0)
+    parser.add_argument("--own-tokenizer", action="store_true", help="fast_psq as it comes, over words")
+    parser.add_argument("--output", type=Path)
+    arguments = parser.parse_args()
+    lines = [
+        "| en to | documents | MAP@100: ours / fast_psq | index seconds "
+        "| queries/s, terms asked for the first time | queries/s, terms asked before |",
+        "|---|---|---|---|---|---|",
+    ]
+    for language in arguments.languages.split(","):
+        task = load_benchmark(
+            arguments.data / "xquad_r",
+            "en",
+            language,
+            "sentence",
+            keep=lambda row: not row["para"][3:].startswith(TUNED),
+        )
+        documents = task.documents | distractors(arguments.data, language, arguments.distractors)
+        source, target = analysis("en"), analysis(language)
+        members = [
+            Member(table_of(arguments.tables / f"en-{language}{kind}.tsv", language), name, 1, "statistical", weight)
+            for kind, name, weight in (("", "trained", 0.7), (".dictionary", "dictionary", 0.3))
+        ]
+        merged = merge(members)
+        table = analysed(merged, source, target)
+        prior = background(arguments.data, language)
+        if arguments.own_tokenizer:
+            other = FastPsq(merged, its_own("en"), its_own(language), prior)
+        else:
+            other = FastPsq(table, tokenizer(source), tokenizer(target), prior)
+        systems = {Dragoman(table, source, target): Measured(0, [], [], [], []), other: Measured(0, [], [], [], [])}
+        for _ in range(arguments.rounds + 1):
+            for system, result in systems.items():
+                with contextlib.redirect_stderr(io.StringIO()):
+                    measure(system, task, documents, result)
+        ours, theirs = systems.values()
+        index = [statistics.median(result.index_seconds[1:]) for result in (ours, theirs)]
+        first = [statistics.median(result.first[1:]) for result in (ours, theirs)]
+        again = [statistics.median(result.again[1:]) for result in (ours, theirs)]
+        commit = statistics.median(ours.sync_seconds[1:])
+        lines.append(
+            f"| {language} | {len(documents)} | {ours.average_precision:.4f} / {theirs.average_precision:.4f} "
+            f"| {index[0]:.2f} / {index[1]:.2f} ({index[1] / index[0]:.2f}x as fast; commit {commit:.2f}) "
+            f"| {first[0]:.0f} / {first[1]:.0f} ({first[0] / first[1]:.2f}x) "
+            f"| {again[0]:.0f} / {again[1]:.0f} ({again[0] / again[1]:.2f}x) |"
+        )
+        print(lines[-1], flush=True)  # noqa: T201
+    if arguments.output:
+        arguments.output.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

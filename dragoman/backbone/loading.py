@@ -1,0 +1,50 @@
+"""Encoders and translators by name or path: shipped ones, folders of this project's, or Hugging Face checkpoints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dragoman.backbone.checkpoints import CONFIG, CheckpointError, load_veco, read_json
+from dragoman.backbone.encoder import Encoder, VecoEncoder
+from dragoman.backbone.translator import MODEL_TYPE, Translator, VecoTranslator, load_seq2seq
+from dragoman.backbone.veco import middle_layer
+from dragoman.backbone.weights import shipped, shipped_names
+
+
+def load_encoder(name_or_path: str = "small", device: str = "cpu") -> Encoder:
+    """An encoder in evaluation mode on `device`.
+
+    Raises:
+        CheckpointError: no such checkpoint, pickled weights, damaged or ill-fitting files.
+    """
+    folder = shipped(name_or_path) if name_or_path in shipped_names() else Path(name_or_path)
+    if (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == "veco":
+        model, vocabulary, about = load_veco(folder, cross_attention=False)
+        layer = about.get("sentence_layer")
+        if layer is None:
+            layer = middle_layer(model.config.layers)
+        if not isinstance(layer, int) or not 0 <= layer <= model.config.layers:
+            raise CheckpointError(f"{folder / CONFIG}: sentence_layer is {layer!r}, of {model.config.layers} layers")
+        return VecoEncoder(model, vocabulary, name_or_path, layer).to(device).eval()
+    from dragoman.backbone.pretrained.huggingface import (
+        load_hugging_face_encoder,  # transformers takes seconds to import
+    )
+
+    return load_hugging_face_encoder(name_or_path).to(device).eval()
+
+
+def load_translator(name_or_path: str = "translator", device: str = "cpu") -> Translator:
+    """A translator on `device`: a shipped one, a folder of this project's, or a Hugging Face name or path.
+
+    Raises:
+        CheckpointError: no such checkpoint, pickled weights, damaged files, or languages that cannot be told.
+    """
+    folder = shipped(name_or_path) if name_or_path in shipped_names() else Path(name_or_path)
+    if (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == MODEL_TYPE:
+        model, vocabulary, about = load_seq2seq(folder)
+        return VecoTranslator(model.to(device), vocabulary, name_or_path, about["languages"])
+    if (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == "veco":
+        raise CheckpointError(f"{folder}: a backbone does not translate before it has learned to; train a translator")
+    from dragoman.backbone.pretrained.translator import load_hugging_face_translator
+
+    return load_hugging_face_translator(name_or_path, device)

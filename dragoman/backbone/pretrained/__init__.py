@@ -1,0 +1,1 @@
+"""Pretrained checkpoints behind the interfaces of the backbone: encoders and translators of Hugging Face."""

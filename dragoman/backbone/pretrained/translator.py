@@ -1,0 +1,126 @@
+"""Translation by Hugging Face sequence-to-sequence checkpoints that say which languages they know.
+
+Two families do: those whose decoder starts from a language's token (mBART, NLLB, M2M100), and T5, whose config holds a
+prefix for each pair (`task_specific_params.translation_en_to_de`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import regex
+import torch
+
+from dragoman.backbone.checkpoints import CheckpointError
+from dragoman.backbone.pretrained.huggingface import first_line, load_config_and_tokenizer, load_pretrained
+from dragoman.backbone.translator import Translation, Translator, UnsupportedPair
+
+ROWS_AT_ONCE = 16
+WRITTEN_AT_MOST = 256  # tokens: a model that repeats itself would go on and on
+LANGUAGE_TOKEN = regex.compile(r"(?:__)?([a-z]{2,3})(?:_[A-Z][A-Za-z]{1,3})?(?:__)?")  # de_DE, deu_Latn, __de__
+TASK = regex.compile(r"translation_([a-z]{2,3})_to_([a-z]{2,3})")
+LONG_CODES = {
+    "afr": "af", "als": "sq", "amh": "am", "arb": "ar", "asm": "as", "azj": "az", "bak": "ba", "bel": "be",
+    "ben": "bn", "bod": "bo", "bos": "bs", "bul": "bg", "cat": "ca", "ces": "cs", "cym": "cy", "dan": "da",
+    "deu": "de", "dzo": "dz", "ell": "el", "eng": "en", "epo": "eo", "est": "et", "eus": "eu", "ewe": "ee",
+    "fao": "fo", "fij": "fj", "fin": "fi", "fra": "fr", "gla": "gd", "gle": "ga", "glg": "gl", "grn": "gn",
+    "guj": "gu", "hat": "ht", "hau": "ha", "heb": "he", "hin": "hi", "hrv": "hr", "hun": "hu", "hye": "hy",
+    "ibo": "ig", "ind": "id", "isl": "is", "ita": "it", "jav": "jv", "jpn": "ja", "kan": "kn", "kas": "ks",
+    "kat": "ka", "kaz": "kk", "khk": "mn", "khm": "km", "kik": "ki", "kin": "rw", "kir": "ky", "kmr": "ku",
+    "kor": "ko", "lao": "lo", "lim": "li", "lin": "ln", "lit": "lt", "ltz": "lb", "lug": "lg", "lvs": "lv",
+    "mal": "ml", "mar": "mr", "mkd": "mk", "mlt": "mt", "mri": "mi", "mya": "my", "nld": "nl", "nno": "nn",
+    "nob": "nb", "npi": "ne", "nya": "ny", "oci": "oc", "ory": "or", "pan": "pa", "pbt": "ps", "pes": "fa",
+    "plt": "mg", "pol": "pl", "por": "pt", "ron": "ro", "run": "rn", "rus": "ru", "sag": "sg", "san": "sa",
+    "sin": "si", "slk": "sk", "slv": "sl", "smo": "sm", "sna": "sn", "snd": "sd", "som": "so", "sot": "st",
+    "spa": "es", "srd": "sc", "srp": "sr", "ssw": "ss", "sun": "su", "swe": "sv", "swh": "sw", "tam": "ta",
+    "tat": "tt", "tel": "te", "tgk": "tg", "tgl": "tl", "tha": "th", "tir": "ti", "tsn": "tn", "tso": "ts",
+    "tuk": "tk", "tur": "tr", "twi": "tw", "uig": "ug", "ukr": "uk", "urd": "ur", "uzn": "uz", "vie": "vi",
+    "wol": "wo", "xho": "xh", "ydd": "yi", "yor": "yo", "zho": "zh", "zsm": "ms", "zul": "zu",
+}  # fmt: skip
+
+
+class HuggingFaceTranslator(Translator):
+    """`starts` maps a language to the token its texts begin with, or `prefixes` a pair to the task's prefix."""
+
+    def __init__(
+        self, model: Any, tokenizer: Any, name: str, starts: Mapping[str, str], prefixes: Mapping[tuple[str, str], str]
+    ) -> None:
+        self.model, self.tokenizer, self.name = model, tokenizer, name
+        self._starts, self._prefixes = starts, prefixes
+        self.languages = frozenset(starts or (language for pair in prefixes for language in pair))
+
+    def check(self, source: str, target: str) -> None:
+        super().check(source, target)
+        if self._prefixes and (source, target) not in self._prefixes:
+            known = ", ".join(f"{one} to {other}" for one, other in sorted(self._prefixes))
+            raise UnsupportedPair(f"{self.name} does not translate {source!r} to {target!r}; it translates {known}")
+
+    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]:
+        self.check(source, target)
+        how: dict[str, Any] = {"num_beams": beam, "max_length": None, "do_sample": False}
+        prefix = self._prefixes.get((source, target), "")
+        if self._starts:
+            self.tokenizer.src_lang = self._starts[source]
+            how["forced_bos_token_id"] = self.tokenizer.convert_tokens_to_ids(self._starts[target])
+        done: list[Translation] = []
+        for first in range(0, len(texts), ROWS_AT_ONCE):
+            rows = [prefix + text for text in texts[first : first + ROWS_AT_ONCE]]
+            batch = self.tokenizer(rows, return_tensors="pt", padding=True, verbose=False).to(self.model.device)
+            self._check_length(batch["attention_mask"].sum(1).tolist(), first)
+            with torch.inference_mode():
+                ids = self.model.generate(**batch, max_new_tokens=WRITTEN_AT_MOST, **how)
+            ended = (ids[:, 1:] == self.tokenizer.eos_token_id).any(1).tolist()
+            written = self.tokenizer.batch_decode(ids, skip_special_tokens=True)
+            done += [Translation(text.strip(), whole) for text, whole in zip(written, ended, strict=True)]
+        return done
+
+    def _check_length(self, lengths: Sequence[int], first: int) -> None:
+        longest = getattr(self.model.config, "max_position_embeddings", None)
+        for number, length in enumerate(lengths, start=first):
+            if longest is not None and length > longest:
+                raise ValueError(f"text {number} has {length} subwords, and {self.name} reads {longest}")
+
+
+def load_hugging_face_translator(name_or_path: str, device: str = "cpu") -> HuggingFaceTranslator:
+    """A translator by the name or path of its checkpoint.
+
+    Raises:
+        CheckpointError: not found, pickled weights, not a sequence-to-sequence model, languages that cannot be told.
+    """
+    from transformers import AutoModelForSeq2SeqLM
+
+    config, tokenizer = load_config_and_tokenizer(name_or_path)
+    if not config.is_encoder_decoder:
+        raise CheckpointError(f"{name_or_path}: {config.model_type} is not a sequence-to-sequence model")
+    prefixes = _prefixes(config)
+    starts = {} if prefixes else _starts(tokenizer)
+    if not starts and not prefixes:
+        raise CheckpointError(
+            f"{name_or_path}: neither language tokens nor task_specific_params say what it translates from and to"
+        )
+    try:
+        model = load_pretrained(AutoModelForSeq2SeqLM, name_or_path, config).to(device)
+    except RuntimeError as error:
+        raise CheckpointError(f"{name_or_path}: {first_line(error)}") from error
+    return HuggingFaceTranslator(model, tokenizer, name_or_path, starts, prefixes)
+
+
+def _prefixes(config: Any) -> dict[tuple[str, str], str]:
+    tasks = getattr(config, "task_specific_params", None) or {}
+    found = {}
+    for name, how in tasks.items():
+        if (pair := TASK.fullmatch(name)) and isinstance(how, dict) and isinstance(how.get("prefix"), str):
+            found[pair[1], pair[2]] = how["prefix"]
+    return found
+
+
+def _starts(tokenizer: Any) -> dict[str, str]:
+    """ISO 639-1 code to language token; a language in several scripts keeps the first."""
+    if not hasattr(tokenizer, "src_lang"):
+        return {}
+    starts: dict[str, str] = {}
+    for token in sorted(map(str, tokenizer.all_special_tokens)):
+        if code := LANGUAGE_TOKEN.fullmatch(token):
+            starts.setdefault(LONG_CODES.get(code[1], code[1]), token)
+    return starts

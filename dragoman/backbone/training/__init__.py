@@ -1,0 +1,1 @@
+"""Training: text files into batches, objectives, and one loop that resumes exactly after a kill."""

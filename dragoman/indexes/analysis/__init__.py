@@ -1,0 +1,1 @@
+"""Text analysis by language: segmentation, stemming, function words, transliteration."""

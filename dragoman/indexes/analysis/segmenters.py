@@ -1,0 +1,87 @@
+"""Word segmentation of Chinese, Japanese and Thai, each loaded when its language is first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from importlib.metadata import version
+
+from dragoman.indexes.java import jvm
+from dragoman.lexicon.text.segmentation import Segmenter
+
+__all__ = ["segmenter"]
+
+
+def segmenter(language: str) -> tuple[Segmenter, str] | None:
+    """The language's segmenter and its name with version, or None for a language that needs none."""
+    make = _SEGMENTERS.get(language)
+    return make() if make else None
+
+
+def _chinese() -> tuple[Segmenter, str]:
+    """jieba: maximum probability over a dictionary, a hidden Markov model for unknown words."""
+    import rjieba
+
+    def segment(run: str) -> list[tuple[int, int]]:
+        return _spans(run, rjieba.cut(run))
+
+    return segment, f"rjieba {version('rjieba')}"
+
+
+def _japanese() -> tuple[Segmenter, str]:
+    """kuromoji: a lattice over the IPA dictionary, compounds left whole."""
+    builder = jvm.run(_kuromoji)
+
+    def segment(run: str) -> list[tuple[int, int]]:
+        return _spans(run, jvm.run(builder, run))
+
+    return segment, "kuromoji"
+
+
+def _kuromoji() -> Callable[[str], list[str]]:
+    from dragoman.indexes.java import classes as java
+
+    arguments = java.HashMap()
+    arguments.put("mode", "normal")
+    arguments.put("discardPunctuation", "false")
+    analyzer = java.CustomAnalyzer.builder().withTokenizer("japanese", arguments).build()
+    builder = java.QueryBuilder(analyzer)
+
+    def cut(run: str) -> list[str]:
+        query = builder.createPhraseQuery("f", run)
+        return query.toString("f").strip('"').split(" ") if query is not None else []
+
+    return cut
+
+
+def _thai() -> tuple[Segmenter, str]:
+    """newmm: maximal matching over a dictionary, within Thai character clusters."""
+    from pythainlp.tokenize import word_tokenize
+
+    def segment(run: str) -> list[tuple[int, int]]:
+        return _spans(run, word_tokenize(run, engine="newmm"))
+
+    return segment, f"pythainlp newmm {version('pythainlp')}"
+
+
+def _spans(run: str, words: Iterable[str]) -> list[tuple[int, int]]:
+    """Places of consecutive words; what lies between them is a word as well."""
+    spans: list[tuple[int, int]] = []
+    end = 0
+    for word in words:
+        start = run.find(word, end)
+        if start < 0 or not word:
+            continue
+        if end < start:
+            spans.append((end, start))
+        end = start + len(word)
+        spans.append((start, end))
+    if end < len(run):
+        spans.append((end, len(run)))
+    return spans
+
+
+_SEGMENTERS: dict[str, Callable[[], tuple[Segmenter, str]]] = {
+    "ja": _japanese,
+    "th": _thai,
+    "zh": _chinese,
+}

@@ -1,0 +1,1 @@
+"""The Lucene index of a collection, in a Java machine inside this process."""

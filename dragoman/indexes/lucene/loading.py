@@ -1,0 +1,36 @@
+"""The terms of documents that Lucene holds already. Everything here runs on the thread that owns Java."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dragoman.indexes.documents import Row
+from dragoman.indexes.java import classes as java
+from dragoman.indexes.lucene.fields import term_field
+from dragoman.indexes.lucene.tools import toolbox
+from dragoman.indexes.memory.snapshot import CollectedTerms
+
+__all__ = ["load"]
+
+_DOCUMENTS_AT_ONCE = 1_000
+
+
+def load(reader: Any, collected: CollectedTerms) -> None:
+    """Give ``collected`` all documents that are not deleted."""
+    count = reader.maxDoc()
+    if not count:
+        return
+    collector = java.TopFieldCollector.create(toolbox().by_document, count, count)
+    java.IndexSearcher(reader).search(java.MatchAllDocsQuery(), collector)
+    stored = reader.storedFields()
+    prefix = len(term_field(""))
+    rows: list[Row] = []
+    for document, _, key in toolbox().fields(collector):
+        if len(rows) >= _DOCUMENTS_AT_ONCE:
+            collected.add(rows)
+            rows = []
+            if not collected.complete:
+                return
+        terms = stored.document(document).getFields().get(0)
+        rows.append(Row(key, terms.name()[prefix:], "", terms.stringValue(), ""))
+    collected.add(rows)

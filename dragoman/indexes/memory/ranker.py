@@ -1,0 +1,118 @@
+"""Rankings from the postings in memory: no Java, any thread."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dragoman.indexes.analysis.transliteration import most_alike
+from dragoman.indexes.bm25 import BM25, Ranking
+from dragoman.indexes.explanation import Statistics
+from dragoman.indexes.memory.lru import Recent
+from dragoman.indexes.memory.postings import Postings, WeightedTerms
+from dragoman.indexes.memory.scores import GroupScores, ScoreCache, best
+from dragoman.indexes.memory.term_ids import Numbering
+from dragoman.lexicon.query import Alternative, TranslatedQuery
+
+__all__ = ["SMALLEST_WEIGHT", "ArrayRanking", "check_weight"]
+
+SMALLEST_WEIGHT = 1.2e-38
+"""Lesser weights count as none: Lucene's are 32-bit numbers."""
+
+_FIELD = ""
+_CACHED_SOUNDS = 4_096
+_CACHED_LISTS = 20_000
+_CACHED_TERMS = 1_000_000
+
+
+class _Entry(NamedTuple):
+    alternatives: list[Alternative]
+    """Kept so that no other list gets its identity."""
+    terms: tuple[str, ...]
+    weighted: WeightedTerms
+    numbered: int
+    """How many numbers there were when the terms were looked up."""
+
+
+_LISTS: Recent[tuple[int, Numbering], _Entry] = Recent(_CACHED_LISTS, _CACHED_TERMS)
+"""Lists of alternatives as arrays, for all indexes."""
+
+
+class ArrayRanking:
+    """Ranks the documents of one language in one generation of an index by ``psq`` and ``none``."""
+
+    def __init__(self, postings: Postings) -> None:
+        self.postings = postings
+        self._cache = ScoreCache(postings.keys)
+        self._sounds: Recent[str, list[tuple[str, float]]] = Recent(_CACHED_SOUNDS)
+
+    def rank(self, query: TranslatedQuery, k: int, bm25: BM25) -> Ranking:
+        """The ``k`` best hits, and the score's least upper bound.
+
+        Raises:
+            ValueError: for a weight that is not a positive number.
+        """
+        weights = [group.weight for group in query.groups]
+        for group in query.groups:
+            check_weight(group.weight, group.query_word)
+        known = self._cache.get(query, _FIELD, bm25)
+        if None not in known:
+            return best([scores for scores in known if scores is not None], weights, self.postings.keys, k)
+        missing = [group.alternatives for group, one in zip(query.groups, known, strict=True) if one is None]
+        computed = iter(self._computed(query, missing, bm25))
+        return best([one or next(computed) for one in known], weights, self.postings.keys, k)
+
+    def sounding(self, term: str) -> list[tuple[str, float]] | None:
+        """The terms that sound most like ``term``; None where Java has to look for them."""
+        found = self._sounds.get(term)
+        if found is None:
+            heard = self.postings.sharing_skeleton(term)
+            if heard is None:
+                return None
+            found = most_alike(term, heard)
+            self._sounds.put(term, found)
+        return found
+
+    def statistics(self, query: TranslatedQuery) -> Statistics:
+        """What the scores of the query's terms rest on."""
+        return self.postings.statistics({one.term for group in query.groups for one in group.alternatives})
+
+    def _computed(
+        self, query: TranslatedQuery, missing: Sequence[list[Alternative]], bm25: BM25
+    ) -> Sequence[GroupScores]:
+        compute = self.postings.structured if query.method == "psq" else self.postings.weighted
+        found = compute([_weighted(alternatives, self.postings.numbering) for alternatives in missing], bm25)
+        for alternatives, scores in zip(missing, found, strict=True):
+            self._cache.put(query.method, _FIELD, bm25, alternatives, scores)
+        return found
+
+
+def check_weight(weight: float, of: str) -> None:
+    """Raise ValueError unless the weight is a positive number."""
+    if not 0 < weight < math.inf:
+        raise ValueError(f"weight {weight} of {of!r} in the query is not a positive number")
+
+
+def _weighted(alternatives: list[Alternative], numbering: Numbering) -> WeightedTerms:
+    """The number of each distinct term and the sum of its weights."""
+    key = (id(alternatives), numbering)
+    entry = _LISTS.get(key)
+    numbered = len(numbering)
+    if entry is None:
+        weights: dict[str, float] = {}
+        for alternative in alternatives:
+            check_weight(alternative.weight, alternative.term)
+            if alternative.weight >= SMALLEST_WEIGHT:
+                weights[alternative.term] = weights.get(alternative.term, 0.0) + alternative.weight
+        array = np.array(list(weights.values()), dtype=np.float64)
+        weighted = WeightedTerms(numbering.numbers(weights, len(weights)), array)
+        entry = _Entry(alternatives, tuple(weights), weighted, numbered)
+        _LISTS.put(key, entry, len(weights))
+    elif entry.numbered < numbered and not entry.weighted.numbers.all():
+        numbers = numbering.numbers(entry.terms, len(entry.terms))
+        entry = entry._replace(weighted=entry.weighted._replace(numbers=numbers), numbered=numbered)
+        _LISTS.put(key, entry)
+    return entry.weighted

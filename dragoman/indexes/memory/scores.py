@@ -1,0 +1,144 @@
+"""Scores that a query's groups give to documents, kept as arrays and added up without Java.
+
+Most query terms come again. What Lucene computed for a group once is added to the other groups' scores in a few
+microseconds, on any thread, while Lucene does something else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.indexes.bm25 import BM25, Hit, Ranking
+from dragoman.indexes.memory.lru import Recent
+from dragoman.lexicon.query import Alternative, TranslatedQuery
+
+__all__ = ["LEAST", "GroupScores", "ScoreCache", "best"]
+
+LEAST = np.float32(1e-45)
+"""Stands for a score of 0 of a document that matches: the smallest number that is more."""
+_DENSE = 65_536
+_CACHED_GROUPS = 4_096
+_CACHED_SCORES = 3_000_000
+_KINDS = 8
+_new = tuple.__new__
+
+
+class GroupScores(NamedTuple):
+    """The documents of one reader that match a group, and their scores for a group weight of 1."""
+
+    documents: NDArray[np.int32] | None
+    """Document numbers, ascending; None where there is a score for each document, 0 for those that do not match."""
+    scores: NDArray[np.float32]
+    attainable: float
+
+    @classmethod
+    def of(cls, documents: Sequence[int], scores: Sequence[float], attainable: float) -> GroupScores:
+        """From lists; the documents ascend."""
+        values = np.maximum(np.array(scores, dtype=np.float32), LEAST)
+        return cls(np.array(documents, dtype=np.int32), values, attainable)
+
+
+class _Entry(NamedTuple):
+    alternatives: list[Alternative]
+    """Kept so that no other list gets its identity."""
+    scores: GroupScores
+
+
+class ScoreCache:
+    """Group scores over one reader by the identity of the groups' lists of alternatives, for any thread.
+
+    ``keys`` holds the database key by document number, at least for the documents of every cached group.
+    """
+
+    def __init__(self, keys: NDArray[np.int64]) -> None:
+        self.keys = keys
+        self._known: dict[tuple[str, str, BM25], Recent[int, _Entry]] = {}
+
+    def put(self, method: str, field: str, bm25: BM25, alternatives: list[Alternative], scores: GroupScores) -> None:
+        """Remember the scores of the group with this very list of alternatives."""
+        kind = (method, field, bm25)
+        if kind not in self._known:
+            if len(self._known) >= _KINDS:
+                self._known = {}
+            self._known[kind] = Recent(_CACHED_GROUPS, _CACHED_SCORES)
+        weight = len(scores.scores) * (1 if scores.documents is None else 2)
+        self._known[kind].put(id(alternatives), _Entry(alternatives, scores), weight)
+
+    def get(self, query: TranslatedQuery, field: str, bm25: BM25) -> list[GroupScores | None]:
+        """The scores of each of the query's groups, None where they are not known."""
+        known = self._known.get((query.method, field, bm25))
+        if known is None:
+            return [None] * len(query.groups)
+        found = [known.get(id(group.alternatives)) for group in query.groups]
+        return [entry and entry.scores for entry in found]
+
+    def rank(self, query: TranslatedQuery, field: str, k: int, bm25: BM25) -> Ranking | None:
+        """The ranking, or None where the scores of a group are not known."""
+        known = self.get(query, field, bm25)
+        groups = [scores for scores in known if scores is not None]
+        weights = [group.weight for group in query.groups]
+        if len(groups) < len(known) or not all(0 < weight < math.inf for weight in weights):
+            return None
+        return best(groups, weights, self.keys, k)
+
+
+def best(groups: Sequence[GroupScores], weights: Sequence[float], keys: NDArray[np.int64], k: int) -> Ranking:
+    """The ``k`` documents with the highest weighted sums of group scores, ties by ascending key.
+
+    Either all groups have their documents or none has.
+    """
+    sparse = [group.documents for group in groups if group.documents is not None]
+    scores = [group.scores for group in groups]
+    if not groups:
+        return Ranking()
+    if not sparse:
+        totals = _added(scores, weights, len(keys))
+        documents = np.flatnonzero(totals >= _threshold(totals, k))
+        totals = totals[documents]
+    else:
+        documents, totals = _merged(sparse, scores, weights, len(keys))
+        kept = totals >= _threshold(totals, k)
+        documents, totals = documents[kept], totals[kept]
+    found = keys[documents]
+    order = np.lexsort((found, -totals))[:k]
+    pairs = zip(found[order].tolist(), totals[order].tolist(), strict=True)
+    hits = [_new(Hit, pair) for pair in pairs]
+    return Ranking(hits, math.fsum([g.attainable * w for g, w in zip(groups, weights, strict=True)]))
+
+
+def _threshold(totals: NDArray[np.float32], k: int) -> np.float32:
+    """The ``k``-th highest total, or the least of a document that matches."""
+    if len(totals) <= k:
+        return LEAST
+    return max(np.float32(np.partition(totals, len(totals) - k)[len(totals) - k]), LEAST)
+
+
+def _added(scores: Sequence[NDArray[np.float32]], weights: Sequence[float], documents: int) -> NDArray[np.float32]:
+    """The weighted sum of scores for every document."""
+    totals = np.zeros(documents)
+    for one, weight in zip(scores, weights, strict=True):
+        totals += one if weight == 1 else one * weight
+    return totals.astype(np.float32)
+
+
+def _merged(
+    numbers: Sequence[NDArray[np.int32]],
+    scores: Sequence[NDArray[np.float32]],
+    weights: Sequence[float],
+    count: int,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The documents of any group, and the weighted sum of each one's scores."""
+    every = np.concatenate(numbers)
+    weighted = [one if w == 1 else one.astype(np.float64) * w for one, w in zip(scores, weights, strict=True)]
+    if count <= _DENSE:
+        sums = np.bincount(every, weights=np.concatenate(weighted))
+        documents = np.flatnonzero(sums)
+        return documents, sums[documents].astype(np.float32)
+    documents, places = np.unique(every, return_inverse=True)
+    totals: NDArray[np.float32] = np.bincount(places, weights=np.concatenate(weighted)).astype(np.float32)
+    return documents.astype(np.int64), totals

@@ -1,0 +1,1 @@
+"""Word alignment of parallel text, and the translation table that it gives."""

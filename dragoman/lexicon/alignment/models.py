@@ -1,0 +1,218 @@
+"""Word alignment models in which each generated token chooses its position on its own.
+
+Notation: a sentence of I conditioning tokens (plus NULL) generates J tokens; B sentence pairs at a time.
+IBM Model 1: Brown et al. 1993, "The Mathematics of Statistical Machine Translation". Reparametrised Model 2:
+Dyer, Chahuneau, Smith 2013, "A Simple, Fast, and Effective Reparameterization of IBM Model 2".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from dragoman.lexicon.alignment.corpus import Chunk, Corpus, Doubles, Floats, Ints
+
+TINY = np.float32(1e-30)
+
+
+class Posteriors(NamedTuple):
+    """Where each generated token comes from: `cells` (B, J, I) and `null` (B, J) sum to 1 per token."""
+
+    cells: Floats
+    null: Floats
+    log_likelihood: Doubles
+    """(B,), natural logarithm."""
+    statistics: tuple[Doubles, ...] = ()
+    """What the model's own parameters are estimated from, summed over the B pairs by their weights."""
+
+
+class PositionModel(Protocol):
+    """How likely a generated token is to come from each position, before the words are looked at."""
+
+    name: str
+
+    def posteriors(self, emission: Floats, null: Floats, weights: Floats) -> Posteriors:
+        """E-step: `emission` (B, J, I) = t(generated | conditioning), `null` (B, J) = t(generated | NULL).
+
+        Both may be overwritten. Changes nothing in the model, so that several threads may call it.
+        """
+
+    def collect(self, found: Posteriors) -> None:
+        """Keep the statistics of these posteriors."""
+
+    def update(self) -> None:
+        """M-step over what was collected, which is then dropped."""
+
+
+@dataclass
+class LexicalTable:
+    """t(generated | conditioning) for every co-occurring pair of classes, and t(generated | NULL)."""
+
+    cells: Floats
+    null: Floats
+
+    @classmethod
+    def uniform(cls, corpus: Corpus, generated_count: int) -> LexicalTable:
+        share = 1.0 / max(generated_count, 1)
+        return cls(
+            np.full(len(corpus.pair_source), share, dtype=np.float32),
+            np.full(generated_count, share, dtype=np.float32),
+        )
+
+
+class Direction:
+    """One direction of a corpus: `inverse` means that target sentences generate source sentences."""
+
+    def __init__(self, corpus: Corpus, inverse: bool) -> None:
+        self.corpus = corpus
+        self.inverse = inverse
+        self.generated_classes: Ints = (corpus.sources if inverse else corpus.targets).arrays()[1]
+        self.generated_count = (corpus.sources if inverse else corpus.targets).class_count
+        self.conditioning_count = (corpus.targets if inverse else corpus.sources).class_count
+        self.table = LexicalTable.uniform(corpus, self.generated_count)
+        self._pair_conditioning = corpus.pair_target if inverse else corpus.pair_source
+        self._support = np.bincount(self._pair_conditioning, minlength=self.conditioning_count)
+
+    def pairs(self, chunk: Chunk) -> Ints:
+        """(B, J, I) pair numbers."""
+        return chunk.pairs.transpose(0, 2, 1) if self.inverse else chunk.pairs
+
+    def generated(self, chunk: Chunk) -> Ints:
+        """(B, J) classes of the generated tokens."""
+        return self.generated_classes[chunk.source if self.inverse else chunk.target]
+
+    def posteriors(self, chunk: Chunk, positions: PositionModel) -> Posteriors:
+        return positions.posteriors(
+            self.table.cells[self.pairs(chunk)], self.table.null[self.generated(chunk)], chunk.weights
+        )
+
+    def maximise(self, cells: Doubles, null: Doubles, prior: float) -> None:
+        """M-step: expected counts to t(.|.), under a symmetric Dirichlet prior when `prior` > 0.
+
+        The prior makes it the mean-field variational estimate exp(ψ(c + a) - ψ(Σc + aV)), V being the number
+        of words seen together with the conditioning one; without it, the relative frequency.
+        """
+        totals = np.bincount(self._pair_conditioning, weights=cells, minlength=self.conditioning_count)
+        if prior > 0:
+            rates = np.exp(-digamma(totals + prior * self._support))
+            estimate = np.exp(digamma(cells + prior)) * rates[self._pair_conditioning]
+            null_total = np.asarray(null.sum() + prior * max(len(null), 1))
+            null_estimate = np.exp(digamma(null + prior) - digamma(null_total))
+        else:
+            rates = 1.0 / np.maximum(totals, float(TINY))
+            estimate = cells * rates[self._pair_conditioning]
+            null_estimate = null / max(float(null.sum()), float(TINY))
+        self.table = LexicalTable(
+            np.maximum(estimate, TINY).astype(np.float32), np.maximum(null_estimate, TINY).astype(np.float32)
+        )
+
+
+class Uniform:
+    """IBM Model 1: every position and NULL alike."""
+
+    name = "model1"
+
+    def posteriors(self, emission: Floats, null: Floats, weights: Floats) -> Posteriors:
+        positions = emission.shape[2] + 1
+        emission /= np.float32(positions)
+        return _independent(emission, null / np.float32(positions))
+
+    def collect(self, found: Posteriors) -> None:
+        """There is nothing to estimate."""
+
+    def update(self) -> None:
+        """There is nothing to estimate."""
+
+
+class Diagonal:
+    """fast_align's Model 2: p(i | j, I, J) proportional to exp(-tension |i/I - j/J|), NULL at a fixed rate.
+
+    The tension is either fixed or set in each M-step to the maximum of the expected log-likelihood, which is
+    concave in it.
+    """
+
+    name = "model2"
+
+    def __init__(self, tension: float, null_rate: float, optimise: bool) -> None:
+        self.tension = tension
+        self.null_rate = null_rate
+        self.optimise = optimise
+        self._priors: dict[tuple[int, int], Floats] = {}
+        self._mass: dict[tuple[int, int], Doubles] = {}
+        self._distance = 0.0
+
+    def prior(self, generated: int, conditioning: int) -> Floats:
+        """(J, I), rows sum to 1 - null_rate."""
+        shape = (generated, conditioning)
+        found = self._priors.get(shape)
+        if found is None:
+            scores = np.exp(-self.tension * _distances(*shape))
+            found = ((1 - self.null_rate) * scores / scores.sum(axis=1, keepdims=True)).astype(np.float32)
+            self._priors[shape] = found
+        return found
+
+    def posteriors(self, emission: Floats, null: Floats, weights: Floats) -> Posteriors:
+        shape = emission.shape[1], emission.shape[2]
+        emission *= self.prior(*shape)
+        found = _independent(emission, null * np.float32(self.null_rate))
+        if not self.optimise:
+            return found
+        mass = (found.cells * weights[:, None, None]).sum(axis=0, dtype=np.float64)
+        distance = np.asarray((mass * _distances(*shape)).sum())
+        return found._replace(statistics=(mass.sum(axis=1), distance))
+
+    def collect(self, found: Posteriors) -> None:
+        if self.optimise:
+            mass, distance = found.statistics
+            shape = found.cells.shape[1], found.cells.shape[2]
+            self._mass[shape] = self._mass.get(shape, 0.0) + mass
+            self._distance += float(distance)
+
+    def update(self) -> None:
+        if self.optimise and self._mass:
+            self.tension = self._best_tension()
+            self._priors = {}
+        self._mass, self._distance = {}, 0.0
+
+    def _best_tension(self, low: float = 0.1, high: float = 14.0, steps: int = 16) -> float:
+        """Bisection on the derivative, Σ mass E[distance] - Σ distance, which falls with the tension."""
+        for _ in range(steps):
+            middle = (low + high) / 2
+            if self._expected_distance(middle) > self._distance:
+                low = middle
+            else:
+                high = middle
+        return (low + high) / 2
+
+    def _expected_distance(self, tension: float) -> float:
+        total = 0.0
+        for shape, mass in self._mass.items():
+            distances = _distances(*shape)
+            scores = np.exp(-tension * distances)
+            total += float(mass @ ((scores * distances).sum(axis=1) / scores.sum(axis=1)))
+        return total
+
+
+def _distances(generated: int, conditioning: int) -> Doubles:
+    rows = np.arange(1, generated + 1) / generated
+    columns = np.arange(1, conditioning + 1) / conditioning
+    return np.abs(rows[:, None] - columns)
+
+
+def _independent(joint: Floats, null: Floats) -> Posteriors:
+    total = np.maximum(joint.sum(axis=2) + null, TINY)
+    scale = np.float32(1) / total
+    joint *= scale[:, :, None]
+    return Posteriors(joint, null * scale, np.log(total).sum(axis=1, dtype=np.float64))
+
+
+def digamma(x: Doubles) -> Doubles:
+    """ψ(x) for x > 0: recurrence up to x >= 6, then the asymptotic series (error below 1e-9)."""
+    shifted = x + 6.0
+    below = sum(1.0 / (x + k) for k in range(6))
+    inverse = 1.0 / (shifted * shifted)
+    series = inverse * (1 / 12 - inverse * (1 / 120 - inverse * (1 / 252 - inverse / 240)))
+    result: Doubles = np.log(shifted) - 0.5 / shifted - series - below
+    return result

@@ -1,0 +1,1 @@
+"""Formats of table files, read as streams and normalised to tables."""

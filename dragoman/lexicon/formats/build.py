@@ -1,0 +1,171 @@
+"""From the entries of an uploaded file to a translation table with both directions."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.lexicon.formats.reader import RawEntry, Rejection, TableFormatError
+from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.text.tokens import fold_term
+
+Floats = NDArray[np.float64]
+Ids = NDArray[np.int64]
+
+REJECTIONS_KEPT = 1000
+_CACHED_TERMS = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class Normalised:
+    """A table made from a file, and what was left out of it."""
+
+    table: Table
+    rejected: list[Rejection]
+    """The first :data:`REJECTIONS_KEPT` rejections, in file order."""
+    rejected_count: int
+    """All rejections."""
+    pruned: int
+    """Entries dropped because both probabilities were under the threshold."""
+
+    @property
+    def source_terms(self) -> int:
+        """Distinct source terms of the table."""
+        return len(self.table.sources)
+
+    @property
+    def entries(self) -> int:
+        """Pairs of terms in the table."""
+        return len(self.table)
+
+
+def normalise(raw: Iterable[RawEntry | Rejection], source: str, target: str, threshold: float = 1e-4) -> Normalised:
+    """Fold the terms, complete and normalise the probabilities, and prune.
+
+    1. Terms are folded (:func:`~dragoman.lexicon.text.tokens.fold_term`); a term without a word is a rejection.
+       Probabilities of pairs that become equal are added.
+    2. A pair without any probability gets 1/n of its source term's n pairs.
+    3. A missing direction is derived by normalising the other: P(t|s) = P(s|t) / sum_t' P(s|t'), and
+       P(s|t) = P(t|s) / sum_s' P(t|s').
+    4. Where a term's probabilities sum to more than 1 they are divided by their sum.
+    5. Pairs with both probabilities under ``threshold`` are pruned.
+
+    Raises:
+        TableFormatError: if no entry is left, with the first rejection.
+        Everything that ``raw`` raises.
+    """
+    collected = _Collected(source, target)
+    for item in raw:
+        collected.add(item)
+    s, t, p_ts, p_st = collected.pairs()
+    p_ts, p_st = _both_directions(s, t, p_ts, p_st)
+    kept = np.maximum(p_ts, p_st) >= threshold
+    if not kept.any():
+        raise collected.nothing_left()
+    table = Table.from_arrays(
+        source,
+        target,
+        list(collected.sources.ids),
+        list(collected.targets.ids),
+        s[kept],
+        t[kept],
+        p_ts[kept],
+        p_st[kept],
+    )
+    return Normalised(table, collected.rejected, collected.rejected_count, int(np.sum(~kept)))
+
+
+class _Terms:
+    """Numbers for the folded terms of one language."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        self.ids: dict[str, int] = {}
+        self._seen: dict[str, int] = {}
+
+    def number(self, term: str) -> int:
+        """The folded term's number, or -1 for a term without a word."""
+        known = self._seen.get(term)
+        if known is None:
+            if len(self._seen) >= _CACHED_TERMS:
+                self._seen.clear()
+            folded = fold_term(term, self.language)
+            known = self._seen[term] = self.ids.setdefault(folded, len(self.ids)) if folded else -1
+        return known
+
+
+class _Collected:
+    """All entries of a file as arrays; a missing probability is NaN."""
+
+    def __init__(self, source: str, target: str) -> None:
+        self.sources = _Terms(source)
+        self.targets = _Terms(target)
+        self.rejected: list[Rejection] = []
+        self.rejected_count = 0
+        self._s = array("q")
+        self._t = array("q")
+        self._p_ts = array("d")
+        self._p_st = array("d")
+
+    def add(self, item: RawEntry | Rejection) -> None:
+        if isinstance(item, Rejection):
+            self._reject(item)
+            return
+        line, source, target, p_ts, p_st = item
+        s = self.sources.number(source)
+        t = self.targets.number(target)
+        if s < 0 or t < 0:
+            side, term = ("source", source) if s < 0 else ("target", target)
+            self._reject(Rejection(line, f"the {side} {term[:40]!r} holds no word"))
+            return
+        self._s.append(s)
+        self._t.append(t)
+        self._p_ts.append(np.nan if p_ts is None else p_ts)
+        self._p_st.append(np.nan if p_st is None else p_st)
+
+    def _reject(self, rejection: Rejection) -> None:
+        self.rejected_count += 1
+        if len(self.rejected) < REJECTIONS_KEPT:
+            self.rejected.append(rejection)
+
+    def nothing_left(self) -> TableFormatError:
+        """The error of a file without a usable entry."""
+        if not self.rejected:
+            return TableFormatError("the file holds no entry with a probability above the threshold")
+        first = self.rejected[0]
+        return TableFormatError(f"the file holds no usable entry; the first fault: {first.reason}", first.line)
+
+    def pairs(self) -> tuple[Ids, Ids, Floats, Floats]:
+        """The distinct pairs with the sums of their given probabilities, NaN where none was given."""
+        width = max(1, len(self.targets.ids))
+        keys = np.frombuffer(self._s, np.int64) * width + np.frombuffer(self._t, np.int64)
+        distinct, places = np.unique(keys, return_inverse=True)
+        sums = []
+        for given in (np.frombuffer(self._p_ts), np.frombuffer(self._p_st)):
+            known = ~np.isnan(given)
+            counts = np.bincount(places[known], minlength=len(distinct))
+            total = np.bincount(places[known], given[known], minlength=len(distinct))
+            sums.append(np.where(counts > 0, total, np.nan))
+        return distinct // width, distinct % width, sums[0], sums[1]
+
+
+def _both_directions(s: Ids, t: Ids, p_ts: Floats, p_st: Floats) -> tuple[Floats, Floats]:
+    bare = np.isnan(p_ts) & np.isnan(p_st)
+    shares = 1.0 / np.maximum(np.bincount(s), 1)
+    forward = np.where(bare, shares[s], np.where(np.isnan(p_ts), _normalised(s, p_st), p_ts))
+    backward = np.where(np.isnan(p_st), _normalised(t, forward), p_st)
+    return _at_most_one(s, forward), _at_most_one(t, backward)
+
+
+def _normalised(owner: Ids, values: Floats) -> Floats:
+    """Each value over the sum of its owner's known values; 0 where that is 0, NaN where it is unknown."""
+    totals = np.bincount(owner, np.nan_to_num(values))[owner]
+    return np.divide(values, totals, out=np.where(np.isnan(values), np.nan, 0.0), where=totals > 0)
+
+
+def _at_most_one(owner: Ids, values: Floats) -> Floats:
+    return np.minimum(1.0, values / np.maximum(1.0, np.bincount(owner, values)[owner]))

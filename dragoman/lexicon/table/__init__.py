@@ -1,0 +1,1 @@
+"""Translation tables: their compiled form, its file, and tables composed of others."""

@@ -1,0 +1,104 @@
+"""Tables made from tables: several merged into one here, words turned into index terms in ``index_terms``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from dragoman.lexicon.table.aggregation import ORIGINS, Floats, Ids, strongest
+from dragoman.lexicon.table.index_terms import Analysed, analyse, analysed
+from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.table.vocabulary import Vocabulary
+
+__all__ = ["Analysed", "Member", "analyse", "analysed", "merge"]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One table of a merge."""
+
+    table: Table
+    name: str
+    version: int
+    kind: Literal["statistical", "glossary"] = "statistical"
+    weight: float = 1.0
+
+
+def merge(members: Sequence[Member]) -> Table:
+    """One table that knows what the members know; an entry's origin is its place in ``members``.
+
+    ``P(t|s) = sum_k w_k P_k(t|s) / sum_k w_k`` over the members k that have the source term s, and likewise
+    ``P(s|t)`` over those that have t. A glossary outranks: a term, of either language, that some glossary has
+    keeps only what glossaries say about it, averaged among themselves. Where several members have an entry,
+    its origin is the one that contributes most to both probabilities together (the first of equals).
+
+    Raises:
+        ValueError: for no member, more than 256, different languages, or a weight that is not a positive
+            number.
+    """
+    _check(members)
+    first = members[0].table
+    source_terms, source_maps = _united([member.table.sources for member in members])
+    target_terms, target_maps = _united([member.table.targets for member in members])
+    known_s = _known_weight(members, source_maps, len(source_terms))
+    known_t = _known_weight(members, target_maps, len(target_terms))
+    parts = []
+    for k, member in enumerate(members):
+        side = member.table.by_source
+        s = source_maps[k][side.owners()]
+        t = target_maps[k][side.ids]
+        group = int(member.kind == "glossary")
+        kept = np.ones(len(s), bool) if group else (known_s[1][s] == 0) & (known_t[1][t] == 0)
+        s, t = s[kept], t[kept]
+        forward = member.weight * side.forward[kept].astype(np.float64) / known_s[group][s]
+        backward = member.weight * side.backward[kept].astype(np.float64) / known_t[group][t]
+        parts.append((s, t, forward, backward, np.full(len(s), k)))
+    s, t, forward, backward, origins = strongest(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return Table.from_arrays(
+        first.source,
+        first.target,
+        source_terms,
+        target_terms,
+        s,
+        t,
+        np.minimum(forward, 1.0),
+        np.minimum(backward, 1.0),
+        origins,
+    )
+
+
+def _check(members: Sequence[Member]) -> None:
+    if not 0 < len(members) <= ORIGINS:
+        raise ValueError(f"between 1 and {ORIGINS} tables can be merged, not {len(members)}")
+    first = members[0].table
+    for member in members:
+        table = member.table
+        if (table.source, table.target) != (first.source, first.target):
+            raise ValueError(
+                f"table {member.name} is {table.source} to {table.target}, "
+                f"not {first.source} to {first.target} as {members[0].name} is"
+            )
+        if not (member.weight > 0 and math.isfinite(member.weight)):
+            raise ValueError(f"the weight of table {member.name} must be positive, not {member.weight}")
+
+
+def _united(vocabularies: Sequence[Vocabulary]) -> tuple[list[str], list[Ids]]:
+    """All terms, and for each vocabulary the number of each of its terms among them."""
+    numbers: dict[str, int] = {}
+    maps = [
+        np.fromiter((numbers.setdefault(term, len(numbers)) for term in terms), np.int64, len(terms))
+        for terms in vocabularies
+    ]
+    return list(numbers), maps
+
+
+def _known_weight(members: Sequence[Member], maps: Sequence[Ids], terms: int) -> Floats:
+    """For each term the weight of the statistical tables (row 0) and of the glossaries (row 1) that have it."""
+    known = np.zeros((2, terms))
+    for member, numbers in zip(members, maps, strict=True):
+        known[int(member.kind == "glossary"), numbers] += member.weight
+    return known

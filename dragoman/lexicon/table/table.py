@@ -1,0 +1,307 @@
+"""Translation tables: terms of two languages with the probability of each translation, both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dragoman.lexicon.table.file import CorruptTable, read_arrays, write_arrays
+from dragoman.lexicon.table.vocabulary import Vocabulary
+
+__all__ = ["Adjacency", "CorruptTable", "Entry", "Table", "Vocabulary"]
+
+FORMAT = "dragoman-table"
+FORMAT_VERSION = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One translation of a term."""
+
+    term: str
+    p_forward: float
+    """P(this translation | the term asked for)"""
+    p_backward: float
+    """P(the term asked for | this translation)"""
+    origin: int
+    """Place of the table the entry comes from among the members that were merged; 0 for a single table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adjacency:
+    """All entries in the order of one side's terms: those of term ``i`` are ``indptr[i]:indptr[i + 1]``.
+
+    ``ids`` are the other side's terms, ascending within a term; ``forward`` is P(other | own term) and
+    ``backward`` P(own term | other).
+    """
+
+    indptr: NDArray[np.int64]
+    ids: NDArray[np.int32]
+    forward: NDArray[np.float32]
+    backward: NDArray[np.float32]
+    origins: NDArray[np.uint8]
+
+    def owners(self) -> NDArray[np.int32]:
+        """The own term of every entry."""
+        return np.repeat(np.arange(len(self.indptr) - 1, dtype=np.int32), np.diff(self.indptr))
+
+
+class Table:
+    """An immutable translation table between ``source`` and ``target``; see :meth:`open` for mapped ones.
+
+    The same entries are held in the order of either side, so that the inverse is a view.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        target: str,
+        sources: Vocabulary,
+        targets: Vocabulary,
+        by_source: Adjacency,
+        by_target: Adjacency,
+    ) -> None:
+        self.source = source
+        self.target = target
+        self.sources = sources
+        self.targets = targets
+        self.by_source = by_source
+        self.by_target = by_target
+
+    @property
+    def indptr(self) -> NDArray[np.int64]:
+        """Where each source term's entries begin and end."""
+        return self.by_source.indptr
+
+    @property
+    def target_ids(self) -> NDArray[np.int32]:
+        """The target term of every entry, in the order of the source terms."""
+        return self.by_source.ids
+
+    @property
+    def p_ts(self) -> NDArray[np.float32]:
+        """P(target | source) of every entry, in the order of the source terms."""
+        return self.by_source.forward
+
+    @property
+    def p_st(self) -> NDArray[np.float32]:
+        """P(source | target) of every entry, in the order of the source terms."""
+        return self.by_source.backward
+
+    @property
+    def origins(self) -> NDArray[np.uint8]:
+        """The member table of every entry, in the order of the source terms."""
+        return self.by_source.origins
+
+    @property
+    def t_indptr(self) -> NDArray[np.int64]:
+        """Where each target term's entries begin and end in the order of the target terms."""
+        return self.by_target.indptr
+
+    @property
+    def t_sources(self) -> NDArray[np.int32]:
+        """The source term of every entry, in the order of the target terms."""
+        return self.by_target.ids
+
+    def __len__(self) -> int:
+        return len(self.by_source.ids)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        source: str,
+        target: str,
+        source_terms: Sequence[str],
+        target_terms: Sequence[str],
+        source_ids: ArrayLike,
+        target_ids: ArrayLike,
+        p_ts: ArrayLike,
+        p_st: ArrayLike,
+        origins: ArrayLike | None = None,
+    ) -> Table:
+        """Build from entries in any order, each a pair of places in two lists of distinct terms.
+
+        Terms that no entry uses are left out.
+
+        Raises:
+            ValueError: for arrays of different lengths, ids out of range, terms or pairs given twice, or
+                probabilities outside [0, 1].
+        """
+        s = np.asarray(source_ids, dtype=np.int64)
+        t = np.asarray(target_ids, dtype=np.int64)
+        forward = _probabilities("P(target|source)", p_ts)
+        backward = _probabilities("P(source|target)", p_st)
+        origin = np.zeros(len(s), np.uint8) if origins is None else np.asarray(origins, dtype=np.uint8)
+        if not len(s) == len(t) == len(forward) == len(backward) == len(origin):
+            raise ValueError("the arrays of a table must have one value for each entry")
+        sources, s = _compact("source", source_terms, s)
+        targets, t = _compact("target", target_terms, t)
+        order = np.lexsort((t, s))
+        if len(s) and np.any((np.diff(s[order]) == 0) & (np.diff(t[order]) == 0)):
+            raise ValueError("a pair of terms is given twice")
+        by_source = _adjacency(len(sources), s, t, forward, backward, origin, order)
+        by_target = _adjacency(len(targets), t, s, backward, forward, origin, np.lexsort((s, t)))
+        return cls(source, target, sources, targets, by_source, by_target)
+
+    @classmethod
+    def from_entries(cls, source: str, target: str, entries: Iterable[tuple[str, str, float, float]]) -> Table:
+        """Build from (source term, target term, P(target|source), P(source|target)) in any order.
+
+        Raises:
+            ValueError: as :meth:`from_arrays`.
+        """
+        source_ids: dict[str, int] = {}
+        target_ids: dict[str, int] = {}
+        s: list[int] = []
+        t: list[int] = []
+        p_ts: list[float] = []
+        p_st: list[float] = []
+        for source_term, target_term, forward, backward in entries:
+            s.append(source_ids.setdefault(source_term, len(source_ids)))
+            t.append(target_ids.setdefault(target_term, len(target_ids)))
+            p_ts.append(forward)
+            p_st.append(backward)
+        return cls.from_arrays(source, target, list(source_ids), list(target_ids), s, t, p_ts, p_st)
+
+    def translations(self, term: str, best: int | None = None, least_backward: float = 0.0) -> list[Entry]:
+        """The translations of a source term, the most probable first; empty for an unknown term.
+
+        ``best`` keeps that many of them, ``least_backward`` those with at least that P(term | translation).
+        """
+        number = self.sources.index(term)
+        if number < 0:
+            return []
+        side = self.by_source
+        first, last = side.indptr[number : number + 2].tolist()
+        order = np.argsort(-side.forward[first:last], kind="stable")
+        if least_backward:
+            order = order[side.backward[first:last][order] >= least_backward]
+        places = first + order[:best]
+        return [
+            Entry(self.targets[other], forward, backward, origin)
+            for other, forward, backward, origin in zip(
+                side.ids[places].tolist(),
+                side.forward[places].tolist(),
+                side.backward[places].tolist(),
+                side.origins[places].tolist(),
+                strict=True,
+            )
+        ]
+
+    def inverse(self) -> Table:
+        """The same table from ``target`` to ``source``: a view, nothing is copied."""
+        return Table(self.target, self.source, self.targets, self.sources, self.by_target, self.by_source)
+
+    def save(self, path: Path) -> None:
+        """Write the table as safetensors, durably and in one step: a reader finds the old file or the new.
+
+        Raises:
+            OSError: if it cannot be written; nothing is left behind then.
+        """
+        metadata = {
+            "format": FORMAT,
+            "format_version": FORMAT_VERSION,
+            "source": self.source,
+            "target": self.target,
+            "source_terms": str(len(self.sources)),
+            "target_terms": str(len(self.targets)),
+            "entries": str(len(self)),
+        }
+        arrays: dict[str, NDArray[np.generic]] = {}
+        for name, terms, side in (
+            ("source", self.sources, self.by_source),
+            ("target", self.targets, self.by_target),
+        ):
+            arrays[f"{name}_blob"] = terms.blob
+            arrays[f"{name}_offsets"] = terms.offsets
+            for field in Adjacency.__slots__:
+                arrays[f"{name}_{field}"] = getattr(side, field)
+        write_arrays(path, arrays, metadata)
+
+    @classmethod
+    def open(cls, path: Path, verify: bool = True) -> Table:
+        """Map a saved table into memory, read-only; the file may be replaced or deleted meanwhile.
+
+        With ``verify`` the whole content is read once and compared with its checksum.
+
+        Raises:
+            FileNotFoundError: if there is no such file.
+            CorruptTable: naming the file, if it is no table, of another format version, truncated or altered.
+        """
+        arrays, metadata = read_arrays(path, verify)
+        if metadata.get("format") != FORMAT or metadata.get("format_version") != FORMAT_VERSION:
+            raise CorruptTable(path, f"not a translation table of format version {FORMAT_VERSION}")
+        try:
+            sides = [_side(arrays, name) for name in ("source", "target")]
+            counts = [int(metadata[name]) for name in ("source_terms", "target_terms", "entries")]
+            source, target = metadata["source"], metadata["target"]
+        except (KeyError, ValueError, TypeError) as fault:
+            raise CorruptTable(path, f"incomplete: {fault}") from fault
+        (sources, by_source), (targets, by_target) = sides
+        if counts != [len(sources), len(targets), len(by_source.ids)] or len(by_target.ids) != counts[2]:
+            raise CorruptTable(path, "its counts do not agree with its content")
+        return cls(source, target, sources, targets, by_source, by_target)
+
+
+_DTYPES = {
+    "blob": np.uint8,
+    "offsets": np.int64,
+    "indptr": np.int64,
+    "ids": np.int32,
+    "forward": np.float32,
+    "backward": np.float32,
+    "origins": np.uint8,
+}
+
+
+def _side(arrays: dict[str, NDArray[np.generic]], name: str) -> tuple[Vocabulary, Adjacency]:
+    found = {}
+    for field, dtype in _DTYPES.items():
+        found[field] = arrays[f"{name}_{field}"]
+        if found[field].dtype != dtype or found[field].ndim != 1:
+            raise ValueError(f"{name}_{field} is not a list of {np.dtype(dtype)}")
+    terms = Vocabulary(found.pop("blob"), found.pop("offsets"))  # type: ignore[arg-type]
+    side = Adjacency(**found)  # type: ignore[arg-type]
+    if len(side.indptr) != len(terms) + 1 or side.indptr[-1] != len(side.ids):
+        raise ValueError(f"the entries of the {name} terms are incomplete")
+    if terms.offsets[-1] != len(terms.blob):
+        raise ValueError(f"the {name} terms are incomplete")
+    return terms, side
+
+
+def _probabilities(name: str, values: ArrayLike) -> NDArray[np.float32]:
+    exact = np.asarray(values, dtype=np.float64)
+    if not np.all((exact >= 0) & (exact <= 1)):
+        raise ValueError(f"{name} must be between 0 and 1")
+    return exact.astype(np.float32)
+
+
+def _compact(side: str, terms: Sequence[str], ids: NDArray[np.int64]) -> tuple[Vocabulary, NDArray[np.int64]]:
+    """The sorted vocabulary of the terms that are used, and the ids in it."""
+    if len(ids) and not (ids.min() >= 0 and ids.max() < len(terms)):
+        raise ValueError(f"a {side} id is not that of a term")
+    used = np.unique(ids).tolist()
+    if len(set(terms)) != len(terms):
+        raise ValueError(f"a {side} term is given twice")
+    order = sorted(used, key=terms.__getitem__)
+    places = np.zeros(len(terms), dtype=np.int64)
+    places[order] = np.arange(len(order))
+    return Vocabulary.from_terms([terms[number] for number in order]), places[ids]
+
+
+def _adjacency(
+    terms: int,
+    own: NDArray[np.int64],
+    other: NDArray[np.int64],
+    forward: NDArray[np.float32],
+    backward: NDArray[np.float32],
+    origins: NDArray[np.uint8],
+    order: NDArray[np.int64],
+) -> Adjacency:
+    indptr = np.zeros(terms + 1, dtype=np.int64)
+    np.cumsum(np.bincount(own, minlength=terms), out=indptr[1:])
+    return Adjacency(indptr, other[order].astype(np.int32), forward[order], backward[order], origins[order])

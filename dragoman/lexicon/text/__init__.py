@@ -1,0 +1,1 @@
+"""Words of texts: languages, folding, segmentation, tokens with offsets."""

@@ -1,0 +1,1 @@
+"""Training of MART: lists of candidates, examples, the loop, measures, and the weights of what joins the score."""

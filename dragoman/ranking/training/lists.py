@@ -1,0 +1,242 @@
+"""Lists of candidates to learn from and to measure on: queries, the first stage's documents for them, what is relevant.
+
+Texts are kept as the model reads them, subwords and index terms side by side, with the part of the translation table
+that concerns them; so whoever holds such a folder needs no Java, no index and no text to train or measure.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from dragoman.backbone.checkpoints import read_json, written_whole
+from dragoman.lexicon.table.table import Table
+from dragoman.ranking.attention import NO_LINKS, Beside, Direction, Links, TranslationReference, Words
+from dragoman.ranking.passages import Read
+
+FORMAT = "dragoman-lists-1"
+_ARRAYS, _ABOUT, _TABLE = "lists.safetensors", "lists.json", "table.safetensors"
+
+
+class ListsError(ValueError):
+    """A folder of lists that cannot be used; the message names it."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A document of a list: its number among the texts, the first stage's score, whether it answers the query."""
+
+    text: int
+    score: float
+    relevant: bool
+
+
+@dataclass(frozen=True)
+class CandidateList:
+    """A query, by its number among the texts and its name, and its candidates, best of the first stage first."""
+
+    name: str
+    query: int
+    candidates: list[Candidate]
+    relevant: int
+    """How many documents answer it, retrieved or not."""
+
+
+class Lists:
+    """Lists of one language pair, mapped from a folder or just made."""
+
+    def __init__(self, about: dict[str, object], arrays: dict[str, NDArray[np.generic]], table: Table | None) -> None:
+        self.source, self.target = str(about["source"]), str(about["target"])
+        self.tokenizer, self.checksum = str(about["tokenizer"]), str(about["checksum"])
+        self.made_from = about.get("made_from")
+        """A digest of what the lists were made from, where their maker said one."""
+        self._terms: list[str] = about["terms"]  # type: ignore[assignment]
+        self._names: list[str] = about["names"]  # type: ignore[assignment]
+        self._beside: Beside | None = about.get("beside")  # type: ignore[assignment]
+        self._arrays, self._table = arrays, table
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __getitem__(self, number: int) -> CandidateList:
+        begin, end = (int(self._arrays["list_ends"][place]) for place in (number, number + 1))
+        columns = (self._arrays[name][begin:end].tolist() for name in ("candidates", "scores", "relevance"))
+        return CandidateList(
+            self._names[number],
+            int(self._arrays["queries"][number]),
+            [Candidate(text, score, bool(relevant)) for text, score, relevant in zip(*columns, strict=True)],
+            int(self._arrays["relevant"][number]),
+        )
+
+    @property
+    def terms(self) -> frozenset[str]:
+        """Of all its texts."""
+        return frozenset(self._terms)
+
+    def text(self, number: int) -> Read:
+        """A text as the model reads it."""
+        begin, end = (int(self._arrays["id_ends"][place]) for place in (number, number + 1))
+        return Read(self._arrays["ids"][begin:end].tolist(), self._arrays["pieces"][begin:end].astype(np.int64))
+
+    def links(self, query: int, texts: Sequence[int], direction: Direction, placebo: bool = False) -> list[Links]:
+        """The links between a query's words and those of each text; none at all if `placebo`."""
+        if placebo:
+            return [NO_LINKS] * len(texts)
+        reference = TranslationReference(self._words(query), self._table, direction=direction, beside=self._beside)
+        return [reference.links(self._words(text)) for text in texts]
+
+    def _words(self, number: int) -> Words:
+        begin, end = (int(self._arrays["term_ends"][place]) for place in (number, number + 1))
+        return Words([self._terms[term] for term in self._arrays["terms"][begin:end].tolist()], [])
+
+
+class ListsWriter:
+    """Collects texts and lists, and writes them as a folder."""
+
+    def __init__(self, source: str, target: str, tokenizer: str) -> None:
+        self._about = {"format": FORMAT, "source": source, "target": target, "tokenizer": tokenizer}
+        self._terms: dict[str, int] = {}
+        self._columns: dict[str, list[int]] = {name: [] for name in ("ids", "pieces", "terms")}
+        self._ends: dict[str, list[int]] = {name: [0] for name in ("id_ends", "term_ends", "list_ends")}
+        self._names: list[str] = []
+        self._lists: list[CandidateList] = []
+
+    def text(self, text: Read, terms: Sequence[str]) -> int:
+        """Add a text and its words' terms; its number."""
+        self._columns["ids"] += text.ids
+        self._columns["pieces"] += text.pieces.tolist()
+        self._columns["terms"] += [self._terms.setdefault(term, len(self._terms)) for term in terms]
+        self._ends["id_ends"].append(len(self._columns["ids"]))
+        self._ends["term_ends"].append(len(self._columns["terms"]))
+        return len(self._ends["id_ends"]) - 2
+
+    def list(self, one: CandidateList) -> None:
+        """Add a list over texts that were added."""
+        self._lists.append(one)
+        self._ends["list_ends"].append(self._ends["list_ends"][-1] + len(one.candidates))
+
+    @property
+    def terms(self) -> Collection[str]:
+        """Of all texts that were added."""
+        return self._terms.keys()
+
+    def write(
+        self, folder: Path, table: Table | None, made_from: str | None = None, beside: Beside | None = None
+    ) -> None:
+        """Write the folder, whole or not at all, with what `table` (from the queries' language) says of the texts.
+
+        `beside` is what links their terms beside it, see `TranslationReference`.
+        """
+        candidates = [candidate for one in self._lists for candidate in one.candidates]
+        arrays: dict[str, NDArray[Any]] = {
+            **{name: np.asarray(values, np.int32) for name, values in self._columns.items()},
+            **{name: np.asarray(values, np.int64) for name, values in self._ends.items()},
+            "queries": np.asarray([one.query for one in self._lists], np.int64),
+            "relevant": np.asarray([one.relevant for one in self._lists], np.int64),
+            "candidates": np.asarray([one.text for one in candidates], np.int64),
+            "scores": np.asarray([one.score for one in candidates], np.float32),
+            "relevance": np.asarray([one.relevant for one in candidates], np.int8),
+        }
+        digest = hashlib.sha256(json.dumps(self._about).encode())
+        for name in sorted(arrays):
+            digest.update(np.ascontiguousarray(arrays[name]).data)
+        own = _restricted(table, self._terms) if table is not None else None
+        digest.update(json.dumps([list(self._terms), [one.name for one in self._lists], beside]).encode())
+        for array in _numbers(own):
+            digest.update(np.ascontiguousarray(array).data)
+        about = self._about | {
+            "checksum": digest.hexdigest(),
+            "made_from": made_from,
+            "terms": list(self._terms),
+            "names": [one.name for one in self._lists],
+            "beside": beside,
+        }
+        with written_whole(folder) as unfinished:
+            save_file(arrays, unfinished / _ARRAYS)
+            (unfinished / _ABOUT).write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
+            if own is not None:
+                own.save(unfinished / _TABLE)
+
+
+def read_lists(folder: Path) -> Lists:
+    """
+    Raises:
+        ListsError: no such folder, or damaged.
+    """
+    if not (folder / _ABOUT).is_file():
+        raise ListsError(f"{folder}: holds no lists of candidates")
+    about = read_json(folder / _ABOUT)
+    if about.get("format") != FORMAT:
+        raise ListsError(f"{folder}: not lists of candidates of format {FORMAT}")
+    try:
+        arrays = load_file(folder / _ARRAYS)
+    except (SafetensorError, OSError) as error:
+        raise ListsError(f"{folder / _ARRAYS}: {error}") from error
+    return Lists(about, arrays, Table.open(folder / _TABLE) if (folder / _TABLE).exists() else None)
+
+
+def relinked(folder: Path, table: Table | None, output: Path) -> None:
+    """Write the lists of `folder` to `output` with another table: the same candidates, other links.
+
+    What links words beside the table stays, as lists don't hold the words that it was found by.
+
+    Raises:
+        ListsError: as `read_lists`.
+    """
+    lists = read_lists(folder)
+    about = read_json(folder / _ABOUT)
+    own = _restricted(table, lists.terms) if table is not None else None
+    digest = hashlib.sha256(lists.checksum.encode())
+    for array in _numbers(own):
+        digest.update(np.ascontiguousarray(array).data)
+    with written_whole(output) as unfinished:
+        shutil.copyfile(folder / _ARRAYS, unfinished / _ARRAYS)
+        about["checksum"] = digest.hexdigest()
+        (unfinished / _ABOUT).write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
+        if own is not None:
+            own.save(unfinished / _TABLE)
+
+
+def lists_in(folder: Path) -> list[Path]:
+    """The folders of lists under `folder`, by name."""
+    return sorted(path.parent for path in folder.rglob(_ABOUT))
+
+
+def checksum_of(lists: Iterable[Lists]) -> str:
+    """One checksum for several."""
+    return hashlib.sha256("".join(one.checksum for one in lists).encode()).hexdigest()
+
+
+def _numbers(table: Table | None) -> list[NDArray[Any]]:
+    return [] if table is None else [table.by_source.ids, table.by_source.forward, table.by_source.backward]
+
+
+def _restricted(table: Table, terms: Collection[str]) -> Table:
+    """The entries of a table both of whose terms are among `terms`, a set or a dictionary."""
+    side = table.by_source
+    known = [
+        np.fromiter((term in terms for term in names), bool, len(names)) for names in (table.sources, table.targets)
+    ]
+    owners = side.owners()
+    kept = np.flatnonzero(known[0][owners] & known[1][side.ids])
+    return Table.from_arrays(
+        table.source,
+        table.target,
+        list(table.sources),
+        list(table.targets),
+        owners[kept],
+        side.ids[kept],
+        side.forward[kept],
+        side.backward[kept],
+        side.origins[kept],
+    )

@@ -1,0 +1,231 @@
+"""Training of MART from lists of candidates, listwise, stopping early by retrieval on lists held out for tuning."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from dragoman.backbone.loading import load_encoder
+from dragoman.backbone.training.config import ConfigError, TrainingConfig
+from dragoman.backbone.training.loop import EarlyStopping, Report, Trainer
+from dragoman.backbone.training.pretraining import claim
+from dragoman.backbone.training.workers import Workers
+from dragoman.ranking.about import LEAST_SHARE, LateInteractionAbout, MartAbout
+from dragoman.ranking.attention import Direction
+from dragoman.ranking.checkpoints import load_mart, save_mart
+from dragoman.ranking.mart import Mart, MartConfig
+from dragoman.ranking.matching import load_late_interaction
+from dragoman.ranking.passages import passages
+from dragoman.ranking.scoring import Scorer, padded_states, pooled
+from dragoman.ranking.training.examples import Examples, examples_of, sizes, weighted_shares
+from dragoman.ranking.training.fitting import balanced_cross_entropy, fit
+from dragoman.ranking.training.lists import Lists, checksum_of, lists_in, read_lists
+from dragoman.ranking.training.measuring import best_weight, mean_average_precision, score_lists
+
+LOSSES = ("ranking", "relevance")
+
+
+@dataclass(frozen=True)
+class MartTraining(TrainingConfig):
+    """What `dragoman train mart --config` reads beside `TrainingConfig`'s rates."""
+
+    TEXT = False
+
+    encoder: str = "small"
+    start_from: str | None = None
+    """A trained MART to go on from, in place of `encoder` and `model`."""
+    lists: str = ""
+    """Folder of lists to learn from, one folder a set."""
+    tuning: str = ""
+    """Folder of lists to stop by."""
+    set_weights: dict[str, Any] = field(default_factory=dict)
+    """By the beginning of sets' names, how much more often than by their size they are drawn."""
+    queries: int = 24
+    documents: int = 8
+    direction: Direction = "mean"
+    placebo: bool = False
+    """Learn without the table, as the paper's placebo."""
+    unlinked: float = 0.0
+    """Chance that a query's word has no links, so that what the table lacks is learned from the text."""
+    relevance: float = 0.1
+    """Weight of the loss that makes a score's sigmoid a probability of relevance."""
+    first_stage: float = 0.0
+    """Weight of the first stage beside the model while learning, so that it learns what that lacks."""
+    model: dict[str, Any] = field(default_factory=dict)
+    """Fields of `MartConfig`."""
+    frozen: list[str] = field(default_factory=lambda: ["encoder.model.tokens."])
+    """Beginnings of the names of weights that stay as they are, such as the embeddings, which know all languages."""
+    tuning_queries: int = 40
+    tuning_depth: int = 30
+    patience: int = 8
+    late_interaction: dict[str, Any] = field(default_factory=dict)
+    """`encoder` and `layer` of the late interaction that joins the trained model's score; none when left out."""
+    fit_queries: int = 60
+    """Lists of each tuning set by which weights are fitted in the end."""
+
+    def check(self) -> None:
+        super().check()
+        for name in ("queries", "tuning_queries", "tuning_depth", "patience", "fit_queries"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1")
+        if self.documents < 2:
+            raise ConfigError("documents must be at least 2, one of them relevant")
+        if not 0 <= self.unlinked < 1:
+            raise ConfigError("unlinked must be at least 0 and below 1")
+        if not self.lists or not self.tuning:
+            raise ConfigError("lists and tuning must name folders of lists of candidates")
+        unknown = sorted(set(self.model) - set(MartConfig.__dataclass_fields__))
+        if unknown:
+            raise ConfigError(f"model: unknown field {', '.join(unknown)}")
+        self.match()
+
+    def match(self) -> LateInteractionAbout | None:
+        """Late interaction before its weights are fitted.
+
+        Raises:
+            ConfigError: fields that are missing, not known or of the wrong type.
+        """
+        try:
+            return LateInteractionAbout(weight=1.0, **self.late_interaction) if self.late_interaction else None
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"late_interaction: {error}") from error
+
+
+def train_mart(config: MartTraining, output: Path, *, resume: bool = False, report: Report | None = None) -> Path:
+    """Train, and save the best model to `output / "model"` with its measures; returns that folder.
+
+    Raises:
+        ConfigError: `output` holds a training already and `resume` is false, or it is another configuration's.
+        ListsError: lists that cannot be used.
+        CheckpointError: the encoder, or late interaction's, cannot be loaded.
+    """
+    workers = Workers.join(config.device)
+    if workers.first:
+        claim(config, output, resume)
+    workers.wait()
+    torch.manual_seed(config.seed)
+    sets, tuning = _sets(Path(config.lists), config.languages), _sets(Path(config.tuning), config.languages)
+    model = _start(config)
+    for name, lists in [*sets.items(), *tuning.items()]:
+        if lists.tokenizer != model.encoder.tokenizer_checksum:
+            raise ConfigError(f"{name}: these lists were read for an encoder with another vocabulary")
+    load_late_interaction(MartAbout(late_interaction=config.match()), model.encoder)  # fails now rather than in the end
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(not name.startswith(tuple(config.frozen)))
+    source = examples_of(
+        sets,
+        weighted_shares(sizes(sets), config.smoothing, list(config.set_weights.items())),
+        queries=config.queries,
+        documents=config.documents,
+        direction=config.direction,
+        placebo=config.placebo,
+        unlinked=config.unlinked,
+        seed=config.seed,
+    )
+    source = replace(source, checksum=source.checksum + checksum_of([tuning[name] for name in sorted(tuning)]))
+    trainer = Trainer(
+        model,
+        lambda batch, generator, device: ranking_losses(model, batch, config),
+        LOSSES,
+        source,
+        config,
+        output,
+        workers,
+        EarlyStopping(lambda: measured(model, tuning, config), "interpolated", config.patience),
+    )
+    if resume:
+        trainer.restore()
+    trainer.run(report)
+    if workers.first:
+        trainer.take_best()
+        _save(output, model.eval(), tuning, config, {"steps": trainer.progress.best_step, "sets": sizes(sets)})
+    workers.leave()
+    return output / "model"
+
+
+def _save(
+    output: Path, model: Mart, tuning: Mapping[str, Lists], config: MartTraining, known: Mapping[str, Any]
+) -> None:
+    """Fit what joins the model's score, and write the model and its report."""
+    about = MartAbout(output.name, config.direction, config.placebo)
+    about, found = fit(model, about, tuning, config.match(), queries=config.fit_queries)
+    weights = {name: one._asdict() for name, one in found.chosen.items()}
+    measures = {"measures": measured(model, tuning, config), "fitted": found.maps(), "weights": weights}
+    training = {**asdict(config), **measures, **known}
+    save_mart(output / "model", model, replace(about, training=training))
+    (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
+
+
+def _start(config: MartTraining) -> Mart:
+    if config.start_from is not None:
+        return load_mart(config.start_from)[0]
+    generator = torch.Generator().manual_seed(config.seed)
+    encoder = load_encoder(config.encoder)
+    try:
+        return Mart(encoder, MartConfig(**config.model), generator)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"model: {error}") from error
+
+
+def _sets(folder: Path, languages: list[str]) -> dict[str, Lists]:
+    found = {str(path.relative_to(folder)): read_lists(path) for path in lists_in(folder)}
+    kept = {name: one for name, one in found.items() if not languages or {one.source, one.target} <= set(languages)}
+    if not kept:
+        raise ConfigError(f"{folder}: no lists there are in these languages")
+    return kept
+
+
+def ranking_losses(model: Mart, batch: Examples, config: MartTraining) -> Mapping[str, Tensor]:
+    """`ranking`: -log softmax of the relevant document's score among its list's, pairwise (the paper) with two.
+
+    `relevance`: binary cross-entropy of each score, relevant and others weighing the same.
+    """
+    rows, owner, bounds = [], [], [0]
+    for one in batch.examples:
+        made = list(passages(model.encoder, one.query, one.documents, one.links))
+        owner += [bounds[-1] + row.document for row in made]
+        rows += made
+        bounds.append(bounds[-1] + len(one.documents))
+    scores = model(pooled(partial(padded_states, model), rows, config.tokens), owner)
+    first = torch.tensor([score for one in batch.examples for score in one.scores], device=scores.device)
+    ranked = scores + config.first_stage * first.clamp_min(LEAST_SHARE).log()
+    lists = [ranked[begin:end] for begin, end in pairwise(bounds)]
+    padded = torch.nn.utils.rnn.pad_sequence(lists, batch_first=True, padding_value=-torch.inf)
+    found = {"ranking": -F.log_softmax(padded, 1)[:, 0].mean()}
+    if config.relevance:
+        right = torch.zeros(len(scores), device=scores.device)
+        right[bounds[:-1]] = 1
+        found["relevance"] = config.relevance * balanced_cross_entropy(scores, right)
+    return found
+
+
+def measured(model: Mart, tuning: Mapping[str, Lists], config: MartTraining) -> dict[str, float]:
+    """Mean MAP over the tuning sets, of the model alone and interpolated by the best weight, and that weight."""
+    scorer = Scorer(model)
+    scored = {
+        name: score_lists(
+            scorer,
+            lists,
+            depth=config.tuning_depth,
+            queries=config.tuning_queries,
+            direction=config.direction,
+            placebo=config.placebo,
+        )
+        for name, lists in tuning.items()
+    }
+    weight = best_weight(scored)
+
+    def mean(by: float | None) -> float:
+        return float(np.mean([mean_average_precision(one, by) for one in scored.values()]))
+
+    return {"interpolated": mean(weight), "alone": mean(0.0), "first_stage": mean(None), "weight": weight}

@@ -1,0 +1,1 @@
+"""Who may call the service: API keys, rate limits, and the audit log."""

@@ -1,0 +1,114 @@
+"""The audit log: what administrators did, through the API or the command line.
+
+An entry is written before its action and completed after it. An action without an entry cannot happen, and one whose
+process died half-way is seen as ``begun``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import select, update
+
+from dragoman.service.core.errors import InternalError, classify
+from dragoman.service.storage.database import Store
+from dragoman.service.storage.models import AuditEntry
+
+logger = logging.getLogger("dragoman")
+
+BEGUN, DONE = "begun", "done"
+COMMAND_LINE = "command line"
+_OBJECT_CHARS = 640
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who acts: a key, anybody where the service is open, or the command line."""
+
+    name: str
+    key_id: str | None = None
+    request_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditInfo:
+    """One action; ``outcome`` is done, begun, or the type of the error that it ended with."""
+
+    id: int
+    at: datetime
+    key_id: str | None
+    actor: str
+    action: str
+    object: str
+    outcome: str
+    request_id: str | None
+
+
+@dataclass(slots=True)
+class Recording:
+    """An entry that is being written; ``object`` may be set to what became known by the action."""
+
+    object: str
+
+
+class Audit:
+    """The log of a database. Every method may be called from any thread."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @contextmanager
+    def recorded(self, actor: Actor, action: str, object: str) -> Iterator[Recording]:
+        """Record what the block does to ``object``, and how it ends.
+
+        Raises:
+            ServiceError: the entry cannot be written; nothing was done then.
+        """
+        recording = Recording(object)
+        entry = AuditEntry(
+            key_id=actor.key_id,
+            actor=actor.name,
+            action=action,
+            object=_storable(object),
+            outcome=BEGUN,
+            request_id=actor.request_id,
+        )
+        with self._store.write() as session:
+            session.add(entry)
+        try:
+            yield recording
+        except Exception as fault:
+            self._complete(entry.id, recording, (classify(fault) or InternalError).error_type)
+            raise
+        self._complete(entry.id, recording, DONE)
+
+    def entries(self, limit: int, before: int | None = None) -> list[AuditInfo]:
+        """The newest entries, newest first; of those older than the entry ``before`` where one is named."""
+        wanted = select(AuditEntry).order_by(AuditEntry.id.desc()).limit(limit)
+        if before is not None:
+            wanted = wanted.where(AuditEntry.id < before)
+        with self._store.read() as session:
+            rows = session.scalars(wanted).all()
+        return [
+            AuditInfo(row.id, row.at, row.key_id, row.actor, row.action, row.object, row.outcome, row.request_id)
+            for row in rows
+        ]
+
+    def _complete(self, id: int, recording: Recording, outcome: str) -> None:
+        """What was done cannot be taken back where this fails: the entry stays as begun."""
+        changed = {"outcome": outcome, "object": _storable(recording.object)}
+        try:
+            with self._store.write() as session:
+                session.execute(update(AuditEntry).where(AuditEntry.id == id).values(changed))
+        except Exception as fault:
+            logger.error("audit entry %d stays unfinished, its action ended as %s: %s", id, outcome, fault)
+
+
+def _storable(object: str) -> str:
+    """Text that every database takes: callers name things that are not there by any characters."""
+    clean = object.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+    return clean if len(clean) <= _OBJECT_CHARS else clean[: _OBJECT_CHARS - 3] + "..."

@@ -1,0 +1,195 @@
+"""API keys: made, listed, revoked and recognised. The database has their hashes and nothing to make a key from."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal, get_args
+
+from sqlalchemy import delete, or_, select, update
+
+from dragoman.service.core.errors import InvalidRequest, NotFound, Unauthorized
+from dragoman.service.storage.database import Store
+from dragoman.service.storage.models import ApiKey, now
+
+Scope = Literal["search", "jobs", "admin"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+
+NAME_CHARS = 64
+LIMIT_MAX = 1_000_000
+
+_KEY = re.compile(r"dragoman_([0-9a-f]{12})_[A-Za-z0-9_-]{43}", re.ASCII)
+_SECRET_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    """A key to be made. A limit that is None is that of the settings; 0 is no limit."""
+
+    scopes: tuple[str, ...]
+    name: str = ""
+    expires_at: datetime | None = None
+    requests_per_second: float | None = None
+    burst: int | None = None
+    concurrent_requests: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyInfo:
+    """What is known of a key; ``id`` is public, and part of the key."""
+
+    id: str
+    name: str
+    scopes: tuple[str, ...]
+    requests_per_second: float | None
+    burst: int | None
+    concurrent_requests: int | None
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+    digest: str = field(repr=False)
+
+    @property
+    def label(self) -> str:
+        """How the key is called where people read it."""
+        return f"{self.name} ({self.id})" if self.name else self.id
+
+    def usable(self, at: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or at < self.expires_at)
+
+
+class Keys:
+    """The keys of a database. Every method may be called from any thread."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def create(self, new: NewKey) -> tuple[KeyInfo, str]:
+        """Make a key; returns what is known of it, and the key itself, which nobody can find out later.
+
+        Raises:
+            InvalidRequest: naming the field that is not allowed.
+        """
+        _check(new)
+        id = secrets.token_hex(6)
+        key = f"dragoman_{id}_{secrets.token_urlsafe(_SECRET_BYTES)}"
+        row = ApiKey(
+            id=id,
+            digest=_digest(key),
+            name=new.name,
+            scopes=[scope for scope in SCOPES if scope in new.scopes],
+            requests_per_second=new.requests_per_second,
+            burst=new.burst,
+            concurrent_requests=new.concurrent_requests,
+            expires_at=new.expires_at,
+        )
+        with self._store.write() as session:
+            session.add(row)
+        return _info(row), key
+
+    def all(self) -> list[KeyInfo]:
+        """All keys, oldest first, those that were revoked or have expired as well."""
+        with self._store.read() as session:
+            rows = session.scalars(select(ApiKey).order_by(ApiKey.created_at, ApiKey.id)).all()
+        return [_info(row) for row in rows]
+
+    def revoke(self, id: str) -> None:
+        """End a key for good; one that was revoked before stays so.
+
+        Raises:
+            NotFound: there is no key of this id.
+        """
+        with self._store.write() as session:
+            row = session.get(ApiKey, id) if re.fullmatch("[0-9a-f]{12}", id) else None
+            if row is None:
+                raise NotFound(f"there is no key with id {id[:64]!r}")
+            row.revoked_at = row.revoked_at or now()
+
+    def forget(self) -> int:
+        """Delete all keys, as if there had never been one; returns how many there were."""
+        with self._store.write() as session:
+            ids = session.scalars(select(ApiKey.id).with_for_update()).all()
+            session.execute(delete(ApiKey).where(ApiKey.id.in_(ids)))
+        return len(ids)
+
+    def used(self, times: Mapping[str, datetime]) -> None:
+        """Note when keys were last used; a later time that another process noted stays."""
+        with self._store.write() as session:
+            for id, at in times.items():
+                earlier = or_(ApiKey.last_used_at.is_(None), ApiKey.last_used_at < at)
+                session.execute(update(ApiKey).where(ApiKey.id == id, earlier).values(last_used_at=at))
+
+
+def recognised(keys: Mapping[str, KeyInfo], given: str) -> KeyInfo | None:
+    """The key that was given, or None where its id is not among ``keys``.
+
+    Raises:
+        Unauthorized: it is no key, is not the one of its id, was revoked, or has expired.
+    """
+    parts = _KEY.fullmatch(given)
+    if parts is None:
+        raise Unauthorized("this is not an API key of this service; send one as Authorization: Bearer KEY")
+    found = keys.get(parts[1])
+    if found is None:
+        return None
+    if not hmac.compare_digest(_digest(given), found.digest):
+        raise Unauthorized("the API key is not known")
+    if found.revoked_at is not None:
+        raise Unauthorized("the API key was revoked")
+    if not found.usable(now()):
+        raise Unauthorized("the API key has expired")
+    return found
+
+
+def _digest(key: str) -> str:
+    # Slow hashes and salts protect passwords, which can be guessed. 256 random bits cannot, so that a plain SHA-256
+    # gives nothing away, and costs a request nothing.
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def _check(new: NewKey) -> None:
+    if not new.scopes:
+        raise InvalidRequest(f"scopes: name at least one of {', '.join(SCOPES)}")
+    if unknown := [scope for scope in new.scopes if scope not in SCOPES]:
+        raise InvalidRequest(f"scopes: there is no {unknown[0][:64]!r}; choose from {', '.join(SCOPES)}")
+    if len(new.name) > NAME_CHARS or not new.name.isprintable():
+        raise InvalidRequest(f"name: must be at most {NAME_CHARS} printable characters")
+    if new.expires_at is not None:
+        _check_expiry(new.expires_at)
+    for limited, least in (("requests_per_second", 0), ("burst", 1), ("concurrent_requests", 0)):
+        limit = getattr(new, limited)
+        if limit is not None and not least <= limit <= LIMIT_MAX:
+            raise InvalidRequest(f"{limited}: must be from {least} to {LIMIT_MAX}")
+
+
+def _check_expiry(expires_at: datetime) -> None:
+    if expires_at.tzinfo is None:
+        raise InvalidRequest("expires_at: needs a time zone, such as 2030-01-01T00:00:00Z")
+    if expires_at <= now():
+        raise InvalidRequest("expires_at: is in the past")
+    try:
+        expires_at.astimezone(UTC)
+    except OverflowError as fault:
+        raise InvalidRequest("expires_at: is after the year 9999") from fault
+
+
+def _info(row: ApiKey) -> KeyInfo:
+    return KeyInfo(
+        id=row.id,
+        name=row.name,
+        scopes=tuple(row.scopes),
+        requests_per_second=row.requests_per_second,
+        burst=row.burst,
+        concurrent_requests=row.concurrent_requests,
+        created_at=row.created_at,
+        expires_at=row.expires_at,
+        last_used_at=row.last_used_at,
+        revoked_at=row.revoked_at,
+        digest=row.digest,
+    )

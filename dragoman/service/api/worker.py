@@ -1,0 +1,146 @@
+"""``dragoman worker``: a process that holds the reranker and scores what API processes send it over HTTP.
+
+It needs no database, tables, index or Java, so that it runs where nothing but the models' libraries and FastAPI are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, nullcontext
+from importlib.metadata import version
+
+import anyio.to_thread
+from fastapi import APIRouter, FastAPI, Request
+from fastapi.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from dragoman.service.core.errors import ServiceError, Unauthorized
+from dragoman.service.core.priority import background
+from dragoman.service.core.settings import Settings
+from dragoman.service.http import errors
+from dragoman.service.http.bodies import StrictRoute, bearer
+from dragoman.service.http.middleware import CheckedAddress, RequestContext
+from dragoman.service.http.probes import METRICS_TYPE, Health, check_not_stopping
+from dragoman.service.http.waiting import settled
+from dragoman.service.inference.gauges import WorkerState
+from dragoman.service.inference.models import Models
+from dragoman.service.inference.scoring import LocalScoring, Pending
+from dragoman.service.inference.wire import ModelBody, ScoreBody, ScoresBody
+from dragoman.service.observability.metrics import Metrics
+
+router = APIRouter(route_class=StrictRoute, tags=["worker"])
+
+_OPEN = ("/healthz", "/readyz")
+_BODY_BYTES = 1 << 30
+"""Texts, words and links of what an API process took within its own limits."""
+
+
+class WorkerToken:
+    """Lets through who knows the token, and to everybody what load balancers ask."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self.app = app
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] not in _OPEN:
+            given = bearer(scope) or ""
+            if not hmac.compare_digest(given.encode(), self._token):
+                raise Unauthorized("send the worker's token: Authorization: Bearer TOKEN")
+        await self.app(scope, receive, send)
+
+
+class WorkerRuntime:
+    """What a worker process holds."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.metrics = Metrics()
+        self.models = Models(settings.model_copy(update={"worker_url": None}), self.metrics)
+        self.scoring = LocalScoring(self.models)
+        self.metrics.watch(WorkerState(self.models))
+
+
+@router.get("/v1/model")
+def model(request: Request) -> ModelBody:
+    """The model that scores here."""
+    return ModelBody.of(_runtime(request).scoring.about())
+
+
+@router.post("/v1/score")
+async def score(body: ScoreBody, request: Request) -> ScoresBody:
+    """Score documents for a query; what nobody waits for any more is dropped."""
+    until = time.monotonic() + body.seconds
+    pending = await asyncio.to_thread(_begin, _runtime(request), body)
+    try:
+        await settled(pending.futures, request, until, all_of=True)
+        return ScoresBody.of(pending.finish())
+    finally:
+        pending.cancel()
+
+
+@router.get("/healthz")
+async def healthz() -> Health:
+    """The process is alive."""
+    return Health(status="ok")
+
+
+@router.get("/readyz")
+def readyz(request: Request) -> Health:
+    """A pair is scored, or others are; 503 where none can be."""
+    check_not_stopping(request)
+    _runtime(request).scoring.ready()
+    return Health(status="ready")
+
+
+@router.get("/metrics", response_class=PlainTextResponse)
+def metrics(request: Request) -> Response:
+    """Counters and timings for Prometheus."""
+    return Response(_runtime(request).metrics.expose(), media_type=METRICS_TYPE)
+
+
+def create_worker_app(settings: Settings) -> FastAPI:
+    """The worker's application; it loads its model while it starts.
+
+    Raises:
+        ServiceError: the model cannot be loaded.
+    """
+    settings = settings.model_copy(update={"body_bytes": max(settings.body_bytes, _BODY_BYTES)})
+    runtime = WorkerRuntime(settings)
+    try:
+        runtime.scoring.about()
+    except ServiceError:
+        runtime.models.close()
+        raise
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await anyio.to_thread.run_sync(runtime.models.close)
+
+    app = FastAPI(
+        title="Dragoman worker", version=version("dragoman"), lifespan=lifespan, docs_url=None, redoc_url=None
+    )
+    app.state.runtime, app.state.metrics = runtime, runtime.metrics
+    app.state.settings, app.state.draining = settings, False
+    app.include_router(router)
+    errors.install(app, [router])
+    app.add_middleware(CheckedAddress)
+    if settings.worker_token is not None:
+        app.add_middleware(WorkerToken, token=settings.worker_token.get_secret_value())
+    app.add_middleware(RequestContext)
+    return app
+
+
+def _begin(runtime: WorkerRuntime, body: ScoreBody) -> Pending:
+    with background(body.seconds) if body.background else nullcontext():
+        return runtime.scoring.begin(body.asked(), body.seconds)
+
+
+def _runtime(request: Request) -> WorkerRuntime:
+    runtime: WorkerRuntime = request.app.state.runtime
+    return runtime

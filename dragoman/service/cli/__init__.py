@@ -1,0 +1,1 @@
+"""The dragoman command, a module for each group of its commands."""

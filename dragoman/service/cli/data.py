@@ -1,0 +1,195 @@
+"""``dragoman index``, ``search`` and ``evaluate``: work on data without a server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, cast
+from uuid import uuid4
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from dragoman.service.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, opened
+
+if TYPE_CHECKING:
+    from dragoman.service.evaluation.service import TableFile
+    from dragoman.service.schemas.search import QueryRead
+    from dragoman.service.tables.snapshot import Kind
+
+index = typer.Typer(help="Look after the indexes.", no_args_is_help=True)
+
+_console = Console(stderr=True)
+
+
+@index.command("rebuild")
+def rebuild(
+    collection: Annotated[str, typer.Argument(help="The collection's name.")],
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+) -> None:
+    """Build a collection's index anew from the database, and swap it in when it is whole.
+
+    Its embeddings, where it has any, are removed and computed anew as well. No server may be using the data directory.
+    """
+    with opened(data_dir, database_url, existing=True) as runtime:
+        info = runtime.collections.get(collection)
+        with Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=_console,
+        ) as bar:
+            task = bar.add_task(f"indexing {collection}", total=info.documents)
+            runtime.collections.index_of(collection).rebuild(lambda done: bar.update(task, completed=done))
+            if runtime.dense.has(info.key):
+                task = bar.add_task(f"embedding {collection}", total=info.documents)
+                runtime.dense.rebuild(info.key, lambda done: bar.update(task, completed=done))
+    _console.print(f"{collection}: {info.documents} documents, generation {info.generation}", highlight=False)
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for, in any language.")],
+    collection: Annotated[
+        list[str], typer.Option(envvar="DRAGOMAN_COLLECTION", help="Collection to search; may be given again.")
+    ],
+    query_language: Annotated[
+        str | None,
+        typer.Option(envvar="DRAGOMAN_QUERY_LANGUAGE", help="The query's language; detected when left out."),
+    ] = None,
+    top_k: Annotated[int, typer.Option(envvar="DRAGOMAN_TOP_K", help="How many documents to show.")] = 10,
+    method: Annotated[
+        str | None, typer.Option(envvar="DRAGOMAN_METHOD", help="psq, smt, none (no translation), dense or hybrid.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", envvar="DRAGOMAN_JSON", help="Print the whole answer as JSON.")
+    ] = False,
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+) -> None:
+    """Search collections of the data directory. No server may be using it."""
+    from pydantic import ValidationError
+
+    from dragoman.service.core.errors import InvalidRequest
+    from dragoman.service.schemas.search import SearchRequest
+
+    asked: dict[str, Any] = {
+        "query": query,
+        "collections": collection,
+        "query_language": query_language,
+        "top_k": top_k,
+    }
+    try:
+        request = SearchRequest(**asked if method is None else asked | {"method": method})
+    except ValidationError as fault:
+        wrong = fault.errors()[0]
+        field = str(wrong["loc"][0]) if wrong["loc"] else "query"
+        raise InvalidRequest(f"{field}: {wrong['msg'].removeprefix('Value error, ')}") from fault
+    with opened(data_dir, database_url, existing=True) as runtime:
+        runtime.start(serving=False)
+        answer = runtime.search.search(request, uuid4().hex)
+    screen = Console()
+    if as_json:
+        screen.print_json(answer.model_dump_json(exclude_unset=True))
+        return
+    hits = Table("", "score", "document", "language", "text", box=None, padding=(0, 2, 0, 0))
+    for hit in answer.hits:
+        hits.add_row(
+            str(hit.rank), f"{hit.score:.4f}", escape(f"{hit.collection}/{hit.id}"), hit.language, escape(hit.snippet)
+        )
+    if answer.hits:
+        screen.print(hits)
+    else:
+        screen.print(_no_hits(answer.query), markup=False, highlight=False, soft_wrap=True)
+    if answer.translation.oov:
+        _console.print(
+            f"not in any table, searched as they are: {', '.join(answer.translation.oov)}",
+            markup=False,
+            highlight=False,
+        )
+    for degraded in answer.degraded:
+        _console.print(f"{degraded.stage}: {degraded.reason}", markup=False, highlight=False)
+
+
+def _no_hits(query: QueryRead) -> str:
+    """What is said in place of hits: a query taken as the wrong language may be why there are none."""
+    from dragoman.lexicon.text.languages import LANGUAGES
+
+    language = f"{LANGUAGES.get(query.language, query.language)} ({query.language})"
+    if query.detected:
+        return f"no hits; the query was taken as {language}, --query-language names another"
+    return f"no hits; the query was in {language}"
+
+
+def evaluate(
+    data: Annotated[Path, typer.Option(envvar="DRAGOMAN_DATA", help="Benchmark folder.")],
+    source: Annotated[str, typer.Option(envvar="DRAGOMAN_SOURCE", help="Language of the queries.")],
+    target: Annotated[str, typer.Option(envvar="DRAGOMAN_TARGET", help="Language of the documents.")],
+    output: Annotated[Path, typer.Option(envvar="DRAGOMAN_OUTPUT", help="Folder for report.json and TREC runs.")],
+    unit: Annotated[str, typer.Option(envvar="DRAGOMAN_UNIT", help="What is retrieved: sentence or paragraph.")] = (
+        "sentence"
+    ),
+    systems: Annotated[
+        str,
+        typer.Option(
+            envvar="DRAGOMAN_SYSTEMS", help="Comma-separated, of bm25, none, smt, psq, dense, hybrid and mart."
+        ),
+    ] = "bm25,smt,psq",
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            envvar="DRAGOMAN_TABLE",
+            help="FILE[,source=en][,target=de][,kind=glossary][,weight=0.3]: a table to use; may be given again. "
+            "Without any, the active tables of the data directory.",
+        ),
+    ] = None,
+    queries: Annotated[
+        str | None,
+        typer.Option(envvar="DRAGOMAN_QUERIES", help="Name of the query file where it isn't the language."),
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option(envvar="DRAGOMAN_ONLY", help="FIELD=REGEX: use the queries that match.")
+    ] = None,
+    without: Annotated[
+        str | None, typer.Option(envvar="DRAGOMAN_WITHOUT", help="FIELD=REGEX: leave out the queries that match.")
+    ] = None,
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+) -> None:
+    """Run a benchmark through the HTTP API: MAP@100, nDCG@20 and R@100 per system, with significance tests."""
+    from dragoman.service.evaluation.service import active_tables, run
+
+    names = [name.strip() for name in systems.split(",")]
+    files = [_table_file(given, source, target) for given in table or ()]
+    with TemporaryDirectory() as folder:
+        if not files and {"psq", "smt", "hybrid"} & set(names):
+            with opened(data_dir, database_url, existing=True) as runtime:
+                files = active_tables(runtime.tables, source, target, Path(folder))
+            if not files:
+                raise typer.BadParameter(
+                    f"psq, smt and hybrid need a table between {source} and {target}, and {data_dir} has none active",
+                    param_hint="--table",
+                )
+        run(data, source, target, unit, names, output, files, queries, only, without)
+
+
+def _table_file(given: str, source: str, target: str) -> TableFile:
+    """What ``--table`` names: a file, and after commas its options."""
+    from dragoman.service.evaluation.service import TableFile
+
+    path, *options = given.split(",")
+    chosen = dict(option.partition("=")[::2] for option in options)
+    if unknown := chosen.keys() - {"source", "target", "kind", "weight"}:
+        raise typer.BadParameter(f"{given}: unknown option {min(unknown)!r}", param_hint="--table")
+    try:
+        weight = float(chosen.pop("weight", "1"))
+    except ValueError as fault:
+        raise typer.BadParameter(f"{given}: weight is not a number", param_hint="--table") from fault
+    kind = chosen.get("kind", "statistical")
+    if kind not in ("statistical", "glossary"):
+        raise typer.BadParameter(f"{given}: kind is statistical or glossary", param_hint="--table")
+    return TableFile(Path(path), chosen.get("source", source), chosen.get("target", target), cast("Kind", kind), weight)

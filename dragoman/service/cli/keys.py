@@ -1,0 +1,167 @@
+"""``dragoman keys``: API keys. They are kept in the database, which a running server may be using."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from dragoman.service.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, load_settings
+
+if TYPE_CHECKING:
+    from dragoman.service.access.keys import KeyInfo
+    from dragoman.service.storage.database import Store
+
+keys = typer.Typer(help="Make and revoke API keys, also while a server runs.", no_args_is_help=True)
+
+_console = Console(stderr=True)
+
+
+@keys.command("create")
+def create(
+    scope: Annotated[
+        list[str], typer.Option(envvar="DRAGOMAN_SCOPE", help="search, jobs or admin; may be given again.")
+    ],
+    name: Annotated[str, typer.Option(envvar="DRAGOMAN_NAME", help="What people call the key.")] = "",
+    expires_in_days: Annotated[
+        float | None, typer.Option(envvar="DRAGOMAN_EXPIRES_IN_DAYS", help="It works that long; default: for ever.")
+    ] = None,
+    requests_per_second: Annotated[
+        float | None, typer.Option(envvar="DRAGOMAN_REQUESTS_PER_SECOND", help="Its own limit; 0: none.")
+    ] = None,
+    burst: Annotated[
+        int | None, typer.Option(envvar="DRAGOMAN_BURST", help="Requests that it may send at once after a pause.")
+    ] = None,
+    concurrent_requests: Annotated[
+        int | None, typer.Option(envvar="DRAGOMAN_CONCURRENT_REQUESTS", help="Its requests under way; 0: any number.")
+    ] = None,
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+) -> None:
+    """Make a key, and print it: once, since nothing but its hash is kept.
+
+    It may be made before the first `dragoman serve`: a data directory that is not there is made.
+    """
+    from dragoman.service.access.audit import COMMAND_LINE, Actor, Audit
+    from dragoman.service.access.keys import Keys, NewKey
+
+    expires_at = None if expires_in_days is None else _in_days(expires_in_days)
+    asked = NewKey(tuple(scope), name, expires_at, requests_per_second, burst, concurrent_requests)
+    with (
+        _database(data_dir, database_url, existing=False) as store,
+        Audit(store).recorded(Actor(COMMAND_LINE), "key.create", name) as recording,
+    ):
+        kept = Keys(store)
+        info, key = kept.create(asked)
+        recording.object = info.label
+        first = len(kept.all()) == 1
+    if first:
+        _say("this is the first key of this database: from now on the service needs a key for every request")
+    _say(f"key {info.label} with {', '.join(info.scopes)}; it is not shown again:")
+    typer.echo(key)
+
+
+@keys.command("list")
+def list_all(data_dir: DataDir = DATA_DIR, database_url: DatabaseUrl = DATABASE_URL) -> None:
+    """List all keys, also those that were revoked or have expired."""
+    from dragoman.service.access.keys import Keys
+
+    with _database(data_dir, database_url) as store:
+        found = Keys(store).all()
+    shown = Table("id", "name", "scopes", "state", "created", "last used", box=None, padding=(0, 2, 0, 0))
+    for info in found:
+        shown.add_row(
+            info.id,
+            escape(info.name),
+            ", ".join(info.scopes),
+            _state(info),
+            _when(info.created_at),
+            _when(info.last_used_at),
+        )
+    Console().print(shown)
+
+
+@keys.command("revoke")
+def revoke(
+    id: Annotated[str, typer.Argument(help="The key's id, as `dragoman keys list` shows it.")],
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+) -> None:
+    """End a key for good; a running server refuses it within a second."""
+    from dragoman.service.access.audit import COMMAND_LINE, Actor, Audit
+    from dragoman.service.access.keys import Keys
+
+    with (
+        _database(data_dir, database_url) as store,
+        Audit(store).recorded(Actor(COMMAND_LINE), "key.revoke", id),
+    ):
+        Keys(store).revoke(id)
+    _say(f"key {id} is revoked")
+
+
+@keys.command("forget")
+def forget(data_dir: DataDir = DATA_DIR, database_url: DatabaseUrl = DATABASE_URL) -> None:
+    """Delete all keys, revoked ones too, so that a server on loopback is open again, as if there had been none."""
+    from dragoman.service.access.audit import COMMAND_LINE, Actor, Audit
+    from dragoman.service.access.keys import Keys
+
+    with (
+        _database(data_dir, database_url) as store,
+        Audit(store).recorded(Actor(COMMAND_LINE), "key.forget", "all keys"),
+    ):
+        count = Keys(store).forget()
+    _say(f"{count} keys are deleted")
+
+
+@contextmanager
+def _database(data_dir: Path, database_url: str | None, existing: bool = True) -> Iterator[Store]:
+    """The database, without the data directory's lock; one that is made is told of.
+
+    Raises:
+        NotFound: there is none, and there has to be.
+    """
+    from dragoman.service.core.errors import NotFound
+    from dragoman.service.core.settings import DATABASE
+    from dragoman.service.storage.database import opened_store
+
+    settings = load_settings(data_dir=data_dir, database_url=database_url)
+    made = ""
+    if settings.database_url is None and not (data_dir / DATABASE).exists():
+        if existing:
+            raise NotFound(f"there is no database in {data_dir}; --data-dir names another folder")
+        made = "a new database is made in" if data_dir.is_dir() else "a new data directory is made:"
+        data_dir.mkdir(parents=True, exist_ok=True)
+    with opened_store(settings.url) as store:
+        if made:
+            _say(f"{made} {data_dir.resolve()}; --data-dir names another folder")
+        yield store
+
+
+def _in_days(days: float) -> datetime:
+    try:
+        return datetime.now(UTC) + timedelta(days=days)
+    except (OverflowError, ValueError) as fault:
+        raise typer.BadParameter("is not a number of days", param_hint="--expires-in-days") from fault
+
+
+def _state(info: KeyInfo) -> str:
+    if info.revoked_at is not None:
+        return "revoked"
+    if info.expires_at is None:
+        return "active"
+    return f"until {_when(info.expires_at)}" if info.usable(datetime.now(UTC)) else "expired"
+
+
+def _when(moment: datetime | None) -> str:
+    return "never" if moment is None else f"{moment:%Y-%m-%d %H:%M}"
+
+
+def _say(message: str) -> None:
+    _console.print(message, markup=False, highlight=False, soft_wrap=True)

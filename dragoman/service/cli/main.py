@@ -1,0 +1,175 @@
+"""The ``dragoman`` command: serve, worker, demo, search, index, table, keys, train, evaluate.
+
+Every option is also an environment variable. A user's mistake is one line on standard error and exit code 2.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from dragoman.service.cli import data as cli_data
+from dragoman.service.cli import keys as cli_keys
+from dragoman.service.cli import tables as cli_tables
+from dragoman.service.cli import train as cli_train
+from dragoman.service.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, load_settings
+
+if TYPE_CHECKING:
+    from dragoman.service.core.settings import Settings
+
+app = typer.Typer(
+    name="dragoman",
+    help="Search documents in languages you don't read, with translation tables you own.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.add_typer(cli_data.index, name="index")
+app.add_typer(cli_tables.table, name="table")
+app.add_typer(cli_train.train, name="train")
+app.add_typer(cli_keys.keys, name="keys")
+app.command("search")(cli_data.search)
+app.command("evaluate")(cli_data.evaluate)
+
+_console = Console(stderr=True)
+
+Host = Annotated[
+    str, typer.Option(envvar="DRAGOMAN_HOST", help="Address to listen on; only this machine's without keys.")
+]
+Port = Annotated[int, typer.Option(envvar="DRAGOMAN_PORT", help="Port to listen on; 0 chooses a free one.")]
+WorkerUrl = Annotated[
+    str | None,
+    typer.Option(envvar="DRAGOMAN_WORKER_URL", help="Address of a `dragoman worker`; default: a thread reranks."),
+]
+Device = Annotated[str, typer.Option(envvar="DRAGOMAN_DEVICE", help="Where the model computes: cpu, cuda, cuda:1.")]
+LogLevel = Annotated[
+    str, typer.Option(envvar="DRAGOMAN_LOG_LEVEL", help="debug, info, warning or error, to standard error.")
+]
+LogFormat = Annotated[str, typer.Option(envvar="DRAGOMAN_LOG_FORMAT", help="text, or json: an object a line.")]
+
+
+@app.command()
+def serve(
+    host: Host = "127.0.0.1",
+    port: Port = 8080,
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+    worker_url: WorkerUrl = None,
+    log_level: LogLevel = "info",
+    log_format: LogFormat = "text",
+) -> None:
+    """Serve the HTTP API and the web page until told to stop.
+
+    All limits have environment variables too; docs/settings.md lists them.
+    """
+    from dragoman.service.observability.logs import configure_log
+    from dragoman.service.server import serve as run
+
+    chosen = {} if worker_url is None else {"worker_url": worker_url}
+    chosen |= {"log_level": log_level.lower(), "log_format": log_format}
+    settings = load_settings(host=host, port=port, data_dir=data_dir, database_url=database_url, **chosen)
+    configure_log(settings.log_level, settings.log_format)
+    run(settings, ready=lambda address: _announce(f"Dragoman listens on {address}", settings))
+
+
+@app.command()
+def worker(
+    host: Host = "127.0.0.1",
+    port: Port = 8081,
+    device: Device = "cpu",
+    log_level: LogLevel = "info",
+    log_format: LogFormat = "text",
+) -> None:
+    """Serve the reranker to `dragoman serve --worker-url`, in a process of its own, such as one for a GPU."""
+    from dragoman.service.observability.logs import configure_log
+    from dragoman.service.server import serve_worker
+
+    settings = load_settings(host=host, port=port, device=device, log_level=log_level.lower(), log_format=log_format)
+    configure_log(settings.log_level, settings.log_format)
+    serve_worker(settings, ready=lambda address: _announce(f"Dragoman worker listens on {address}", settings))
+
+
+def _announce(line: str, settings: Settings) -> None:
+    """Say where the service is, in the form of the log."""
+    from dragoman.service.observability.logs import announce
+
+    if settings.log_format == "json":
+        announce(line)
+    else:
+        _console.print(line, highlight=False)
+
+
+@app.command()
+def demo(
+    port: Port = 8080,
+    data_dir: Annotated[
+        Path, typer.Option(envvar="DRAGOMAN_DATA_DIR", help="Folder of the demo's database and index.")
+    ] = Path("demo-data"),
+) -> None:
+    """Load a small multilingual collection with its tables, and serve it."""
+    from dragoman.service.cli.demo import run
+
+    run(data_dir, port)
+
+
+def main() -> None:
+    """Run the command line; the entry point of the ``dragoman`` script."""
+    try:
+        _run()
+    except SystemExit as end:
+        if worker := sys.modules.get(
+            "dragoman.service.inference.batching"
+        ):  # not imported by commands that compute nothing
+            worker.leave(end.code if isinstance(end.code, int) else 1 if end.code else 0)
+        raise
+
+
+def _run() -> None:
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception as fault:
+        message = _mistake(fault)
+        if message is None:
+            raise
+        _console.print(f"dragoman: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(2)
+
+
+def _mistake(fault: Exception) -> str | None:
+    """What to tell the user about a fault, or None when it is not theirs to mend."""
+    from pydantic import ValidationError
+
+    from dragoman.lexicon.formats.reader import TableFormatError
+    from dragoman.service.core.errors import ServiceError, classify
+    from dragoman.service.evaluation.parallel_text import TrainingError
+    from dragoman.service.evaluation.test_collection import BenchmarkError
+
+    if isinstance(fault, ValidationError):
+        return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in fault.errors())
+    if isinstance(fault, ServiceError | TableFormatError | BenchmarkError | TrainingError):
+        return str(fault)
+    if _from_the_models(fault):
+        return str(fault)
+    if isinstance(fault, OSError) and fault.filename is not None:
+        return f"{fault.filename}: {fault.strerror}"
+    known = classify(fault)
+    return None if known is None else str(known)
+
+
+def _from_the_models(fault: Exception) -> bool:
+    """Whether it is one of the models' errors, without loading torch to find out."""
+    mistakes = ("CheckpointError", "ConfigError", "CorpusError", "ListsError", "UnsupportedPair")
+    return (
+        type(fault).__module__.startswith(("dragoman.backbone.", "dragoman.ranking."))
+        and type(fault).__name__ in mistakes
+    )
+
+
+if __name__ == "__main__":
+    main()

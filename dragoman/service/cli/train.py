@@ -1,0 +1,150 @@
+"""``dragoman train``: teach the neural models, from a TOML file, with a progress bar and learning curves."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from dragoman.backbone.training.loop import Step
+    from dragoman.ranking.training.loop import MartTraining
+
+train = typer.Typer(help="Train the neural models from text files; docs/training.md explains.", no_args_is_help=True)
+
+_console = Console(stderr=True)
+
+ConfigFile = Annotated[
+    Path, typer.Option(envvar="DRAGOMAN_CONFIG", exists=True, dir_okay=False, help="TOML file; docs/training.md.")
+]
+Output = Annotated[
+    Path, typer.Option(envvar="DRAGOMAN_OUTPUT", file_okay=False, help="Folder of checkpoints, curves and model.")
+]
+Data = Annotated[
+    Path | None, typer.Option(envvar="DRAGOMAN_DATA", file_okay=False, help="Folder that the text folders lie in.")
+]
+Resume = Annotated[bool, typer.Option(envvar="DRAGOMAN_RESUME", help="Go on from the newest checkpoint in the folder.")]
+Threads = Annotated[
+    int | None, typer.Option(envvar="DRAGOMAN_THREADS", min=1, help="Processor threads; default: all cores.")
+]
+
+
+@train.command("backbone")
+def backbone(
+    config: ConfigFile, output: Output, data: Data = None, resume: Resume = False, threads: Threads = None
+) -> None:
+    """Pre-train the backbone (VECO) on parallel and raw text."""
+    from dragoman.backbone.training.config import read_config
+    from dragoman.backbone.training.pretraining import PretrainingConfig, pretrain
+
+    settings = PretrainingConfig.parse(read_config(config, data))
+    _run(lambda report: pretrain(settings, output, resume=resume, report=report), settings.steps, output, threads)
+
+
+@train.command("mart")
+def mart(
+    config: ConfigFile, output: Output, data: Data = None, resume: Resume = False, threads: Threads = None
+) -> None:
+    """Teach the reranker (MART) from judged queries and parallel text."""
+    from dragoman.backbone.training.config import read_config
+    from dragoman.ranking.training.loop import MartTraining, train_mart
+
+    table = read_config(config, data)
+    sources = table.pop("sources", None)
+    settings = MartTraining.parse(table)
+    if sources is not None:
+        _prepare(settings, sources, data)
+    _run(lambda report: train_mart(settings, output, resume=resume, report=report), settings.steps, output, threads)
+
+
+def _prepare(settings: MartTraining, table: dict[str, Any], data: Path | None) -> None:
+    from dragoman.backbone.loading import load_encoder
+    from dragoman.service.evaluation.candidate_sources import MartSources, prepare
+
+    sources = MartSources.parse(table, data)
+    columns = TextColumn("{task.description}"), TextColumn("{task.completed} lists")
+    with Progress(*columns, console=_console, transient=True) as progress:
+        task = progress.add_task("making lists of candidates", total=None)
+        lists, tuning = Path(settings.lists), Path(settings.tuning)
+        prepare(sources, load_encoder(settings.encoder), lists, tuning, lambda: progress.advance(task))
+
+
+@train.command("plot")
+def plot(output: Output) -> None:
+    """Draw the learning curves of a training that ran without a plot, as under torchrun."""
+    _plot(output)
+
+
+@train.command("translator")
+def translator(
+    config: ConfigFile, output: Output, data: Data = None, resume: Resume = False, threads: Threads = None
+) -> None:
+    """Teach a backbone to translate."""
+    from dragoman.backbone.training.config import read_config
+    from dragoman.backbone.training.translation_training import TranslationConfig, train_translator
+
+    settings = TranslationConfig.parse(read_config(config, data))
+    _run(
+        lambda report: train_translator(settings, output, resume=resume, report=report),
+        settings.steps,
+        output,
+        threads,
+    )
+
+
+def _run(work: Callable[[Callable[[Step], None]], Path], steps: int, output: Path, threads: int | None) -> None:
+    if threads is not None:
+        import torch
+
+        torch.set_num_threads(threads)
+    with _bar() as progress:
+        task = progress.add_task("preparing text", total=steps, said="")
+        folder = work(lambda step: _show(progress, task, step))
+    if os.environ.get("RANK", "0") != "0":
+        return  # one of several that torchrun started: the first one writes
+    _plot(output)
+    _console.print(f"saved {folder}; learning curves in {output / 'curves.json'} and {output / 'curves.png'}")
+
+
+def _bar() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[said]}"),
+        TimeRemainingColumn(),
+        console=_console,
+    )
+
+
+def _show(progress: Progress, task: TaskID, step: Step) -> None:
+    losses = " ".join(f"{name} {loss:.3f}" for name, loss in step.losses.items())
+    said = f"{losses} · {step.tokens_per_second:,.0f} tokens/s"
+    progress.update(task, completed=step.step, description="training", said=said)
+    if not progress.console.is_terminal and step.step % 100 == 0:
+        progress.console.print(f"step {step.step}: {said}", highlight=False)
+
+
+def _plot(output: Path) -> None:
+    """curves.png from the curves.json of a training."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    steps = json.loads((output / "curves.json").read_text(encoding="utf-8"))
+    figure, axes = pyplot.subplots(figsize=(8, 5))
+    for name in sorted({name for step in steps for name in step["losses"]}):
+        points = [(step["step"], step["losses"][name]) for step in steps if name in step["losses"]]
+        axes.plot(*zip(*points, strict=True), label=name)
+    axes.set_xlabel("step")
+    axes.set_ylabel("loss (nats)")
+    axes.legend()
+    figure.savefig(output / "curves.png", dpi=120)
+    pyplot.close(figure)

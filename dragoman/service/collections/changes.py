@@ -1,0 +1,88 @@
+"""What an index has yet to learn from the database: the changes of a collection after a generation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import delete, false, select, true, tuple_
+
+from dragoman.service.core.errors import NotFound
+from dragoman.service.storage.database import Store
+from dragoman.service.storage.models import Collection, Document
+
+BATCH = 500
+BATCH_CHARS = 4_000_000
+"""Documents, and characters of text, after which a batch is full."""
+
+_AT_ONCE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A document as it is to be indexed, or to be forgotten when ``text`` is None."""
+
+    key: int
+    language: str
+    text: str | None
+
+
+def indexed_text(title: str | None, text: str) -> str:
+    """What is indexed of a document: its title, where it has one, and its text."""
+    return f"{title}\n{text}" if title else text
+
+
+def database_generation(store: Store, collection_id: int) -> int:
+    """The present generation of a collection.
+
+    Raises:
+        NotFound: the collection has been deleted.
+    """
+    with store.read() as session:
+        generation = session.scalar(select(Collection.generation).where(Collection.id == collection_id))
+    if generation is None:
+        raise NotFound("the collection has been deleted")
+    return generation
+
+
+def changes_after(store: Store, collection_id: int, generation: int) -> Iterator[Sequence[Change]]:
+    """Documents written or deleted after ``generation``, in the order in which that happened, in batches.
+
+    From the beginning (-1) tombstones are left out: an empty index has nothing to forget.
+    """
+    last = (generation, 2**62)
+    place = tuple_(Document.generation, Document.key)
+    statement = select(Document).where(Document.collection_id == collection_id).order_by(*place.clauses).limit(BATCH)
+    if generation < 0:
+        statement = statement.where(Document.deleted == false())
+    while True:
+        changes: list[Change] = []
+        size = 0
+        with store.read() as session:
+            rows = statement.where(place > last).execution_options(yield_per=_AT_ONCE)
+            for row in session.scalars(rows):
+                last = (row.generation, row.key)
+                changes.append(_change(row))
+                size += len(row.text)
+                if size >= BATCH_CHARS:
+                    break
+        if not changes:
+            return
+        yield changes
+
+
+def purge_tombstones(store: Store, collection_id: int, generation: int) -> None:
+    """Remove the rows of documents deleted up to ``generation``."""
+    with store.write() as session:
+        session.execute(
+            delete(Document).where(
+                Document.collection_id == collection_id,
+                Document.deleted == true(),
+                Document.generation <= generation,
+            )
+        )
+
+
+def _change(row: Document) -> Change:
+    text = None if row.deleted else indexed_text(row.title, row.text)
+    return Change(row.key, row.language, text)

@@ -1,0 +1,300 @@
+"""The embeddings of all collections, and the background thread that computes them.
+
+A collection gets embeddings from its first dense search on (or always, where that is set); from then on they
+follow every import and deletion, also after a restart: the file on disk says that a collection has them.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+from threading import Condition, Thread
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import select
+
+from dragoman.indexes.dense import DenseHit, read_header
+from dragoman.indexes.errors import IndexCorrupt
+from dragoman.service.collections.changes import database_generation
+from dragoman.service.collections.dense_index import Coverage, DenseCollection, Unembedded
+from dragoman.service.core.errors import NotFound, ServiceError, TooManyRequests, Unavailable
+from dragoman.service.inference.models import Encode, EncoderInfo, Models
+from dragoman.service.storage.database import Store
+from dragoman.service.storage.models import Collection
+
+logger = logging.getLogger("dragoman")
+
+_SUFFIX = ".safetensors"
+_POLL_SECONDS = 0.2
+_SAVE_ROUND_SECONDS = 2.0
+
+
+class _Closing(Exception):
+    """The service is stopping."""
+
+
+class DenseIndexes:
+    """The embeddings of every collection that has them. Every method may be called from any thread.
+
+    Args:
+        always: embed all collections, not only those that were searched by their embeddings.
+    """
+
+    def __init__(self, store: Store, directory: Path, models: Models, always: bool) -> None:
+        self._store = store
+        self._directory = directory
+        self._models = models
+        self._always = always
+        self._changed = Condition()
+        self._all: dict[int, DenseCollection] = {}
+        self._queue: dict[int, int] = {}
+        """Collections with something to embed, and how many searches wait for each."""
+        self._again: set[int] = set()
+        """Collections that have changed again while they were worked on."""
+        self._closing = False
+        self._thread: Thread | None = None
+
+    def start(self) -> None:
+        """Remove the files of deleted collections, and embed what came after the last save before a crash."""
+        with self._store.read() as session:
+            known = {uid: id for id, uid in session.execute(select(Collection.id, Collection.uid))}
+        if self._directory.is_dir():
+            for path in self._directory.iterdir():
+                if path.name.removesuffix(_SUFFIX) not in known or path.suffix != _SUFFIX:
+                    path.unlink(missing_ok=True)
+        for uid, id in known.items():
+            if self._wanted(id, uid) and not self._up_to_date(id, uid):
+                self.changed(id)
+
+    def changed(self, collection_id: int) -> None:
+        """A collection's documents have changed: embed them in the background where it has embeddings."""
+        with suppress(NotFound):
+            if collection_id in self._all or self._wanted(collection_id, self._uid(collection_id)):
+                self._enqueue(self._of(collection_id), collection_id, waiting=0)
+
+    def catch_up(self, collection_ids: Sequence[int], encoder: EncoderInfo, seconds: float) -> dict[int, Coverage]:
+        """Embed what is missing in these collections, for at most ``seconds``; what then still is is counted.
+
+        A collection that was deleted meanwhile is left out.
+        """
+        opened: dict[int, DenseCollection] = {}
+        until = time.monotonic() + seconds
+        for id in collection_ids:
+            with suppress(NotFound):
+                collection = self._of(id)
+                collection.open(encoder)
+                collection.reconcile()
+                opened[id] = collection
+        missing = {id: one for id, one in opened.items() if not one.complete}
+        for id, collection in missing.items():
+            self._enqueue(collection, id, waiting=1)
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._closing or not any(id in self._queue for id in missing), until - time.monotonic()
+            )
+            for id in missing:
+                if self._queue.get(id):
+                    self._queue[id] -= 1
+        return {id: collection.coverage() for id, collection in opened.items()}
+
+    def search(self, collection_id: int, vector: NDArray[np.float32], k: int) -> list[DenseHit]:
+        """The ``k`` best documents of a collection, each as it is in the database now.
+
+        Raises:
+            NotFound: there is no such collection.
+            Unavailable: its embeddings are not open.
+        """
+        return self._of(collection_id).search(vector, k)
+
+    def rebuild(self, collection_id: int, progress: Callable[[int], None] | None = None) -> int:
+        """Remove a collection's embeddings and, where it had any, compute them anew; how many documents have one.
+
+        Raises:
+            NotFound: there is no such collection.
+            Unavailable: the encoder cannot be loaded; the embeddings are removed all the same.
+        """
+        collection = self._of(collection_id)
+        present = collection.path.exists()
+        collection.drop()
+        if not present:
+            return 0
+        collection.open(self._models.encoder())
+        collection.reconcile()
+        done = 0
+        while documents := collection.take():
+            self._embed(collection, documents)
+            done += len(documents)
+            if progress is not None:
+                progress(done)
+        collection.save(force=True)
+        coverage = collection.coverage()
+        return coverage.total - coverage.missing
+
+    def has(self, collection_id: int) -> bool:
+        """Whether a collection has embeddings."""
+        return self._of(collection_id).path.exists()
+
+    def remove(self, collection_id: int, uid: str) -> None:
+        """Remove the embeddings of a deleted collection."""
+        with self._changed:
+            collection = self._all.pop(collection_id, None)
+            self._queue.pop(collection_id, None)
+            self._changed.notify_all()
+        if collection is not None:
+            collection.destroy()
+        else:
+            self._path(uid).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Stop embedding, and save."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+        for collection in list(self._all.values()):
+            collection.save(force=True)
+
+    def _path(self, uid: str) -> Path:
+        return self._directory / f"{uid}{_SUFFIX}"
+
+    def _wanted(self, collection_id: int, uid: str) -> bool:
+        return self._always or self._path(uid).exists()
+
+    def _up_to_date(self, collection_id: int, uid: str) -> bool:
+        """Whether the file has everything, by its header; it is read whole by the first search."""
+        try:
+            return read_header(self._path(uid)).generation == database_generation(self._store, collection_id)
+        except (FileNotFoundError, IndexCorrupt):
+            return False
+
+    def _uid(self, collection_id: int) -> str:
+        with self._store.read() as session:
+            uid = session.scalar(select(Collection.uid).where(Collection.id == collection_id))
+        if uid is None:
+            raise NotFound("the collection has been deleted")
+        return uid
+
+    def _of(self, collection_id: int) -> DenseCollection:
+        with self._changed:
+            if (found := self._all.get(collection_id)) is not None:
+                return found
+        uid = self._uid(collection_id)
+        with self._changed:
+            made = DenseCollection(self._store, self._path(uid), collection_id, uid)
+            return self._all.setdefault(collection_id, made)
+
+    def _enqueue(self, collection: DenseCollection, collection_id: int, waiting: int) -> None:
+        with self._changed:
+            if self._closing:
+                return
+            self._queue[collection_id] = self._queue.get(collection_id, 0) + waiting
+            self._again.add(collection_id)
+            if self._thread is None:
+                self._thread = Thread(target=self._work, name="dragoman-embedder", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+
+    def _work(self) -> None:
+        while (id := self._next()) is not None:
+            try:
+                finished = self._step(id)
+            except _Closing:
+                return
+            except NotFound:
+                finished = True
+            except Exception as fault:
+                if not isinstance(fault, ServiceError):
+                    logger.exception("a collection could not be embedded")
+                else:
+                    logger.warning("a collection could not be embedded: %s", fault)
+                finished = True  # the next search or import tries again
+            with self._changed:
+                waiting = self._queue.pop(id, None)
+                if waiting is not None and (id in self._again or not finished):
+                    self._queue[id] = waiting  # at the end: collections take turns
+                self._changed.notify_all()
+
+    def _next(self) -> int | None:
+        """The next collection to work on, those that searches wait for first; None when closing."""
+        while True:
+            with self._changed:
+                if self._closing:
+                    return None
+                if self._queue:
+                    awaited = (id for id, waiting in self._queue.items() if waiting)
+                    chosen = next(awaited, next(iter(self._queue)))
+                    self._again.discard(chosen)
+                    return chosen
+                dirty = [collection for collection in self._all.values() if collection.dirty]
+                if not dirty:
+                    self._changed.wait()
+                    continue
+                self._changed.wait(_SAVE_ROUND_SECONDS)
+                if self._queue or self._closing:
+                    continue
+            for collection in dirty:
+                collection.save()
+
+    def _step(self, collection_id: int) -> bool:
+        """Embed some documents; true when those were all."""
+        collection = self._of(collection_id)
+        collection.open(self._models.encoder(gone=lambda: self._closing))
+        if collection.complete:
+            collection.reconcile()
+        if documents := collection.take():
+            self._embed(collection, documents)
+            collection.save()
+        if not collection.complete:
+            return False
+        collection.reconcile()
+        return collection.complete
+
+    def _embed(self, collection: DenseCollection, documents: Sequence[Unembedded]) -> None:
+        texts = [text for document in documents for text in document.texts]
+        futures = self._models.worker.submit(Encode(), texts, background=True)
+        try:
+            results = [self._result(future) for future in futures]
+        finally:
+            for future in futures:
+                future.cancel()
+        embedded = []
+        start = 0
+        for document in documents:
+            own = results[start : start + len(document.texts)]
+            start += len(own)
+            embedded.append((document, self._stacked(document, own)))
+        collection.put(embedded)
+
+    def _result(self, future: Future[Any]) -> NDArray[np.float32] | Exception:
+        while not self._closing:
+            try:
+                vector: NDArray[np.float32] = future.result(_POLL_SECONDS)
+            except TimeoutError as fault:
+                if future.done():  # the encoder's own
+                    return fault
+            except (Unavailable, TooManyRequests):
+                raise
+            except Exception as fault:
+                return fault
+            else:
+                return vector
+        raise _Closing
+
+    def _stacked(
+        self, document: Unembedded, vectors: Sequence[NDArray[np.float32] | Exception]
+    ) -> NDArray[np.float32] | None:
+        """A document's vectors (passages, width), or None where one of them failed."""
+        for vector in vectors:
+            if isinstance(vector, Exception):
+                logger.warning("document with key %s cannot be embedded: %s", document.key, vector)
+                return None
+        width = self._models.encoder().width
+        whole = [vector for vector in vectors if not isinstance(vector, Exception)]
+        return np.stack(whole) if whole else np.zeros((0, width), np.float32)

@@ -1,0 +1,199 @@
+"""One import of documents: lines into batches, each batch into the database and then into the index."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import insert, select, update
+from sqlalchemy.orm import Session
+
+from dragoman.service.collections.changes import Change, indexed_text
+from dragoman.service.collections.document_line import DocumentLine, LineRejected, parse_document
+from dragoman.service.collections.lucene_index import CollectionIndex
+from dragoman.service.core.errors import InvalidRequest, NotFound, ServiceError, classify
+from dragoman.service.core.settings import Settings
+from dragoman.service.core.streams import Line, lines, unpack
+from dragoman.service.observability.metrics import Metrics
+from dragoman.service.storage.database import Store
+from dragoman.service.storage.models import Collection, Document
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A line that is no document; ``id`` is the document's where the line has a usable one."""
+
+    line: int
+    id: str | None
+    reason: str
+
+
+@dataclass(slots=True)
+class Imported:
+    """What an import did: ``accepted`` counts all documents stored, ``replaced`` those among them whose id
+    was there before, in the collection or earlier in the same body.
+    """
+
+    accepted: int = 0
+    replaced: int = 0
+    rejected: list[Rejected] = field(default_factory=list)
+    generation: int = 0
+
+
+@dataclass(slots=True)
+class _Batch:
+    documents: list[DocumentLine] = field(default_factory=list)
+    size: int = 0
+    last_line: int = 0
+
+
+class DocumentImport:
+    """Imports one body into one collection."""
+
+    def __init__(
+        self,
+        store: Store,
+        index: CollectionIndex,
+        collection: Collection,
+        settings: Settings,
+        metrics: Metrics,
+    ) -> None:
+        self._store = store
+        self._index = index
+        self._collection = collection
+        self._settings = settings
+        self._metrics = metrics
+        self._done = Imported(generation=collection.generation)
+        self._stored_line = 0
+        self._reached = 0
+
+    def run(self, parts: Iterator[bytes], gzip: bool = False) -> Imported:
+        """Import all lines of the body; with ``gzip`` it has to be packed, else it may be.
+
+        Raises:
+            ServiceError: the body cannot be read to its end, or something cannot be stored.
+        """
+        with self._index.writing():
+            pass  # refused before anything is read where the index cannot take documents
+        where = ""
+        try:
+            try:
+                self._import(parts, gzip)
+            except Exception:
+                where = f"line {self._reached + 1}: "
+                raise
+            finally:
+                self._publish()
+        except Exception as fault:
+            known = classify(fault)
+            if known is None:
+                raise
+            raise type(known)(f"{where}{known}; {self._kept()}") from fault
+        if not self._reached:
+            raise InvalidRequest("the body holds no documents: send one JSON object per line")
+        self._metrics.documents("rejected", len(self._done.rejected))
+        return self._done
+
+    def _publish(self) -> None:
+        if self._done.accepted:
+            self._index.refresh()
+
+    def _import(self, parts: Iterator[bytes], gzip: bool) -> None:
+        settings = self._settings
+        plain = unpack(parts, limit=settings.decompressed_bytes, ratio=settings.decompression_ratio, gzip=gzip)
+        batch = _Batch()
+        try:
+            for line in lines(plain, settings.ndjson_line_bytes):
+                self._take(line, batch)
+                self._reached = batch.last_line = line.number
+                if len(batch.documents) >= settings.import_batch or batch.size >= settings.import_batch_bytes:
+                    full, batch = batch, _Batch(last_line=line.number)
+                    self._save(full)
+        except ServiceError:
+            self._save(batch)  # the lines before the fault are whole
+            raise
+        self._save(batch)
+
+    def _take(self, line: Line, batch: _Batch) -> None:
+        try:
+            if line.content is None:
+                raise LineRejected(f"the line is longer than {self._settings.ndjson_line_bytes} bytes")
+            document = parse_document(line.content, self._settings.body_depth)
+        except LineRejected as fault:
+            if len(self._done.rejected) >= self._settings.rejected_lines:
+                raise InvalidRequest(
+                    f"more than {self._settings.rejected_lines} lines rejected, this one because: {fault}"
+                ) from fault
+            self._done.rejected.append(Rejected(line.number, fault.id, str(fault)))
+            return
+        batch.documents.append(document)
+        batch.size += len(line.content)
+
+    def _save(self, batch: _Batch) -> None:
+        if not batch.documents:
+            return
+        started = time.perf_counter()
+        with self._index.writing():
+            with self._store.write() as session:
+                generation, changes, replaced = self._write(session, batch.documents)
+            stored = time.perf_counter()
+            self._done.accepted += len(batch.documents)
+            self._done.replaced += replaced
+            self._done.generation = generation
+            self._stored_line = batch.last_line
+            self._index.apply(changes, generation)
+        self._metrics.stage("store", stored - started)
+        self._metrics.stage("index", time.perf_counter() - stored)
+        self._metrics.documents("stored", len(batch.documents))
+
+    def _write(self, session: Session, documents: list[DocumentLine]) -> tuple[int, list[Change], int]:
+        """Store a batch as the collection's next generation; of several with one id the last counts."""
+        collection = session.get(Collection, self._collection.id, with_for_update=True)
+        if collection is None:
+            raise NotFound("the collection has been deleted meanwhile")
+        collection.generation += 1
+        latest = {document.id: document for document in documents}
+        present = {
+            id: (key, deleted)
+            for id, key, deleted in session.execute(
+                select(Document.id, Document.key, Document.deleted).where(
+                    Document.collection_id == collection.id, Document.id.in_(list(latest))
+                )
+            )
+        }
+        rows = {id: self._row(collection, document) for id, document in latest.items()}
+        keys = {id: key for id, (key, _) in present.items()}
+        if updated := [{"key": keys[id], **row} for id, row in rows.items() if id in keys]:
+            session.execute(update(Document), updated)
+        if added := [row for id, row in rows.items() if id not in keys]:
+            inserted = session.execute(insert(Document).returning(Document.id, Document.key), added)
+            for id, key in inserted:
+                keys[id] = key
+        known = sum(not deleted for _, deleted in present.values())
+        collection.document_count += len(latest) - known
+        changes = [
+            Change(keys[id], row["language"], indexed_text(row["title"], row["text"])) for id, row in rows.items()
+        ]
+        return collection.generation, changes, known + len(documents) - len(latest)
+
+    def _row(self, collection: Collection, document: DocumentLine) -> dict[str, Any]:
+        return {
+            "collection_id": collection.id,
+            "id": document.id,
+            "language": document.language or collection.language,
+            "title": document.title,
+            "text": document.text,
+            "metadata_": document.metadata,
+            "generation": collection.generation,
+            "deleted": False,
+        }
+
+    def _kept(self) -> str:
+        if not self._done.accepted:
+            return "nothing was stored"
+        return (
+            f"stored and kept: the {self._done.accepted} documents up to line {self._stored_line} "
+            f"({self._done.replaced} replaced, generation {self._done.generation})"
+        )

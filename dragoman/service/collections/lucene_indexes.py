@@ -1,0 +1,138 @@
+"""All collection indexes of a service: opened together, committed in the background, mended when broken."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Lock, Thread
+
+from sqlalchemy import select
+
+from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.service.collections.lucene_index import CollectionIndex, IndexState
+from dragoman.service.core.errors import NotFound, classify
+from dragoman.service.storage.database import Store
+from dragoman.service.storage.models import Collection
+
+logger = logging.getLogger("dragoman")
+
+
+class Indexes:
+    """The index of every collection of the database.
+
+    A background thread opens them, commits what has changed every ``commit_seconds``, and tries again to
+    open what could not be opened.
+    """
+
+    def __init__(self, store: Store, directory: Path, commit_seconds: float) -> None:
+        self._store = store
+        self._directory = directory
+        self._commit_seconds = commit_seconds
+        self._lock = Lock()
+        self._all: dict[int, CollectionIndex] = {}
+        self._closing = Event()
+        self._keeper: Thread | None = None
+        directory.mkdir(parents=True, exist_ok=True)
+        with store.read() as session:
+            for id, uid, name in session.execute(select(Collection.id, Collection.uid, Collection.name)):
+                self._all[id] = CollectionIndex(store, directory / uid, id, uid, name)
+        self._remove_orphans()
+
+    def start(self, patience: float) -> None:
+        """Open all indexes in the background; returns when that is done, or after ``patience`` seconds."""
+        self._keeper = Thread(target=self._keep, name="dragoman-indexes", daemon=True)
+        self._keeper.start()
+        until = time.monotonic() + patience
+        while time.monotonic() < until and IndexState.BUILDING in self.states():
+            time.sleep(0.01)
+
+    def add(self, collection_id: int, uid: str, name: str) -> None:
+        """Make the index of a new collection."""
+        index = CollectionIndex(self._store, self._directory / uid, collection_id, uid, name)
+        with self._lock:
+            self._all[collection_id] = index
+        index.open()
+
+    def find(self, collection_id: int) -> CollectionIndex | None:
+        """The index of a collection, or None."""
+        with self._lock:
+            return self._all.get(collection_id)
+
+    def of(self, collection_id: int) -> CollectionIndex:
+        """The index of a collection.
+
+        Raises:
+            NotFound: there is no such collection.
+        """
+        if (index := self.find(collection_id)) is None:
+            raise NotFound("the collection has been deleted")
+        return index
+
+    @contextmanager
+    def use(self, collection_id: int) -> Iterator[LuceneIndex]:
+        """The open index of a collection, for searching; it stays open until the block ends.
+
+        Raises:
+            NotFound: there is no such collection.
+            Unavailable: its index is not open.
+        """
+        with self.of(collection_id).use() as index:
+            yield index
+
+    def remove(self, collection_id: int) -> None:
+        """Remove the index of a deleted collection."""
+        with self._lock:
+            index = self._all.pop(collection_id, None)
+        if index is not None:
+            index.destroy()
+
+    def states(self) -> Counter[IndexState]:
+        """How many indexes are in each state."""
+        with self._lock:
+            return Counter(index.state for index in self._all.values())
+
+    def lacking(self) -> dict[IndexState, list[str]]:
+        """The names of the collections whose index is not ready, by its state."""
+        found: dict[IndexState, list[str]] = {}
+        for index in self._snapshot():
+            if (state := index.state) is not IndexState.READY:
+                found.setdefault(state, []).append(index.name)
+        return found
+
+    def close(self) -> None:
+        """Commit and close all."""
+        self._closing.set()
+        if self._keeper is not None:
+            self._keeper.join()
+        for index in self._snapshot():
+            index.close()
+
+    def _snapshot(self) -> list[CollectionIndex]:
+        with self._lock:
+            return list(self._all.values())
+
+    def _keep(self) -> None:
+        while True:
+            for index in self._snapshot():
+                if self._closing.is_set():
+                    return
+                try:
+                    index.open()
+                    index.commit()
+                except Exception as fault:
+                    if classify(fault) is None:
+                        logger.exception("an index could not be brought up to date")
+            if self._closing.wait(self._commit_seconds):
+                return
+
+    def _remove_orphans(self) -> None:
+        """Remove what deleted collections have left, where the process died before it could."""
+        known = {index.directory for index in self._all.values()}
+        for path in self._directory.iterdir():
+            if path.is_dir() and len(path.name) == 32 and path not in known:
+                shutil.rmtree(path, ignore_errors=True)

@@ -1,0 +1,271 @@
+"""Collections and their documents: the database first, then the index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, delete, select
+from sqlalchemy.exc import IntegrityError
+
+from dragoman.lexicon.text.languages import check_language
+from dragoman.service.collections.changes import Change
+from dragoman.service.collections.dense_indexes import DenseIndexes
+from dragoman.service.collections.importing import DocumentImport, Imported
+from dragoman.service.collections.lucene_index import CollectionIndex, IndexState
+from dragoman.service.collections.lucene_indexes import Indexes
+from dragoman.service.core.errors import Conflict, InvalidRequest, NotFound
+from dragoman.service.core.names import check_name, is_name
+from dragoman.service.core.settings import Settings
+from dragoman.service.observability.metrics import Metrics
+from dragoman.service.storage.database import Store
+from dragoman.service.storage.models import Collection, Document
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """A collection as it was when it was looked up; ``index_generation`` is -1 before the index is open."""
+
+    key: int
+    name: str
+    language: str
+    description: str | None
+    documents: int
+    generation: int
+    index_state: str
+    index_generation: int
+    languages: tuple[str, ...]
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentInfo:
+    """A document as stored; ``collection`` is its collection's key."""
+
+    key: int
+    collection: int
+    id: str
+    language: str
+    title: str | None
+    text: str
+    metadata: dict[str, Any] | None
+    generation: int
+
+
+class Collections:
+    """Creates, fills and deletes collections. Every method may be called from any thread."""
+
+    def __init__(
+        self, store: Store, indexes: Indexes, settings: Settings, metrics: Metrics, dense: DenseIndexes
+    ) -> None:
+        self._store = store
+        self._indexes = indexes
+        self._settings = settings
+        self._metrics = metrics
+        self._dense = dense
+
+    def create(self, name: str, language: str, description: str | None = None) -> CollectionInfo:
+        """Make an empty collection.
+
+        Raises:
+            InvalidRequest: a name that is not allowed, or an unknown language.
+            Conflict: there is a collection of this name.
+        """
+        try:
+            row = Collection(name=check_name(name), language=check_language(language), description=description)
+        except ValueError as fault:
+            raise InvalidRequest(str(fault)) from fault
+        try:
+            with self._store.write() as session:
+                session.add(row)
+        except IntegrityError as fault:
+            raise Conflict(f"there is a collection named '{name}' already") from fault
+        try:
+            self._indexes.add(row.id, row.uid, row.name)
+        except BaseException:
+            self._forget(row.id, row.uid)
+            raise
+        return self._info(row)
+
+    def all(self) -> list[CollectionInfo]:
+        """All collections by name."""
+        with self._store.read() as session:
+            rows = session.scalars(select(Collection).order_by(Collection.name)).all()
+        return [self._info(row) for row in rows]
+
+    def get(self, name: str) -> CollectionInfo:
+        """One collection.
+
+        Raises:
+            NotFound: there is none of this name.
+        """
+        return self._info(self._row(name))
+
+    def delete(self, name: str) -> None:
+        """Delete a collection with its documents and its index.
+
+        Raises:
+            NotFound: there is none of this name.
+        """
+        row = self._row(name)
+        index = self._indexes.of(row.id)
+        with index.holding():
+            self._forget(row.id, row.uid)
+
+    def import_documents(self, name: str, parts: Iterator[bytes], gzip: bool = False) -> Imported:
+        """Store and index the documents of an NDJSON body, plain or gzip, as it streams in.
+
+        When this returns, they are durable and searchable. Lines that are no documents are rejected one by
+        one; a fault of the whole body ends the import and keeps what came before.
+
+        Raises:
+            NotFound: there is no such collection.
+            ServiceError: the body cannot be read on; the message has the line, and what is stored.
+        """
+        row = self._row(name)
+        work = DocumentImport(self._store, self._indexes.of(row.id), row, self._settings, self._metrics)
+        try:
+            return work.run(parts, gzip)
+        finally:
+            self._dense.changed(row.id)
+
+    def document(self, name: str, id: str) -> DocumentInfo:
+        """One document by its id.
+
+        Raises:
+            NotFound: no such collection, or no such document in it.
+        """
+        row = self._row(name)
+        _check_storable(name, id)
+        with self._store.read() as session:
+            document = session.scalar(
+                select(Document).where(Document.collection_id == row.id, Document.id == id, Document.deleted.is_(False))
+            )
+        if document is None:
+            raise _no_document(name, id)
+        return _document_info(document)
+
+    def delete_document(self, name: str, id: str) -> int:
+        """Delete a document, and return the collection's new generation; it is no longer found after that.
+
+        Raises:
+            NotFound: no such collection, or no such document in it.
+        """
+        row = self._row(name)
+        _check_storable(name, id)
+        index = self._indexes.of(row.id)
+        with index.writing():
+            with self._store.write() as session:
+                collection = session.get(Collection, row.id, with_for_update=True)
+                document = session.scalar(select(Document).where(Document.collection_id == row.id, Document.id == id))
+                if collection is None or document is None or document.deleted:
+                    raise _no_document(name, id)
+                collection.generation += 1
+                collection.document_count -= 1
+                document.deleted, document.generation = True, collection.generation
+                document.text, document.title, document.metadata_ = "", None, None
+            index.apply([Change(document.key, document.language, None)], collection.generation)
+            index.refresh()
+        self._metrics.documents("deleted", 1)
+        self._dense.changed(row.id)
+        return collection.generation
+
+    def by_keys(self, keys: Sequence[int]) -> dict[int, DocumentInfo]:
+        """Documents by their database keys, as search hits name them; deleted ones are left out."""
+        found: dict[int, DocumentInfo] = {}
+        with self._store.read() as session:
+            for chosen in _chosen(keys):
+                for row in session.execute(select(*_DOCUMENT).where(chosen)):
+                    found[row[0]] = DocumentInfo(*row)
+        return found
+
+    def ids_by_keys(self, keys: Sequence[int]) -> dict[int, str]:
+        """The ids of documents by their database keys; deleted ones are left out."""
+        found: dict[int, str] = {}
+        with self._store.read() as session:
+            for chosen in _chosen(keys):
+                found.update((key, id) for key, id in session.execute(select(Document.key, Document.id).where(chosen)))
+        return found
+
+    def index_of(self, name: str) -> CollectionIndex:
+        """The index of a collection by its name.
+
+        Raises:
+            NotFound: there is none of this name.
+        """
+        return self._indexes.of(self._row(name).id)
+
+    def _row(self, name: str) -> Collection:
+        with self._store.read() as session:
+            row = None
+            if is_name(name):
+                row = session.scalar(select(Collection).where(Collection.name == name))
+        if row is None:
+            raise NotFound(f"there is no collection named {name[:64]!r}")
+        return row
+
+    def _forget(self, collection_id: int, uid: str) -> None:
+        with self._store.write() as session:
+            session.execute(delete(Document).where(Document.collection_id == collection_id))
+            session.execute(delete(Collection).where(Collection.id == collection_id))
+        self._indexes.remove(collection_id)
+        self._dense.remove(collection_id, uid)
+
+    def _info(self, row: Collection) -> CollectionInfo:
+        index = self._indexes.find(row.id)
+        return CollectionInfo(
+            key=row.id,
+            name=row.name,
+            language=row.language,
+            description=row.description,
+            documents=row.document_count,
+            generation=row.generation,
+            index_state=index.state.value if index else IndexState.BUILDING.value,
+            index_generation=index.generation if index else -1,
+            languages=index.languages if index else (),
+            created_at=row.created_at,
+        )
+
+
+def _check_storable(name: str, id: str) -> None:
+    """Raise :class:`NotFound` for an id that no document can have, and that PostgreSQL does not take in a query."""
+    if "\0" in id:
+        raise _no_document(name, id)
+
+
+def _no_document(name: str, id: str) -> NotFound:
+    shown = id if len(id) <= 80 else id[:80] + "..."
+    return NotFound(f"there is no document with id {shown!r} in collection '{name}'")
+
+
+_DOCUMENT = (
+    Document.key,
+    Document.collection_id,
+    Document.id,
+    Document.language,
+    Document.title,
+    Document.text,
+    Document.metadata_,
+    Document.generation,
+)
+"""The columns of a :class:`DocumentInfo`, which are faster to read than whole objects."""
+
+
+def _chosen(keys: Sequence[int]) -> Iterator[ColumnElement[bool]]:
+    for start in range(0, len(keys), 1000):
+        yield and_(Document.key.in_(keys[start : start + 1000]), Document.deleted.is_(False))
+
+
+def _document_info(row: Document) -> DocumentInfo:
+    return DocumentInfo(
+        key=row.key,
+        collection=row.collection_id,
+        id=row.id,
+        language=row.language,
+        title=row.title,
+        text=row.text,
+        metadata=row.metadata_,
+        generation=row.generation,
+    )

@@ -1,0 +1,179 @@
+"""The closed set of errors that callers can meet, each with its one HTTP status and one error body."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from dragoman.lexicon.text.languages import UnknownLanguage
+
+
+class ServiceError(Exception):
+    """A fault that is answered with its own status; ``str(error)`` is the message that the caller reads."""
+
+    status: ClassVar[int] = 500
+    error_type: ClassVar[str] = "internal"
+    headers: ClassVar[dict[str, str]] = {}
+
+
+class MalformedBody(ServiceError):
+    """A body that cannot be parsed: the message says where."""
+
+    status = 400
+    error_type = "malformed_body"
+
+
+class Unauthorized(ServiceError):
+    status = 401
+    error_type = "unauthorized"
+    headers: ClassVar[dict[str, str]] = {"WWW-Authenticate": "Bearer"}
+
+
+class Forbidden(ServiceError):
+    status = 403
+    error_type = "forbidden"
+
+
+class NotFound(ServiceError):
+    status = 404
+    error_type = "not_found"
+
+
+class MethodNotAllowed(ServiceError):
+    status = 405
+    error_type = "method_not_allowed"
+
+
+class NotAcceptable(ServiceError):
+    status = 406
+    error_type = "not_acceptable"
+
+
+class UploadTooSlow(ServiceError):
+    status = 408
+    error_type = "timeout"
+    headers: ClassVar[dict[str, str]] = {"Connection": "close"}
+
+
+class Conflict(ServiceError):
+    """What exists already, or is in use, stands in the way."""
+
+    status = 409
+    error_type = "conflict"
+
+
+class TooLarge(ServiceError):
+    status = 413
+    error_type = "too_large"
+
+
+class UnsupportedMedia(ServiceError):
+    status = 415
+    error_type = "unsupported_media_type"
+
+
+class InvalidRequest(ServiceError):
+    """A value that is not allowed: the message names the field or the line."""
+
+    status = 422
+    error_type = "validation"
+
+
+class TooManyRequests(ServiceError):
+    status = 429
+    error_type = "overloaded"
+    headers: ClassVar[dict[str, str]] = {"Retry-After": "1"}
+
+
+class InternalError(ServiceError):
+    """A fault of the service itself; the message holds nothing of its cause."""
+
+
+class Unavailable(ServiceError):
+    """Something that the service needs is not there now: the database, or an index being built."""
+
+    status = 503
+    error_type = "unavailable"
+    headers: ClassVar[dict[str, str]] = {"Retry-After": "2"}
+
+
+class ClientGone(Unavailable):
+    """Nobody waits for the answer any more."""
+
+
+class StorageFull(ServiceError):
+    status = 507
+    error_type = "storage_full"
+
+
+ERRORS: tuple[type[ServiceError], ...] = (
+    MalformedBody,
+    Unauthorized,
+    Forbidden,
+    NotFound,
+    MethodNotAllowed,
+    NotAcceptable,
+    UploadTooSlow,
+    Conflict,
+    TooLarge,
+    UnsupportedMedia,
+    InvalidRequest,
+    TooManyRequests,
+    InternalError,
+    Unavailable,
+    StorageFull,
+)
+
+_BY_STATUS = {error.status: error for error in ERRORS}
+DISK_FULL = "no space is left on the disk that holds the data; what was acknowledged before is kept"
+
+Classifier = Callable[[Any], ServiceError | None]
+
+_CLASSIFIERS: dict[type[BaseException], Classifier] = {}
+
+
+def from_status(status: int, message: str) -> ServiceError:
+    """The error of the closed set that has this status (400 for another 4xx, 500 for all else)."""
+    kind = _BY_STATUS.get(status, MalformedBody if 400 <= status < 500 else InternalError)
+    return kind(message)
+
+
+def classifies(kind: type[BaseException]) -> Callable[[Classifier], Classifier]:
+    """Have a function say which error answers a library's faults of this kind.
+
+    The room that uses the library registers it, so that this module imports none of them.
+    """
+
+    def register(classifier: Classifier) -> Classifier:
+        _CLASSIFIERS[kind] = classifier
+        return classifier
+
+    return register
+
+
+def classify(fault: BaseException) -> ServiceError | None:
+    """The error to answer with for a fault of another library, or None when it is unexpected."""
+    seen: set[int] = set()
+    cause: BaseException | None = fault
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        if (known := _classify_one(cause)) is not None:
+            return known
+        cause = cause.__cause__ or cause.__context__
+    return None
+
+
+def _classify_one(fault: BaseException) -> ServiceError | None:
+    if isinstance(fault, ServiceError):
+        return fault
+    if isinstance(fault, UnknownLanguage):
+        return InvalidRequest(str(fault))
+    if isinstance(fault, OSError) and fault.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageFull(DISK_FULL)
+    if "No space left on device" in str(fault):
+        return StorageFull(DISK_FULL)
+    for kind, classifier in _CLASSIFIERS.items():
+        if isinstance(fault, kind) and (found := classifier(fault)) is not None:
+            return found
+    return None

@@ -1,0 +1,41 @@
+"""Validation errors of pydantic as one line of text that names the fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+_REPORTED = 5
+_PLACES = {
+    "body": "",
+    "query": "query parameter ",
+    "path": "path parameter ",
+    "header": "header ",
+}
+_ALTERNATIVES = frozenset({"RerankOptions"})
+"""What pydantic puts into a field's place when it may be one of several things; no name that a caller knows."""
+
+
+def describe(errors: Sequence[Any]) -> str:
+    """One line for validation errors: each with the field it is about."""
+    shown = [_describe_one(error) for error in errors[:_REPORTED]]
+    if len(errors) > _REPORTED:
+        shown.append(f"and {len(errors) - _REPORTED} more")
+    return "; ".join(shown)
+
+
+def _describe_one(error: Any) -> str:
+    place, *path = error["loc"] or ("body",)
+    message = str(error["msg"]).removeprefix("Value error, ")
+    if place not in _PLACES:
+        place, path = "body", [place, *path]
+    field = ""
+    for step in path:
+        if step in _ALTERNATIVES:
+            continue
+        field += f"[{step}]" if isinstance(step, int) else f".{step}" if field else str(step)
+    if len(field) > 200:
+        field = field[:200] + "..."
+    if not field:
+        return f"{place}: {message}"
+    return f"{_PLACES[place]}{field}: {message}"

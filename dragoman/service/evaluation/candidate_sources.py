@@ -1,0 +1,282 @@
+"""What MART learns from, as a training's configuration names it, made into lists of candidates."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from dragoman.backbone.encoder import Encoder
+from dragoman.backbone.training.config import ConfigError
+from dragoman.backbone.training.text_files import text_files
+from dragoman.ranking.training.lists import read_lists
+from dragoman.service.evaluation.candidates import Progress, across, asked_across, chunked, documents_of, judged, weak
+from dragoman.service.evaluation.local_service import Workbench, workbench
+from dragoman.service.evaluation.service import TableFile, choice
+from dragoman.service.evaluation.test_collection import Benchmark, load_benchmark
+
+WEIGHTS = {"": 0.7, ".dictionary": 0.3}
+"""A pair's tables are `en-xx.tsv`, learned from parallel text, and `en-xx.dictionary.tsv`, with these weights."""
+
+MADE_AS = 3
+"""To be raised when the same sources would give other lists, as when psq searches otherwise."""
+PARTS = 8
+"""How many parts are ranked for each document wanted."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Queries with judgements: a benchmark folder that `dragoman evaluate` reads too."""
+
+    data: str
+    unit: str
+    source: str = "en"
+    target: str = "en"
+    queries: str | None = None
+    only: str | None = None
+    """Keep queries where FIELD=REGEX holds."""
+    human: bool = False
+    """Take the queries' human translations into `target` for the queries."""
+    word_by_word: bool = False
+    """Translate documents, and then queries, word by word into each of the languages, by their tables."""
+    languages: list[str] = field(default_factory=list)
+    """With `word_by_word`, those to translate into, or all; without, `source` and `target` are English and each."""
+    depth: int = 20
+    part_words: int | None = None
+    """Cut documents into parts of whole sentences with at most so many words, and take the best part of each."""
+
+
+@dataclass(frozen=True)
+class MartSources:
+    """The table `[sources]` of a training's configuration."""
+
+    tables: str
+    """Folder of the tables between English and the other languages."""
+    parallel: list[str] = field(default_factory=list)
+    languages: list[str] = field(default_factory=list)
+    documents: int = 20_000
+    queries: int = 8_000
+    depth: int = 20
+    seed: int = 1
+    judged: list[Judged] = field(default_factory=list)
+    tuning: list[Judged] = field(default_factory=list)
+    tuning_tables: str | None = None
+    """Folder of the tables that tuning uses; without it, `tables`."""
+
+    @classmethod
+    def parse(cls, table: Mapping[str, Any], data: Path | None) -> MartSources:
+        """
+        Raises:
+            ConfigError: an unknown or missing field, or a value of the wrong type.
+        """
+        root = data or Path()
+        given = dict(_checked(cls, table, "sources"))
+        for name in ("judged", "tuning"):
+            entries = given.get(name, [])
+            if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+                raise ConfigError(f"sources: {name}: is a list of tables")
+            made = [Judged(**_checked(Judged, one, f"sources: {name}")) for one in entries]
+            given[name] = [replace(one, data=str(root / one.data)) for one in made]
+        given["parallel"] = [str(root / folder) for folder in given.get("parallel", [])]
+        return cls(**given)
+
+
+def _checked(kind: type[Any], table: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    known = {one.name: one for one in fields(kind)}
+    if unknown := sorted(set(table) - set(known)):
+        raise ConfigError(f"{where}: unknown field {', '.join(unknown)}; known are {', '.join(sorted(known))}")
+    for name, value in table.items():
+        expected = str(known[name].type)
+        fitting = {"str": str, "bool": bool, "int": int}.get(expected.removesuffix(" | None"), object)
+        if not isinstance(value, fitting) or (fitting is int and isinstance(value, bool)):
+            raise ConfigError(f"{where}: {name}: {value!r} is not {expected}")
+    kind_needs = {"MartSources": ["tables"], "Judged": ["data", "unit"]}[kind.__name__]
+    if missing := [name for name in kind_needs if name not in table]:
+        raise ConfigError(f"{where}: {missing[0]} is missing")
+    return table
+
+
+def prepare(sources: MartSources, encoder: Encoder, lists: Path, tuning: Path, step: Progress) -> None:
+    """Make the folders of lists that are not there yet; each appears whole.
+
+    Raises:
+        CorpusError: parallel text that cannot be used.
+        BenchmarkError: judged data that cannot be used.
+        ConfigError: a table that is missing.
+    """
+    tokenizer = encoder.tokenizer_checksum
+    for one in sources.judged:
+        if one.source == one.target and not one.word_by_word and not one.languages:
+            with _Bench(None, one.source) as bench:
+                _judged(one, one.source, encoder, tokenizer, lists / "judged", bench, sources.seed, step)
+    for language in sources.languages:
+        with _Bench(sources.tables, language) as bench:
+            _weak(sources, language, encoder, tokenizer, lists, bench, step)
+            for one in sources.judged:
+                _judged(one, language, encoder, tokenizer, lists / "judged", bench, sources.seed, step)
+        with _Bench(sources.tuning_tables or sources.tables, language) as bench:
+            for one in sources.tuning:
+                _judged(one, language, encoder, tokenizer, tuning, bench, sources.seed, step)
+
+
+class _Bench:
+    """A workbench with a language's tables, begun when it is first asked for."""
+
+    def __init__(self, tables: str | None, language: str) -> None:
+        """``tables``: None where queries and documents are in one language."""
+        self._tables, self._language = tables, language
+        self._begun: Any = None
+
+    def __enter__(self) -> _Bench:
+        return self
+
+    def __exit__(self, *fault: Any) -> None:
+        if self._begun is not None:
+            self._begun.__exit__(*fault)
+
+    def get(self) -> Workbench:
+        if self._begun is None:
+            self._begun = workbench(list(self._files()))
+            self._bench: Workbench = self._begun.__enter__()
+        return self._bench
+
+    def paths(self) -> list[Path]:
+        return [file.path for file in self._files()]
+
+    def _files(self) -> Iterator[TableFile]:
+        if self._tables is None:
+            return
+        paths = {suffix: Path(self._tables) / f"en-{self._language}{suffix}.tsv" for suffix in WEIGHTS}
+        found = {suffix: path for suffix, path in paths.items() if path.exists()}
+        if not found:
+            raise ConfigError(f"sources: tables: {self._tables} holds no en-{self._language}.tsv")
+        for suffix, path in found.items():
+            yield TableFile(path, "en", self._language, weight=WEIGHTS[suffix])
+
+
+def _digest(settings: list[Any], inputs: list[Path]) -> str:
+    """Of settings, of the names and sizes of the files there, and of how lists are made."""
+    files = sorted(file for path in inputs for file in ([path] if path.is_file() else path.rglob("*")))
+    named = [(file.name, file.stat().st_size) for file in files if file.is_file()]
+    return hashlib.sha256(json.dumps([MADE_AS, settings, named]).encode()).hexdigest()
+
+
+def _there(folder: Path, made_from: str) -> bool:
+    """
+    Raises:
+        ConfigError: lists are there that were made from something else.
+    """
+    if not folder.exists():
+        return False
+    known = read_lists(folder).made_from
+    if known is not None and known != made_from:
+        raise ConfigError(
+            f"{folder}: these lists were made from other sources or settings: remove them, or choose another folder"
+        )
+    return True
+
+
+def _weak(
+    sources: MartSources,
+    language: str,
+    encoder: Encoder,
+    tokenizer: str,
+    lists: Path,
+    bench: _Bench,
+    step: Progress,
+) -> None:
+    folders = [path for root in sources.parallel if (path := Path(root) / f"{language}-en").is_dir()]
+    if not folders:
+        return
+    settings = [sources.documents, sources.queries, sources.depth, sources.seed]
+    made_from = _digest(["weak", *settings], [*folders, *bench.paths()])
+    pairs = [
+        (a, b) for a, b in (("en", language), (language, "en")) if not _there(lists / "weak" / f"{a}-{b}", made_from)
+    ]
+    if not pairs:
+        return
+    files = text_files(folders)
+    noise = random.Random(sources.seed)
+    counts = [sum(1 for _ in file.rows()) ** 0.7 for file in files]  # so that no large file drowns the others
+    documents = [
+        document
+        for file, count in zip(files, counts, strict=True)
+        for document in documents_of(file, int(sources.documents * count / sum(counts)), noise)
+    ]
+    noise.shuffle(documents)
+    for source, target in pairs:
+        weak(
+            bench.get(),
+            encoder,
+            tokenizer,
+            documents,
+            source,
+            target,
+            queries=sources.queries,
+            depth=sources.depth,
+            seed=sources.seed,
+            folder=lists / "weak" / f"{source}-{target}",
+            made_from=made_from,
+            step=step,
+        )
+
+
+def _judged(
+    one: Judged,
+    language: str,
+    encoder: Encoder,
+    tokenizer: str,
+    folder: Path,
+    bench: _Bench,
+    seed: int,
+    step: Progress,
+) -> None:
+    tasks = list(_tasks(one, language, bench, seed))
+    if not tasks:
+        return  # and no table is asked for
+    made_from = _digest([asdict(replace(one, data="", languages=[])), seed], [Path(one.data), *bench.paths()])
+    for name, make in tasks:
+        if _there(folder / name, made_from):
+            continue
+        task = make()
+        judged(
+            bench.get(),
+            encoder,
+            tokenizer,
+            task,
+            depth=one.depth,
+            folder=folder / name,
+            made_from=made_from,
+            step=step,
+            parts=1 if one.part_words is None else PARTS,
+        )
+
+
+def _tasks(one: Judged, language: str, bench: _Bench, seed: int) -> Iterator[tuple[str, Any]]:
+    """The names and makers of what one entry means for a language."""
+
+    def load(source: str, target: str) -> Benchmark:
+        task = load_benchmark(Path(one.data), source, target, one.unit, one.queries, choice(one.only, None))
+        if one.human:
+            judged_ones = {key for found in task.qrels.values() for key in found}
+            documents = {key: text for key, text in task.documents.items() if key in judged_ones}
+            task = replace(task, queries=task.translated_queries, documents=documents)
+        return task if one.part_words is None else chunked(task, one.part_words)
+
+    def surface() -> Any:
+        return bench.get().runtime.tables.registry.snapshot.views["en", language].surface
+
+    name = Path(one.data).name + ("" if one.part_words is None else f"-{one.part_words}")
+    if one.word_by_word and (not one.languages or language in one.languages):
+        drawn = [random.Random(f"{seed} {way}") for way in ("documents", "queries")]
+        yield f"{name}-en-{language}", lambda: across(load("en", "en"), language, surface(), drawn[0])
+        yield f"{name}-{language}-en", lambda: asked_across(load("en", "en"), language, surface(), drawn[1])
+    elif language in one.languages and not one.word_by_word:
+        yield f"{name}-{one.unit}-en-{language}", lambda: load("en", language)
+        yield f"{name}-{one.unit}-{language}-en", lambda: load(language, "en")
+    elif not one.languages and language in (one.source, one.target):
+        yield f"{name}-{one.unit}-{one.source}-{one.target}", lambda: load(one.source, one.target)

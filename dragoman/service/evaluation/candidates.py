@@ -1,0 +1,278 @@
+"""Lists of candidates for training and measuring MART, out of parallel text or of judged queries.
+
+*Weak supervision*: a run of words of a sentence is a query, and the document that holds the sentence's translation
+answers it. *Judged*: a benchmark folder's queries, documents and judgements. The other candidates are the first
+stage's own best, so that what is learned is what it cannot tell apart.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from dragoman.backbone.encoder import Encoder
+from dragoman.backbone.training.text_files import TextFile
+from dragoman.indexes.analysis.pipeline import analysis
+from dragoman.indexes.passages import sentences
+from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.text.tokens import Token
+from dragoman.ranking.attention import Words
+from dragoman.ranking.passages import read
+from dragoman.ranking.training.lists import Candidate, CandidateList, ListsWriter
+from dragoman.service.evaluation.local_service import Workbench
+from dragoman.service.evaluation.test_collection import Benchmark
+from dragoman.service.query.links import bridges, linked_words
+from dragoman.service.tables.snapshot import View
+
+SENTENCES = (1, 1, 2, 3)
+"""How many neighbouring lines make a document, drawn from these."""
+DOCUMENT_CHARS = 500
+QUERY_WORDS = (3, 12)
+COVERED = 0.8
+"""A candidate whose own translation holds this share of the query's terms may well answer it: it is left out."""
+UNLIKELY = 0.05
+"""Translations less probable than this are not put into texts."""
+
+Progress = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Side:
+    """A document in one language: its text, words, and where the lines it is made of begin and end."""
+
+    text: str
+    tokens: list[Token]
+    lines: list[tuple[int, int]]
+
+    @property
+    def terms(self) -> frozenset[str]:
+        return frozenset(token.term for token in self.tokens if token.term)
+
+
+def words_of(tokens: Sequence[Token]) -> Words:
+    """Words as ranking reads them."""
+    return Words([token.term for token in tokens], [(token.start, token.end) for token in tokens])
+
+
+class Writer:
+    """Writes lists whose texts are given as text and words, each document once, with what links them."""
+
+    def __init__(self, encoder: Encoder, tokenizer: str, source: str, target: str, view: View | None) -> None:
+        self._encoder, self._lists, self._known = encoder, ListsWriter(source, target, tokenizer), dict[str, int]()
+        self._source, self._target, self._view = source, target, view
+        self._asked: list[Token] = []
+
+    def add(
+        self,
+        name: str,
+        query: tuple[str, Sequence[Token]],
+        candidates: Sequence[tuple[str, float, bool]],
+        document: Callable[[str], tuple[str, Words]],
+        relevant: int = 1,
+    ) -> None:
+        """A list of (document id, score, relevant); `document` gives an id's text and words, `query` its own."""
+        text, tokens = query
+        if self._source != self._target:
+            tokens = linked_words(text, tokens, self._source, self._view)
+            self._asked += tokens
+        found = [Candidate(self._document(key, document), score, is_relevant) for key, score, is_relevant in candidates]
+        self._lists.list(CandidateList(name, self._text(text, words_of(tokens)), found, relevant))
+
+    def _document(self, key: str, document: Callable[[str], tuple[str, Words]]) -> int:
+        if key not in self._known:
+            self._known[key] = self._text(*document(key))
+        return self._known[key]
+
+    def _text(self, text: str, words: Words) -> int:
+        return self._lists.text(read(self._encoder, [text], [words.spans])[0], words.terms)
+
+    def write(self, folder: Path, made_from: str) -> None:
+        table = self._view.analysed if self._view is not None else None
+        alike = self._source == self._target
+        beside = None if alike else bridges(self._asked, self._target, self._view, analysis, self._lists.terms)
+        self._lists.write(folder, table, made_from, beside)
+
+
+def documents_of(file: TextFile, most: int, noise: random.Random) -> list[dict[str, Side]]:
+    """Documents of neighbouring lines of a parallel file, in both its languages, from all over the file."""
+    rows = list(file.rows())
+    found: list[dict[str, Side]] = []
+    start = 0
+    spare = max(0.0, 1 - most * sum(SENTENCES) / len(SENTENCES) / max(1, len(rows)))
+    while start < len(rows) and len(found) < most:
+        if noise.random() < spare:
+            start += 1
+            continue
+        count = noise.choice(SENTENCES)
+        columns = list(zip(*rows[start : start + count], strict=True))
+        start += count
+        if max(sum(map(len, lines)) for lines in columns) <= DOCUMENT_CHARS:
+            found.append(
+                {language: _side(lines, language) for language, lines in zip(file.languages, columns, strict=True)}
+            )
+    return found
+
+
+def _side(lines: Sequence[str], language: str) -> Side:
+    joint = "" if language in ("zh", "ja", "th") else " "
+    spans, at = [], 0
+    for line in lines:
+        spans.append((at, at + len(line)))
+        at += len(line) + len(joint)
+    text = joint.join(lines)
+    return Side(text, analysis(language).tokens(text), spans)
+
+
+def _query(side: Side, noise: random.Random) -> list[Token]:
+    """A run of words of one line; empty if the line has too few that are no stop words."""
+    begin, end = noise.choice(side.lines)
+    tokens = [token for token in side.tokens if begin <= token.start < end]
+    length = min(len(tokens), noise.randint(*QUERY_WORDS))
+    first = noise.randint(0, len(tokens) - length)
+    run = tokens[first : first + length]
+    return run if len({token.term for token in run if token.term}) >= 2 else []
+
+
+def weak(
+    bench: Workbench,
+    encoder: Encoder,
+    tokenizer: str,
+    documents: Sequence[dict[str, Side]],
+    source: str,
+    target: str,
+    *,
+    queries: int,
+    depth: int,
+    seed: int,
+    folder: Path,
+    made_from: str,
+    step: Progress,
+) -> int:
+    """Lists from parallel documents, queries in `source`; returns how many there are."""
+    noise = random.Random(seed)
+    made = 0
+    writer = Writer(encoder, tokenizer, source, target, bench.view(source, target))
+    texts = {str(number): one[target].text for number, one in enumerate(documents)}
+    terms = [one[source].terms for one in documents]
+    with bench.collection(target, texts) as collection:
+        for number in noise.sample(range(len(documents)), len(documents)):
+            if made == queries:
+                break
+            side = documents[number][source]
+            run = _query(side, noise)
+            if not run:
+                continue
+            start, end = run[0].start, run[-1].end
+            asked = frozenset(token.term for token in run if token.term)
+            ranked = bench.rank(side.text[start:end], source, collection, "psq", depth)
+            scores = dict(ranked)
+            kept = [(str(number), scores.get(str(number), 0.0), True)]
+            for key, score in ranked:
+                if int(key) != number and len(asked & terms[int(key)]) < COVERED * len(asked):
+                    kept.append((key, score, False))
+            if len(kept) < depth // 2:
+                drawn = noise.sample(range(len(documents)), min(depth, len(documents)))
+                others = (str(other) for other in drawn if other != number)
+                kept += [(other, 0.0, False) for other in islice(others, depth // 2) if other not in scores]
+            writer.add(
+                f"{source}-{target}-{number}",
+                (side.text[start:end], [replace(one, start=one.start - start, end=one.end - start) for one in run]),
+                sorted(kept, key=lambda one: -one[1]),
+                lambda key: (documents[int(key)][target].text, words_of(documents[int(key)][target].tokens)),
+            )
+            made += 1
+            step()
+    writer.write(folder, made_from)
+    return made
+
+
+def judged(
+    bench: Workbench,
+    encoder: Encoder,
+    tokenizer: str,
+    task: Benchmark,
+    *,
+    depth: int,
+    folder: Path,
+    made_from: str,
+    step: Progress,
+    parts: int = 1,
+) -> None:
+    """Lists of a benchmark's queries with the first stage's best documents, relevant or not.
+
+    With `parts` the documents are in parts (see `chunked`): of each the best is kept, out of `parts` times `depth`.
+    Which part of a relevant document answers is not judged: its best is taken to.
+    """
+    writer = Writer(encoder, tokenizer, task.source, task.target, bench.view(task.source, task.target))
+    queries, documents = analysis(task.source), analysis(task.target)
+    with bench.collection(task.target, task.documents) as collection:
+        for name, text in task.queries.items():
+            relevant = task.qrels[name]
+            ranked = bench.rank(text, task.source, collection, "psq", parts * depth)
+            found = list(_best_parts(ranked)) if parts > 1 else ranked
+            writer.add(
+                name,
+                (text, queries.tokens(text)),
+                [
+                    (key, score, (key.rpartition("#")[0] if parts > 1 else key) in relevant)
+                    for key, score in found[:depth]
+                ],
+                lambda key: (task.documents[key], words_of(documents.tokens(task.documents[key]))),
+                len(relevant),
+            )
+            step()
+    writer.write(folder, made_from)
+
+
+def chunked(task: Benchmark, length: int) -> Benchmark:
+    """Documents in parts of whole sentences, `id#number`, of at most so many words or one sentence."""
+    parts: dict[str, str] = {}
+    for key, text in task.documents.items():
+        begin, count = 0, 0
+        for start, end in sentences(text, 1000):
+            words = text.count(" ", start, end) + 1
+            if count and count + words > length:
+                parts[f"{key}#{len(parts)}"] = text[begin:start].strip()
+                begin, count = start, 0
+            count += words
+        parts[f"{key}#{len(parts)}"] = text[begin:].strip()
+    return replace(task, documents=parts)
+
+
+def _best_parts(ranked: Sequence[tuple[str, float]]) -> Iterator[tuple[str, float]]:
+    seen: set[str] = set()
+    for key, score in ranked:
+        document = key.rpartition("#")[0]
+        if document not in seen:
+            seen.add(document)
+            yield key, score
+
+
+def word_by_word(text: str, language: str, table: Table, noise: random.Random) -> str:
+    """A text with each word that the table knows replaced by one of its likely translations.
+
+    It makes judgements in one language ones across languages, as far as words go.
+    """
+    done, at = [], 0
+    for token in analysis(language).tokens(text):
+        likely = [one for one in table.translations(token.word, best=4) if one.p_forward >= UNLIKELY]
+        if likely:
+            word = noise.choices([one.term for one in likely], [one.p_forward for one in likely])[0]
+            done += [text[at : token.start], word]
+            at = token.end
+    return "".join([*done, text[at:]])
+
+
+def across(task: Benchmark, language: str, table: Table, noise: random.Random) -> Benchmark:
+    """A benchmark in one language with its documents, word by word, in another."""
+    texts = {key: word_by_word(text, task.target, table, noise) for key, text in task.documents.items()}
+    return replace(task, target=language, documents=texts)
+
+
+def asked_across(task: Benchmark, language: str, table: Table, noise: random.Random) -> Benchmark:
+    """As `across`, with the queries translated."""
+    texts = {key: word_by_word(text, task.source, table, noise) for key, text in task.queries.items()}
+    return replace(task, source=language, queries=texts)

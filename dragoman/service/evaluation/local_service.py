@@ -1,0 +1,73 @@
+"""A service in this process on a data directory of its own, for commands that need its first stage and tables."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dragoman.service.core.settings import Settings
+from dragoman.service.evaluation.service import TableFile
+from dragoman.service.runtime import Runtime
+from dragoman.service.schemas.search import Method, SearchRequest
+from dragoman.service.tables.service import Upload
+from dragoman.service.tables.snapshot import View
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """What a command does with it: put documents in, search them, take out what tables say."""
+
+    runtime: Runtime
+
+    @contextlib.contextmanager
+    def collection(self, language: str, documents: Mapping[str, str]) -> Iterator[str]:
+        """Documents by id, searchable under the name given, and gone with the block."""
+        name = f"documents-{language}"
+        self.runtime.collections.create(name, language)
+        lines = (json.dumps({"id": key, "text": text}).encode() + b"\n" for key, text in documents.items())
+        imported = self.runtime.collections.import_documents(name, lines)
+        if imported.rejected:
+            raise ValueError(f"documents were refused, the first: {imported.rejected[0]}")
+        try:
+            yield name
+        finally:
+            self.runtime.collections.delete(name)
+
+    def rank(self, query: str, language: str, collection: str, method: Method, top_k: int) -> list[tuple[str, float]]:
+        """The best documents' ids and first-stage scores, best first."""
+        request = SearchRequest(
+            query=query, query_language=language, collections=[collection], method=method, top_k=top_k, rerank=False
+        )
+        return [(line.id, line.score) for line in self.runtime.search.run(request)[0]]
+
+    def view(self, source: str, target: str) -> View | None:
+        """What the active tables say."""
+        return self.runtime.tables.registry.snapshot.views.get((source, target))
+
+
+def _settings(folder: Path) -> Settings:
+    """Settings of its own: what the environment says of a service, its database above all, is not meant for this."""
+    own = {name: field.default for name, field in Settings.model_fields.items()}
+    return Settings(**own | {"data_dir": folder, "rerank": "never"})
+
+
+@contextlib.contextmanager
+def workbench(tables: Sequence[TableFile]) -> Iterator[Workbench]:
+    """A workbench with these tables active; its data directory goes away with it."""
+    with tempfile.TemporaryDirectory(prefix="dragoman-") as folder:
+        runtime = Runtime(_settings(Path(folder)))
+        try:
+            runtime.start()
+            for number, table in enumerate(tables):
+                upload = Upload(
+                    f"table-{number}", table.source, table.target, kind=table.kind, weight=table.weight, activate=True
+                )
+                with table.path.open("rb") as stream:
+                    runtime.tables.upload(upload, iter(lambda: stream.read(1 << 20), b""))
+            yield Workbench(runtime)
+        finally:
+            runtime.close()

@@ -1,0 +1,361 @@
+"""``dragoman evaluate``: a benchmark through the HTTP API, measured with ir-measures.
+
+A server of its own is started on a fresh data directory, the documents and tables are uploaded, and every query
+goes through ``POST /v1/search`` as any client's would.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import ir_measures
+from ir_measures import AP, R, nDCG
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table as ScreenTable
+from scipy.stats import ttest_rel
+
+from dragoman.service.evaluation.test_collection import Benchmark, BenchmarkError, Keep, load_benchmark
+from dragoman.service.search.service import MODEL_METHODS
+from dragoman.service.tables.repository import entry_rows
+from dragoman.service.tables.service import Tables
+from dragoman.service.tables.snapshot import Kind
+
+SYSTEMS = {
+    "bm25": "BM25 with the human-translated query: the ceiling of query translation",
+    "none": "BM25 with the query as it is",
+    "smt": "weighted translation into the ten best terms",
+    "psq": "probabilistic structured queries",
+    "dense": "inner product of the query's sentence embedding and the best passage's",
+    "hybrid": "psq and dense, by reciprocal rank fusion",
+    "mart": "psq's hits reranked, model and first stage together; beside it `mart-alone`, as by the rerank endpoints",
+}
+ALONE = "mart-alone"
+MEASURES = {"MAP@100": AP @ 100, "nDCG@20": nDCG @ 20, "R@100": R @ 100}
+DEPTH = 100
+CLIENTS = 2
+
+Run = dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A translation table to upload before the queries run."""
+
+    path: Path
+    source: str
+    target: str
+    kind: Kind = "statistical"
+    weight: float = 1.0
+
+
+def active_tables(tables: Tables, source: str, target: str, folder: Path) -> list[TableFile]:
+    """The active tables of a data directory between two languages, written to ``folder``."""
+    files = []
+    for version, table in tables.active_for(source, target):
+        path = folder / f"{version.name}.{version.version}.tsv"
+        with path.open("w", encoding="utf-8") as stream:
+            stream.writelines("\t".join(map(str, entry)) + "\n" for entry in entry_rows(table))
+        files.append(TableFile(path, version.source, version.target, version.kind, version.weight))
+    return files
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """What one system did on one task: measures per query and seconds."""
+
+    system: str
+    run: Run
+    seconds: float
+    per_query: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def mean(self, measure: str, queries: Sequence[str]) -> float:
+        """The measure's mean over ``queries``; a query that retrieved nothing counts 0."""
+        return sum(self.per_query[measure].get(query, 0.0) for query in queries) / len(queries)
+
+
+def run(
+    data: Path,
+    source: str,
+    target: str,
+    unit: str,
+    systems: Sequence[str],
+    output: Path,
+    tables: Sequence[TableFile] = (),
+    queries: str | None = None,
+    only: str | None = None,
+    without: str | None = None,
+) -> dict[str, Any]:
+    """Evaluate ``systems`` on one task; write ``report.json`` and a TREC run per system to ``output``.
+
+    ``only`` and ``without`` choose queries, each ``FIELD=REGEX`` on a field of the query file.
+
+    Raises:
+        BenchmarkError: the folder, a system's name, or a choice of queries is not usable.
+    """
+    task = load_benchmark(data, source, target, unit, queries, choice(only, without))
+    check_systems(systems, task)
+    with serve_temporarily(tables) as client:
+        report = run_task(client, task, systems, output)
+    Console().print(_screen(report))
+    return report
+
+
+def check_systems(systems: Sequence[str], task: Benchmark) -> None:
+    """Raise :class:`BenchmarkError` for a system that is unknown or that the task can't feed."""
+    unknown = [system for system in systems if system not in SYSTEMS]
+    if unknown:
+        raise BenchmarkError(f"unknown system {unknown[0]!r}; there are {', '.join(SYSTEMS)}")
+    if "bm25" in systems and not task.translated_queries:
+        raise BenchmarkError(f"the benchmark has no human translation of its queries into {task.target}: bm25 needs it")
+
+
+def run_task(client: httpx.Client, task: Benchmark, systems: Sequence[str], output: Path) -> dict[str, Any]:
+    """Evaluate ``systems`` on one task with a running server; write the report and the runs to ``output``."""
+    check_systems(systems, task)
+    name = _index(client, task)
+    results = [result for system in systems for result in evaluate(client, name, task, system)]
+    _checked(client.delete(f"/v1/collections/{name}"))
+    report = _report(task, results)
+    output.mkdir(parents=True, exist_ok=True)
+    for result in results:
+        _write_run(output / f"{result.system}.trec", result)
+    (output / "report.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+    return report
+
+
+def choice(only: str | None, without: str | None) -> Keep:
+    """Which queries to keep: those whose field matches ``only`` and not ``without``, each ``FIELD=REGEX``."""
+
+    def matches(choice: str, row: dict[str, Any]) -> bool:
+        name, _, pattern = choice.partition("=")
+        if not pattern:
+            raise BenchmarkError(f"{choice!r}: needs FIELD=REGEX")
+        return re.search(pattern, str(row.get(name, ""))) is not None
+
+    return lambda row: (not only or matches(only, row)) and not (without and matches(without, row))
+
+
+@contextlib.contextmanager
+def serve_temporarily(tables: Sequence[TableFile] = ()) -> Iterator[httpx.Client]:
+    """A server in its own process on a free loopback port, with ``tables`` active.
+
+    Its data directory goes away with it.
+    """
+    with tempfile.TemporaryDirectory(prefix="dragoman-") as folder, socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+        probe.close()
+        command = [
+            sys.executable,
+            "-m",
+            "dragoman.service.cli.main",
+            "serve",
+            "--data-dir",
+            folder,
+            "--port",
+            str(port),
+        ]
+        command += ["--host", "127.0.0.1"]
+        own = {name: value for name, value in os.environ.items() if name != "DRAGOMAN_DATABASE_URL"}
+        own.setdefault("DRAGOMAN_RERANK_SECONDS", "60")  # what is measured is not to depend on other work
+        log = Path(folder) / "server.log"
+        with log.open("wb") as output:
+            server = subprocess.Popen(command, env=own, stdout=output, stderr=subprocess.STDOUT)
+        try:
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600) as client:
+                _wait(client, server, log)
+                for number, table in enumerate(tables):
+                    _upload(client, f"table-{number}", table)
+                yield client
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def _wait(client: httpx.Client, server: subprocess.Popen[bytes], log: Path) -> None:
+    while server.poll() is None:
+        with contextlib.suppress(httpx.TransportError):
+            if client.get("/readyz").is_success:
+                return
+        time.sleep(0.1)
+    raise BenchmarkError(f"the evaluation's server did not start: {log.read_text(errors='replace')[-2000:]}")
+
+
+def _upload(client: httpx.Client, name: str, table: TableFile) -> None:
+    parameters: dict[str, str | float | bool] = {
+        "source": table.source,
+        "target": table.target,
+        "kind": table.kind,
+        "weight": table.weight,
+        "format": "tsv",
+        "activate": True,
+    }
+    with table.path.open("rb") as stream:
+        _checked(client.put(f"/v1/tables/{name}", params=parameters, content=stream))
+
+
+def _index(client: httpx.Client, task: Benchmark) -> str:
+    """Send the documents (text alone) to a new collection; its name."""
+    name = f"{task.source}-{task.target}-{task.unit}"
+    _post(client, "/v1/collections", json={"name": name, "language": task.target})
+    body = "\n".join(json.dumps({"id": key, "text": text}) for key, text in task.documents.items())
+    answer = _post(
+        client,
+        f"/v1/collections/{name}/documents",
+        content=body.encode(),
+        headers={"Content-Type": "application/x-ndjson"},
+    ).json()
+    if answer["rejected"]:
+        raise BenchmarkError(f"documents were refused, the first: {answer['rejected'][0]}")
+    return name
+
+
+def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str) -> list[Evaluation]:
+    """Run every query of the task through ``/v1/search`` and measure; for ``mart`` both its orders."""
+    texts = task.translated_queries if system == "bm25" else task.queries
+    language = task.target if system == "bm25" else task.source
+    asked = {
+        "query_language": language,
+        "collections": [collection],
+        "top_k": DEPTH,
+        "method": {"bm25": "none", "mart": "psq"}.get(system, system),
+        "rerank": {"depth": DEPTH} if system == "mart" else False,
+    }
+
+    def answered(query: str) -> list[dict[str, float]]:
+        given = asked | {"query": texts[query], "query_id": query}
+        if system == "mart":
+            return _reranked(_post(client, "/v1/search", json=given).json())
+        run = _post(client, "/v1/search", json=given, headers={"Accept": "application/x-trec-run"}).text
+        return [{fields[2]: float(fields[4]) for fields in map(str.split, run.splitlines())}]
+
+    if system in MODEL_METHODS:
+        _wait_for_embeddings(client, collection)
+    begun = time.perf_counter()
+    with Progress(transient=True) as progress, ThreadPoolExecutor(CLIENTS) as clients:
+        answers = zip(texts, clients.map(answered, texts), strict=True)
+        label = f"{task.source}-{task.target} {system}"
+        runs = dict(progress.track(answers, total=len(texts), description=label))
+    seconds = time.perf_counter() - begun
+    names = [system, ALONE] if system == "mart" else [system]
+    return [
+        _measured(task, Evaluation(name, {query: found[number] for query, found in runs.items()}, seconds))
+        for number, name in enumerate(names)
+    ]
+
+
+def _reranked(answer: dict[str, Any]) -> list[dict[str, float]]:
+    """The scores of reranker and first stage together, and of the reranker alone.
+
+    Raises:
+        BenchmarkError: the hits were not reranked.
+    """
+    if lacking := [one["reason"] for one in answer["degraded"] if one["stage"] == "rerank"]:
+        raise BenchmarkError("; ".join(lacking))
+    together = {hit["id"]: hit["score"] for hit in answer["hits"]}
+    alone = {hit["id"]: hit["scores"]["rerank"] for hit in answer["hits"]}
+    return [together, dict(sorted(alone.items(), key=lambda one: -one[1]))]
+
+
+def _measured(task: Benchmark, result: Evaluation) -> Evaluation:
+    result.per_query = {name: {} for name in MEASURES}
+    names = {measure: name for name, measure in MEASURES.items()}
+    for metric in ir_measures.iter_calc(list(MEASURES.values()), task.qrels, result.run):
+        result.per_query[names[metric.measure]][metric.query_id] = metric.value
+    return result
+
+
+def _wait_for_embeddings(client: httpx.Client, collection: str) -> None:
+    """Search until every document has its embedding: a measured search must not wait for any.
+
+    Raises:
+        BenchmarkError: the documents cannot be embedded.
+    """
+    asked = {"query": "?", "query_language": "en", "collections": [collection], "top_k": 1, "method": "dense"}
+    while True:
+        response = client.post("/v1/search", json=asked)
+        message = response.json().get("message", "")
+        if response.status_code == 503 and "has an embedding yet" in message:
+            continue
+        lacking = [one["reason"] for one in _checked(response).json()["degraded"] if one["stage"] == "dense"]
+        if not lacking:
+            return
+        if any("could not be embedded" in reason for reason in lacking):
+            raise BenchmarkError("; ".join(lacking))
+
+
+def _post(client: httpx.Client, path: str, **arguments: Any) -> httpx.Response:
+    return _checked(client.post(path, **arguments))
+
+
+def _checked(response: httpx.Response) -> httpx.Response:
+    if response.is_error:
+        raise BenchmarkError(f"{response.request.method} {response.request.url.path}: {response.text}")
+    return response
+
+
+def _report(task: Benchmark, results: Sequence[Evaluation]) -> dict[str, Any]:
+    queries = list(task.queries)
+    best = max(results, key=lambda result: result.mean("MAP@100", queries))
+    return {
+        "source": task.source,
+        "target": task.target,
+        "unit": task.unit,
+        "queries": len(queries),
+        "documents": len(task.documents),
+        "systems": {
+            result.system: {
+                **{name: round(result.mean(name, queries), 4) for name in MEASURES},
+                "queries_per_second": round(len(result.run) / result.seconds, 1),
+                "p_against_best": None if result is best else _p_value(result, best, queries),
+            }
+            for result in results
+        },
+        "p_values": {
+            f"{first.system} against {second.system}": _p_value(first, second, queries)
+            for place, first in enumerate(results)
+            for second in results[place + 1 :]
+        },
+    }
+
+
+def _p_value(first: Evaluation, second: Evaluation, queries: Sequence[str]) -> float:
+    """Two-tailed paired t-test of average precision per query; 1 where no query differs."""
+    pair = [[result.per_query["MAP@100"].get(query, 0.0) for query in queries] for result in (first, second)]
+    return 1.0 if pair[0] == pair[1] else float(ttest_rel(*pair).pvalue)
+
+
+def _write_run(path: Path, result: Evaluation) -> None:
+    with path.open("w", encoding="utf-8") as stream:
+        for query, hits in result.run.items():
+            for rank, (document, score) in enumerate(hits.items(), 1):
+                stream.write(f"{query} Q0 {document} {rank} {score!r} {result.system}\n")
+
+
+def _screen(report: dict[str, Any]) -> ScreenTable:
+    title = "{source} to {target}, {queries} queries, {documents} documents ({unit})".format(**report)
+    table = ScreenTable("system", *MEASURES, "queries/s", "p (MAP, against best)", title=title)
+    for system, values in report["systems"].items():
+        p_value = values["p_against_best"]
+        table.add_row(
+            system,
+            *(f"{values[name]:.4f}" for name in MEASURES),
+            f"{values['queries_per_second']:.1f}",
+            "best" if p_value is None else f"{p_value:.2g}",
+        )
+    return table

@@ -1,0 +1,73 @@
+"""Gauges of the service, read when Prometheus asks: tables, indexes, and which dependencies are up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from threading import Lock, Thread
+
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from dragoman.service.collections.lucene_indexes import Indexes
+from dragoman.service.inference.scoring import Scoring
+from dragoman.service.observability.metrics import gauge
+from dragoman.service.storage.database import Store
+from dragoman.service.tables.snapshot import TableRegistry
+
+_PROBE_SECONDS = 3.0
+
+
+class Probe:
+    """A check that may hang: it is made on a thread of its own, one at a time."""
+
+    def __init__(self, check: Callable[[], object], seconds: float = _PROBE_SECONDS) -> None:
+        self._check = check
+        self._seconds = seconds
+        self._lock = Lock()
+        self._answer: Future[bool] | None = None
+
+    def up(self) -> bool:
+        """Whether the check passes, within the time for it."""
+        with self._lock:
+            if self._answer is None or self._answer.done():
+                self._answer = Future()
+                Thread(target=self._ask, args=(self._answer,), name="dragoman-probe", daemon=True).start()
+            answer = self._answer
+        try:
+            return answer.result(self._seconds)
+        except TimeoutError:
+            return False
+
+    def _ask(self, answer: Future[bool]) -> None:
+        try:
+            self._check()
+        except Exception:
+            answer.set_result(False)
+        else:
+            answer.set_result(True)
+
+
+class ServiceState(Collector):
+    """The tables and indexes of a service, and whether what it needs is up."""
+
+    def __init__(self, store: Store, tables: TableRegistry, indexes: Indexes, scoring: Scoring) -> None:
+        self._tables = tables
+        self._indexes = indexes
+        self._database = Probe(store.check)
+        self._worker = Probe(scoring.ready)
+
+    def collect(self) -> Iterator[Metric]:
+        tables = gauge("table_version_info", "The table versions that searches use.", "table", "version", "kind")
+        for one in self._tables.snapshot.versions:
+            tables.add_metric([one.name, str(one.version), one.kind], 1)
+        collections = gauge("collections", "Collections by index state.", "state")
+        for state, count in self._indexes.states().items():
+            collections.add_metric([state.value], count)
+        unserved = gauge("tables_unserved", "Pairs of languages whose tables cannot be compiled.")
+        unserved.add_metric([], len(self._tables.snapshot.unserved))
+        database = gauge("database_up", "Whether the database answers.")
+        database.add_metric([], self._database.up())
+        worker = gauge("worker_up", "Whether the reranker scores, here or in its worker process.")
+        worker.add_metric([], self._worker.up())
+        yield from (tables, collections, unserved, database, worker)

@@ -1,0 +1,1 @@
+"""What every endpoint shares: bodies, errors, authentication, admission, middleware, probes."""

@@ -1,0 +1,108 @@
+"""Before every request: who sends it, whether they may, and whether they ask too much."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from itertools import chain
+
+from fastapi import APIRouter
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from dragoman.service.access.authenticator import Access, Caller
+from dragoman.service.access.keys import SCOPES
+from dragoman.service.core.errors import Forbidden, TooManyRequests
+from dragoman.service.http.bodies import bearer
+from dragoman.service.http.errors import error_response
+
+READING = ("GET", "HEAD")
+METRICS = "/metrics"
+ASSETS = "/docs/assets"
+
+_OPEN = frozenset({"/", "/healthz", "/readyz", "/docs", "/openapi.json"})
+"""What holds none of the data: the page, the documentation, and what load balancers ask."""
+_SEARCH = ("search",)
+_READ = ("search", "admin")
+_JOBS = ("jobs",)
+_ADMIN = ("admin",)
+
+_NEEDED = {
+    "/v1/collections": (_READ, _ADMIN),
+    "/v1/tables": (_READ, _ADMIN),
+    "/v1/keys": (_ADMIN, _ADMIN),
+    "/v1/audit": (_ADMIN, _ADMIN),
+    "/v1/search": (_SEARCH, _SEARCH),
+    "/v1/rerank": (_SEARCH, _SEARCH),
+    "/v2/rerank": (_SEARCH, _SEARCH),
+    "/rerank": (_SEARCH, _SEARCH),
+    "/v1/translate": (_SEARCH, _SEARCH),
+    "/v1/qa": (_SEARCH, _SEARCH),
+    "/v1/reason": (_SEARCH, _SEARCH),
+    "/v1/tag": (_SEARCH, _SEARCH),
+    "/v1/jobs": (_JOBS, _JOBS),
+    METRICS: (SCOPES, SCOPES),
+}
+"""By the beginning of the path: the scopes of which a key needs one, to read and to do anything else."""
+
+
+def is_open(path: str) -> bool:
+    """Whether a path is served to everybody."""
+    return path in _OPEN or path == ASSETS or path.startswith(f"{ASSETS}/")
+
+
+def needed_scopes(method: str, path: str) -> tuple[str, ...] | None:
+    """The scopes of which a key needs one; None where nothing is known of the path."""
+    parts = path.split("/", 3)
+    found = _NEEDED.get("/".join(parts[:3])) or _NEEDED.get("/".join(parts[:2]))
+    return None if found is None else found[method not in READING]
+
+
+class Authentication:
+    """Lets a request through to the application where its key allows it; its body has not been read until then."""
+
+    def __init__(self, app: ASGIApp, metrics_open: bool = False) -> None:
+        self.app = app
+        self._metrics_open = metrics_open
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        if scope["type"] != "http" or is_open(path) or (self._metrics_open and path == METRICS):
+            await self.app(scope, receive, send)
+            return
+        access: Access = scope["app"].state.access
+        caller = await access.caller(bearer(scope))
+        wait = caller.meter.enter(time.monotonic())
+        if wait is not None:
+            await self._refuse(wait, scope, receive, send)
+            return
+        try:
+            _check_scope(caller, scope["method"], path)
+            scope["state"] |= {"caller": caller, "key_id": caller.key_id}
+            await self.app(scope, receive, send)
+        finally:
+            caller.meter.leave()
+
+    async def _refuse(self, wait: float, scope: Scope, receive: Receive, send: Send) -> None:
+        error = TooManyRequests("more requests than this caller may send; wait as long as Retry-After says")
+        response = error_response(error, scope["state"]["request_id"])
+        response.headers["Retry-After"] = str(max(1, math.ceil(wait)))
+        await response(scope, receive, send)
+
+
+def check_routes(routers: Sequence[APIRouter]) -> None:
+    """
+    Raises:
+        LookupError: one of them serves a path of which nothing says who may use it.
+    """
+    for route in chain.from_iterable(router.routes for router in routers):
+        path = getattr(route, "path", "")
+        if not is_open(path) and needed_scopes("POST", path) is None:
+            raise LookupError(f"nothing says which keys may use {path}")
+
+
+def _check_scope(caller: Caller, method: str, path: str) -> None:
+    """A path of which nothing is known is answered with 404, to those with any key."""
+    needed = needed_scopes(method, path)
+    if needed is not None and not set(needed) & set(caller.scopes):
+        raise Forbidden(f"the API key needs the scope {' or '.join(needed)} for this")

@@ -1,0 +1,111 @@
+"""Every fault leaves the service as the one error body; this is where it is made."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from itertools import chain
+
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
+
+from dragoman.service.core.errors import ClientGone, InternalError, InvalidRequest, ServiceError, classify, from_status
+from dragoman.service.core.validation import describe
+
+logger = logging.getLogger("dragoman")
+
+
+class ErrorBody(BaseModel):
+    """The body of every error, whatever the address."""
+
+    id: str = Field(description="The request's id, as in request_id.")
+    message: str = Field(description="What is wrong, naming the field or the line where there is one.")
+    detail: str = Field(description="The same as message.")
+    error: str = Field(description="The same as message.")
+    error_type: str = Field(description="The kind of error, for programs.")
+    request_id: str = Field(description="The X-Request-Id of the request, or the one given to it.")
+
+
+def request_id(request: Request) -> str:
+    """The id of this request: the caller's X-Request-Id when it is usable, or a new one."""
+    identifier: str = request.scope.get("state", {}).get("request_id", "")
+    return identifier
+
+
+def error_response(error: ServiceError, identifier: str) -> Response:
+    """The error as a response; text that cannot be sent as UTF-8 is escaped."""
+    message = str(error)
+    body = ErrorBody(
+        id=identifier,
+        message=message,
+        detail=message,
+        error=message,
+        error_type=error.error_type,
+        request_id=identifier,
+    )
+    return Response(json.dumps(body.model_dump()), error.status, headers=error.headers, media_type="application/json")
+
+
+def unexpected(fault: BaseException, identifier: str) -> ServiceError:
+    """The error for a fault that nobody foresaw: logged in full, told as nothing but the request id."""
+    known = classify(fault)
+    if known is not None:
+        if known.status >= 500:
+            logger.error("request %s: %s: %s", identifier, known.error_type, fault)
+        return known
+    logger.error("request %s failed", identifier, exc_info=fault)
+    return InternalError(f"the service failed; its log has the cause under request id {identifier}")
+
+
+def install(app: FastAPI, routers: Sequence[APIRouter] = ()) -> None:
+    """Answer this app's faults with the one error body.
+
+    The routes that a 405 tells the methods of are the app's own and those of ``routers``, which it includes.
+    """
+    routes = [one for one in chain(app.routes, *(router.routes for router in routers)) if isinstance(one, Route)]
+
+    async def on_http(request: Request, fault: Exception) -> Response:
+        assert isinstance(fault, HTTPException)
+        return _http_response(request, fault, routes)
+
+    app.add_exception_handler(RequestValidationError, _on_validation)
+    app.add_exception_handler(HTTPException, on_http)
+    app.add_exception_handler(ServiceError, _on_service)
+
+
+async def _on_validation(request: Request, fault: Exception) -> Response:
+    assert isinstance(fault, RequestValidationError)
+    return error_response(InvalidRequest(describe(fault.errors())), request_id(request))
+
+
+async def _on_service(request: Request, fault: Exception) -> Response:
+    assert isinstance(fault, ServiceError)
+    if fault.status >= 500 and not isinstance(fault, ClientGone):
+        logger.error("request %s: %s: %s", request_id(request), fault.error_type, fault)
+    return error_response(fault, request_id(request))
+
+
+def _http_response(request: Request, fault: HTTPException, routes: Sequence[Route]) -> Response:
+    if fault.__cause__ is not None:  # FastAPI wraps what reading the body raised
+        return error_response(unexpected(fault.__cause__, request_id(request)), request_id(request))
+    message, headers = str(fault.detail), dict(fault.headers or {})
+    if fault.status_code == 404 and message == "Not Found":
+        message = f"there is nothing at {request.url.path[:200]}"
+    if fault.status_code == 405:
+        if methods := _methods(request, routes):
+            headers["Allow"] = ", ".join(methods)
+        allowed = headers.get("Allow", "")
+        message = f"{request.method} is not possible here" + (f"; allowed: {allowed}" if allowed else "")
+    response = error_response(from_status(fault.status_code, message), request_id(request))
+    response.headers.update(headers)
+    return response
+
+
+def _methods(request: Request, routes: Sequence[Route]) -> list[str]:
+    """The methods of all routes of the request's path; the fault itself knows those of one route alone."""
+    found = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted(set().union(*(route.methods or () for route in found)))

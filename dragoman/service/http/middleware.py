@@ -1,0 +1,105 @@
+"""Around every request: its id, its metrics, and the error body for what nobody foresaw."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from typing import Any
+from urllib.parse import unquote_to_bytes
+from uuid import uuid4
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dragoman.service.core.errors import InvalidRequest, Unavailable
+from dragoman.service.http.errors import error_response, unexpected
+from dragoman.service.observability.logs import access, request_id
+from dragoman.service.observability.metrics import Metrics
+from dragoman.service.observability.tracing import request_span
+
+_LOGGED = ("key_id", "degraded", "query")
+"""What endpoints leave in the request's state for its line in the log."""
+_USABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}", re.ASCII)
+
+
+class RequestContext:
+    """Gives each request an id (the caller's X-Request-Id when usable), returns it, counts, times, logs and traces."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        identifier = _identifier(scope)
+        scope.setdefault("state", {})["request_id"] = identifier
+        request_id.set(identifier)
+        method = scope["method"]
+        told: dict[str, Any] = {"http.request.method": method, "dragoman.request_id": identifier}
+        with request_span(scope["headers"], told):
+            started = time.perf_counter()
+            status = await self._answer(scope, receive, send, identifier)
+            route = getattr(scope.get("route"), "path", "unmatched")
+            told |= {"http.route": route, "http.response.status_code": status}
+        seconds = time.perf_counter() - started
+        metrics: Metrics = scope["app"].state.metrics
+        metrics.request(method, route, status, seconds)
+        access(
+            method, route, status, seconds, {name: scope["state"][name] for name in _LOGGED if scope["state"].get(name)}
+        )
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, identifier: str) -> int:
+        """Have the request answered, whatever happens; the status of the answer, 0 where none could be sent."""
+        status = 0
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), (b"x-request-id", identifier.encode())]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_with_id)
+        except asyncio.CancelledError:
+            if status or not scope["app"].state.draining:
+                raise
+            fault_of_stop = Unavailable("the service is stopping, and the request was not done in time")
+            await error_response(fault_of_stop, identifier)(scope, receive, send_with_id)
+        except Exception as fault:
+            error = unexpected(fault, identifier)
+            if status == 0:
+                await error_response(error, identifier)(scope, receive, send_with_id)
+        return status
+
+
+class CheckedAddress:
+    """Refuses addresses that are not UTF-8."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            _check_address(scope)
+        await self.app(scope, receive, send)
+
+
+def _check_address(scope: Scope) -> None:
+    """Refuse percent-encoded bytes that are not UTF-8, which the server would replace in silence."""
+    raw = bytes(scope.get("raw_path") or b"").partition(b"?")[0]
+    for where, part in (("path", raw), ("query", bytes(scope.get("query_string") or b""))):
+        try:
+            unquote_to_bytes(part).decode("utf-8")
+        except UnicodeDecodeError as fault:
+            raise InvalidRequest(f"the address's {where} is not UTF-8: {fault.reason}") from fault
+
+
+def _identifier(scope: Scope) -> str:
+    for name, value in scope["headers"]:
+        if name == b"x-request-id":
+            given = value.decode("latin-1")
+            if _USABLE_ID.fullmatch(given):
+                return str(given)
+    return uuid4().hex

@@ -1,0 +1,157 @@
+"""Request bodies as they arrive: read whole within a limit, or handed in parts to a worker thread."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TypeVar
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+from fastapi import Request
+from starlette.requests import ClientDisconnect
+
+from dragoman.service.core.errors import MalformedBody, TooLarge, Unavailable, UploadTooSlow
+from dragoman.service.core.settings import Settings
+
+T = TypeVar("T")
+
+_DRAIN_SECONDS = 5.0
+
+
+class BodyStream:
+    """The parts of a request's body, one after the other; ``ended`` once no more will come."""
+
+    def __init__(self, request: Request) -> None:
+        settings: Settings = request.app.state.settings
+        self._receive = request.receive
+        self._patience = settings.upload_idle_seconds
+        self._slowest = settings.body_bytes_per_second
+        self._waited = 0.0
+        self._received = 0
+        self.ended = False
+
+    async def next(self) -> bytes | None:
+        """The next part, or None after the last.
+
+        Raises:
+            ClientDisconnect: the client went away before the end.
+            UploadTooSlow: nothing came for ``upload_idle_seconds``, or less than ``body_bytes_per_second`` on
+                average of the time after that; the time is that spent waiting here.
+        """
+        if self.ended:
+            return None
+        left = self._patience + self._received / self._slowest - self._waited
+        begun = time.monotonic()
+        with anyio.move_on_after(min(self._patience, left)) as waiting:
+            message = await self._receive()
+        if waiting.cancelled_caught:
+            raise UploadTooSlow(self._too_slow(left))
+        self._waited += time.monotonic() - begun
+        self.ended = not message.get("more_body", False)
+        if message["type"] != "http.request":
+            raise ClientDisconnect
+        part: bytes = message.get("body", b"")
+        self._received += len(part)
+        return part
+
+    def _too_slow(self, left: float) -> str:
+        if left < self._patience:
+            return f"the body came slower than {self._slowest} bytes per second"
+        return f"nothing came for {self._patience:g} seconds"
+
+    async def read(self, limit: int) -> bytes:
+        """The whole body; a longer one is refused however its length is announced, or not announced.
+
+        Raises:
+            TooLarge: after the rest has been dropped.
+        """
+        parts: list[bytes] = []
+        size = 0
+        while (part := await self.next()) is not None:
+            size += len(part)
+            if size > limit:
+                parts.clear()
+                await self.drop(limit)
+                raise TooLarge(f"the body is larger than {limit} bytes")
+            parts.append(part)
+        return b"".join(parts)
+
+    async def drop(self, limit: int) -> None:
+        """Read and drop what is left, at most ``limit`` bytes and for at most a few seconds, so that a client
+        that sends first and reads afterwards gets to see the answer.
+        """
+        dropped = 0
+        with anyio.move_on_after(_DRAIN_SECONDS), suppress(ClientDisconnect, UploadTooSlow):
+            while dropped < limit and (part := await self.next()) is not None:
+                dropped += len(part)
+
+
+class Uploads:
+    """The uploads of one application: how many are worked on at a time, and how they are told to end."""
+
+    def __init__(self, at_a_time: int) -> None:
+        self.limiter = anyio.CapacityLimiter(at_a_time)
+        self.stopping = False
+        self._waiting: set[anyio.CancelScope] = set()
+
+    def stop(self) -> None:
+        """End all uploads where they are: the service is about to stop."""
+        self.stopping = True
+        for scope in self._waiting:
+            scope.cancel()
+
+    async def next_part(self, body: BodyStream) -> bytes | None:
+        """The next part of a body.
+
+        Raises:
+            UploadTooSlow: it came too slowly.
+            Unavailable: the service is stopping.
+        """
+        if not self.stopping:
+            with anyio.CancelScope() as scope:
+                self._waiting.add(scope)
+                try:
+                    return await body.next()
+                finally:
+                    self._waiting.discard(scope)
+        raise Unavailable("the service is stopping")
+
+
+async def work_on_upload(request: Request, work: Callable[[Iterator[bytes]], T]) -> T:
+    """Run ``work`` in a worker thread over the parts of the body as they arrive.
+
+    The iterator raises:
+        TooLarge: more than ``upload_bytes`` came.
+        UploadTooSlow: it came too slowly.
+        MalformedBody: the client went away.
+        Unavailable: the service is stopping.
+    """
+    settings: Settings = request.app.state.settings
+    uploads: Uploads = request.app.state.uploads
+    body = BodyStream(request)
+    try:
+        return await anyio.to_thread.run_sync(lambda: work(_parts(body, settings, uploads)), limiter=uploads.limiter)
+    except Exception as fault:
+        if not uploads.stopping and not isinstance(fault, UploadTooSlow):
+            await body.drop(settings.body_bytes)
+        raise
+
+
+def _parts(body: BodyStream, settings: Settings, uploads: Uploads) -> Iterator[bytes]:
+    """The non-empty parts of a body, pulled from a worker thread."""
+    size = 0
+    while True:
+        try:
+            part = anyio.from_thread.run(uploads.next_part, body)
+        except ClientDisconnect as fault:
+            raise MalformedBody("the connection was closed before the end of the body") from fault
+        if part is None:
+            return
+        size += len(part)
+        if size > settings.upload_bytes:
+            raise TooLarge(f"the upload is larger than {settings.upload_bytes} bytes")
+        if part:
+            yield part

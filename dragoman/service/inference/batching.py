@@ -1,0 +1,338 @@
+"""The worker: one thread that computes what many requests ask for, many items in one forward pass.
+
+Requests put items into a bounded queue. While one batch is computed others gather, so that batches grow with the
+load and nobody waits for a batch to fill. A batch takes items of one task (such as encoding, or translating from
+one language to another) in turns from all requests that wait for it, so that a long request does not keep a short
+one waiting; tasks take turns as well.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from dataclasses import dataclass, field
+from threading import Condition, Thread
+from typing import Any, Protocol
+
+from dragoman.service.core.errors import ClientGone, InternalError, ServiceError, TooManyRequests, Unavailable
+from dragoman.service.core.priority import in_background
+from dragoman.service.observability.tracing import current_span, forward_span
+
+logger = logging.getLogger("dragoman")
+
+Compute = Callable[[Any, list[Any]], Sequence[Any]]
+"""Takes a task and its items, returns one result an item; a result that is an exception fails that item alone."""
+
+Gone = Callable[[], bool]
+"""Whether nobody waits for the answer any more."""
+
+_BACKGROUND_TURN = 8
+_LEFT: list[Thread] = []
+"""Threads of closed workers that were still computing."""
+_POLL_SECONDS = 0.2
+_PATIENCE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The most items in one batch, and the most that several items together may cost."""
+
+    items: int
+    cost: int
+
+
+@dataclass(slots=True, eq=False)
+class _Item:
+    content: Any
+    cost: int
+    origin: Any = None
+    """Of which request it is, for traces."""
+    result: Future[Any] = field(default_factory=Future)
+
+
+class Observer(Protocol):
+    """Told what becomes of items."""
+
+    def batch(self, task: Any, items: int, cost: int, seconds: float) -> None: ...
+
+    def refused(self, task: Any, items: int) -> None: ...
+
+    def dropped(self, task: Any, items: int) -> None: ...
+
+
+class _Nobody:
+    """Observes nothing."""
+
+    def batch(self, task: Any, items: int, cost: int, seconds: float) -> None: ...
+
+    def refused(self, task: Any, items: int) -> None: ...
+
+    def dropped(self, task: Any, items: int) -> None: ...
+
+
+_Queue = OrderedDict[Hashable, deque[deque[_Item]]]
+"""The waiting items by task and request; the task whose turn it is comes first."""
+
+
+class Worker:
+    """Computes items in batches on a thread of its own, which starts with the first of them.
+
+    Args:
+        compute: what computes a batch; called on the worker's thread alone.
+        queue: how many items may wait.
+        limits: those of a task's batches.
+        observer: told of batches, and of items that were refused or dropped.
+    """
+
+    def __init__(
+        self,
+        compute: Compute,
+        queue: int,
+        limits: Callable[[Any], Limits],
+        observer: Observer | None = None,
+    ) -> None:
+        self._compute = compute
+        self._limit = queue
+        self._limits = limits
+        self._observer = observer or _Nobody()
+        self._changed = Condition()
+        self._asked: _Queue = OrderedDict()
+        self._background: _Queue = OrderedDict()
+        self._waiting = 0
+        self._turns = 0
+        self._closing = False
+        self._computing: tuple[Hashable, float] | None = None
+        self._thread: Thread | None = None
+
+    def submit(
+        self, task: Hashable, contents: Sequence[Any], background: bool = False, costs: Sequence[int] | None = None
+    ) -> list[Future[Any]]:
+        """Queue one request's items; a future that is cancelled before its turn is never computed.
+
+        What an item costs of a batch's budget is its length, unless ``costs`` are given.
+        ``background`` items, and those of a thread that does background work, give way to all others, but for one
+        batch in eight, and take no place in the queue.
+        A request that is longer than the queue is taken when nothing else waits.
+
+        Raises:
+            TooManyRequests: the queue is full.
+            Unavailable: the worker is closed.
+        """
+        background = background or in_background()
+        priced = zip(contents, costs if costs is not None else map(len, contents), strict=True)
+        origin = current_span()
+        items = [_Item(content, cost, origin) for content, cost in priced]
+        if not items:
+            return []
+        with self._changed:
+            self._admit(task, len(items), background)
+            if not background:
+                self._waiting += len(items)
+            queue = self._background if background else self._asked
+            queue.setdefault(task, deque()).append(deque(items))
+            if self._thread is None:
+                self._thread = Thread(target=self._work, name="dragoman-worker", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+        return [item.result for item in items]
+
+    def admit(self, task: Hashable, items: int) -> None:
+        """See that so many items would be taken now, before the work of making them is done.
+
+        Raises:
+            TooManyRequests: the queue is full.
+            Unavailable: the worker is closed.
+        """
+        with self._changed:
+            self._admit(task, items, in_background())
+
+    def waiting(self) -> dict[Hashable, tuple[int, int]]:
+        """How many items wait for each task, and what they cost together."""
+        found: dict[Hashable, tuple[int, int]] = {}
+        with self._changed:
+            for queue in (self._asked, self._background):
+                for task, requests in queue.items():
+                    items, cost = found.get(task, (0, 0))
+                    every = [item for request in requests for item in request]
+                    found[task] = (items + len(every), cost + sum(item.cost for item in every))
+        return found
+
+    def computing(self) -> tuple[Hashable, float] | None:
+        """The task of the forward pass under way, and for how many seconds it has been; None when there is none."""
+        found = self._computing
+        return None if found is None else (found[0], time.monotonic() - found[1])
+
+    def close(self) -> None:
+        """Fail what waits, and finish the batch under way unless that takes very long, as loading a model can.
+
+        A thread that is left at its work has to be left with the process, by :func:`leave`.
+        """
+        with self._changed:
+            self._closing = True
+            left = [item for queue in (self._asked, self._background) for item in _items(queue)]
+            self._asked.clear()
+            self._background.clear()
+            self._waiting = 0
+            self._changed.notify_all()
+        for item in left:
+            if item.result.set_running_or_notify_cancel():
+                item.result.set_exception(Unavailable("the service is stopping"))
+        if self._thread is not None:
+            self._thread.join(_PATIENCE_SECONDS)
+            if self._thread.is_alive():
+                _LEFT.append(self._thread)
+                logger.warning("the model is still at work; the service stops without it")
+
+    def _admit(self, task: Hashable, items: int, background: bool) -> None:
+        if self._closing:
+            raise Unavailable("the service is stopping")
+        if background:
+            return
+        if self._waiting and self._waiting + items > self._limit:
+            self._drop_cancelled()
+        if self._waiting and self._waiting + items > self._limit:
+            self._observer.refused(task, items)
+            raise TooManyRequests(f"{self._waiting} texts are waiting to be computed; try again in a moment")
+
+    def _work(self) -> None:
+        while (taken := self._take()) is not None:
+            task, items = taken
+            started = time.perf_counter()
+            with forward_span(type(task).__name__.lower(), [item.origin for item in items]):
+                self._run(task, items)
+            self._computing = None
+            self._observer.batch(task, len(items), sum(item.cost for item in items), time.perf_counter() - started)
+
+    def _take(self) -> tuple[Hashable, list[_Item]] | None:
+        """The next batch, its items marked as running; None when the worker is closed."""
+        with self._changed:
+            while True:
+                if self._closing:
+                    return None
+                queue = self._next_queue()
+                if queue is None:
+                    self._changed.wait()
+                    continue
+                task, items = self._next_batch(queue)
+                if queue is self._asked:
+                    self._waiting = sum(map(len, (r for requests in self._asked.values() for r in requests)))
+                if items:
+                    return task, items
+
+    def _next_queue(self) -> _Queue | None:
+        if not self._asked or (self._background and self._turns >= _BACKGROUND_TURN - 1):
+            self._turns = 0
+            return self._background or None
+        self._turns += bool(self._background)
+        return self._asked
+
+    def _next_batch(self, queue: _Queue) -> tuple[Hashable, list[_Item]]:
+        """One item of each request in turn, up to a whole batch; those whose clients have gone are dropped."""
+        task, requests = queue.popitem(last=False)
+        items: list[_Item] = []
+        limits, spent = self._limits(task), 0
+        while requests and len(items) < limits.items:
+            request = requests.popleft()
+            item = request[0]
+            if items and spent + item.cost > limits.cost:
+                requests.appendleft(request)
+                break
+            request.popleft()
+            if item.result.set_running_or_notify_cancel():
+                items.append(item)
+                spent += item.cost
+            else:
+                self._observer.dropped(task, 1)
+            if request:
+                requests.append(request)
+        if requests:
+            queue[task] = requests
+        return task, items
+
+    def _drop_cancelled(self) -> None:
+        for task, requests in self._asked.items():
+            for request in requests:
+                for item in [item for item in request if item.result.cancelled()]:
+                    request.remove(item)
+                    self._observer.dropped(task, 1)
+        for task, requests in list(self._asked.items()):
+            kept = deque(request for request in requests if request)
+            if kept:
+                self._asked[task] = kept
+            else:
+                del self._asked[task]
+        self._waiting = sum(1 for _ in _items(self._asked))
+
+    def _run(self, task: Hashable, items: list[_Item]) -> None:
+        """Compute a batch; where that fails its halves are, so that one bad item fails alone."""
+        results = self._results(task, items)
+        if results is None:  # out here what failed has been let go of, and its memory with it
+            half = len(items) // 2
+            self._run(task, items[:half])
+            self._run(task, items[half:])
+            return
+        for item, result in zip(items, results, strict=True):
+            if isinstance(result, Exception):
+                item.result.set_exception(result)
+            else:
+                item.result.set_result(result)
+
+    def _results(self, task: Hashable, items: list[_Item]) -> Sequence[Any] | None:
+        """One result an item, or what all failed with; None where the halves are to be tried."""
+        self._computing = (task, time.monotonic())
+        try:
+            results = list(self._compute(task, [item.content for item in items]))
+            if len(results) != len(items):
+                raise InternalError(f"{len(results)} results for {len(items)} texts")
+            return results
+        except Exception as fault:
+            logger.warning("%d items failed together: %s", len(items), fault)
+            return [fault] * len(items) if isinstance(fault, ServiceError) or len(items) == 1 else None
+
+
+def gathered(futures: Sequence[Future[Any]], seconds: float, gone: Gone | None = None) -> list[Any]:
+    """The results of all futures. Those not yet begun are cancelled where one fails, time is up or ``gone()``.
+
+    Raises:
+        Unavailable: they took longer than ``seconds``, or nobody waits any more.
+        Exception: what the first of them failed with.
+    """
+    try:
+        until = time.monotonic() + seconds
+        waiting = set(futures)
+        while waiting:
+            done, waiting = wait(
+                waiting, max(0.0, min(_POLL_SECONDS, until - time.monotonic())), return_when=FIRST_EXCEPTION
+            )
+            for future in done:
+                future.result()
+            if waiting and time.monotonic() >= until:
+                raise Unavailable(f"the model took longer than {seconds:g} seconds")
+            if waiting and gone is not None and gone():
+                raise ClientGone("the client has gone")
+        return [future.result() for future in futures]
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def leave(status: int) -> None:
+    """End the process at once where a closed worker's thread is still computing; otherwise do nothing.
+
+    At its own end the interpreter stops such a thread wherever it is, and inside of torch that aborts the process.
+    All that has to be saved must have been closed before.
+    """
+    if any(thread.is_alive() for thread in _LEFT):
+        logging.shutdown()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _items(queue: _Queue) -> list[_Item]:
+    return [item for requests in queue.values() for request in requests for item in request]

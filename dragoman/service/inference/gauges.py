@@ -1,0 +1,33 @@
+"""Gauges of the batching worker, read when Prometheus asks: what waits and what is being computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from dragoman.service.inference.models import Models
+from dragoman.service.observability.metrics import gauge, task_name
+
+
+class WorkerState(Collector):
+    """The queue of the worker thread of this process."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+
+    def collect(self) -> Iterator[Metric]:
+        items = gauge("worker_waiting_items", "Texts that wait for the models.", "task")
+        cost = gauge("worker_waiting_cost", "Subwords (score) or characters (else) that wait.", "task")
+        waiting: dict[str, tuple[int, int]] = {}
+        for task, (many, much) in self._models.worker.waiting().items():
+            before = waiting.get(task_name(task), (0, 0))
+            waiting[task_name(task)] = (before[0] + many, before[1] + much)
+        for name, (many, much) in waiting.items():
+            items.add_metric([name], many)
+            cost.add_metric([name], much)
+        busy = gauge("worker_busy_seconds", "How long the forward pass under way has taken.", "task")
+        if (computing := self._models.worker.computing()) is not None:
+            busy.add_metric([task_name(computing[0])], computing[1])
+        yield from (items, cost, busy)

@@ -1,0 +1,331 @@
+"""The neural models of the service: loaded when the first request needs them, and used by the worker's thread alone."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.ranking.about import DEFAULT, MartAbout, shipped_names
+from dragoman.service.core.errors import InternalError, InvalidRequest, ServiceError, Unavailable
+from dragoman.service.core.priority import patience
+from dragoman.service.core.settings import Settings
+from dragoman.service.inference.batching import Gone, Limits, Worker, gathered
+from dragoman.service.observability.metrics import Metrics
+
+if TYPE_CHECKING:
+    from dragoman.backbone.translator import Translation
+    from dragoman.ranking.passages import Passage
+    from dragoman.ranking.scoring import Scorer
+
+logger = logging.getLogger("dragoman")
+
+_RETRY_SECONDS = 30.0
+_LOAD_SECONDS = 600.0
+"""How long a model may take to be loaded before the worker counts as hung."""
+
+
+class SentenceEncoder(Protocol):
+    """What encodes sentences: see :class:`dragoman.backbone.sentences.SentenceEncoder`."""
+
+    name: str
+    width: int
+
+    def encode(self, texts: Sequence[str], batch_size: int = 32) -> NDArray[np.float32]: ...
+
+
+class Translator(Protocol):
+    """What translates sentences: see :class:`dragoman.backbone.translator.Translator`."""
+
+    name: str
+    languages: frozenset[str]
+
+    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Encode:
+    """The task of encoding sentences; a result is a vector (width,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Translate:
+    """The task of translating sentences; a result is a sentence."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The task of scoring documents, each given as its passages beside the query; a result is a score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The task of having a model loaded: ``encoder``, ``translator`` or ``reranker``; the result describes it."""
+
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderInfo:
+    """``identity`` tells encoders apart: its name, and where it lies in files a checksum of them."""
+
+    identity: str
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatorInfo:
+    """A translator's name and the languages that it knows."""
+
+    name: str
+    languages: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerInfo:
+    """A reranker and what reads texts for it, which any thread may use."""
+
+    about: MartAbout
+    scorer: Scorer
+
+
+class Models:
+    """Sentence encoding and translation through the worker. Safe from any thread.
+
+    Nothing is imported and nothing loaded before the first request for a model; a model that cannot be loaded is
+    tried again after half a minute.
+    """
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._loaded: dict[str, tuple[Any, Any]] = {}
+        self._failed: dict[str, tuple[float, str]] = {}
+        self._threads_set = False
+        self.worker = Worker(
+            self._compute,
+            queue=settings.worker_queue,
+            limits=self._limits,
+            observer=metrics,
+        )
+
+    def encoder(self, gone: Gone | None = None) -> EncoderInfo:
+        """The sentence encoder that is configured, loaded now where it was not.
+
+        Raises:
+            Unavailable: it cannot be loaded.
+        """
+        info: EncoderInfo = self._info("encoder", gone)
+        return info
+
+    def translator(self, gone: Gone | None = None) -> TranslatorInfo:
+        """The translator that is configured, loaded now where it was not.
+
+        Raises:
+            Unavailable: it cannot be loaded.
+        """
+        info: TranslatorInfo = self._info("translator", gone)
+        return info
+
+    def reranker(self, gone: Gone | None = None, seconds: float | None = None) -> RerankerInfo:
+        """The reranker that is configured, loaded now where it was not, within so many seconds.
+
+        Raises:
+            Unavailable: it cannot be loaded.
+        """
+        info: RerankerInfo = self._info("reranker", gone, seconds)
+        return info
+
+    def encode(self, text: str, gone: Gone | None = None) -> NDArray[np.float32]:
+        """A query's vector (width,), L2-normalised.
+
+        Raises:
+            TooManyRequests: too much is waiting for the worker.
+            Unavailable: the encoder cannot be loaded, or took too long.
+        """
+        vector: NDArray[np.float32] = gathered(
+            self.worker.submit(Encode(), [text]), patience(self._settings.worker_seconds), gone
+        )[0]
+        return vector
+
+    def close(self) -> None:
+        """End the worker."""
+        self.worker.close()
+
+    def loaded(self, model: str) -> Any:
+        """What describes a model that is loaded; None for one that is not, which costs a place in the queue."""
+        found = self._loaded.get(model)
+        return None if found is None else found[1]
+
+    def failure(self, model: str) -> str | None:
+        """Why a model could not be loaded, where that is so."""
+        return self._failed[model][1] if model in self._failed and model not in self._loaded else None
+
+    def stuck(self) -> str | None:
+        """Why the worker counts as hung: one forward pass takes longer than any should; None while it gets on."""
+        found = self.worker.computing()
+        if found is None:
+            return None
+        task, seconds = found
+        limit = _LOAD_SECONDS if isinstance(task, Load) else self._settings.worker_hung_seconds
+        return f"the models have been at one batch for {seconds:.0f} seconds" if seconds > limit else None
+
+    def _info(self, model: str, gone: Gone | None, seconds: float | None = None) -> Any:
+        known = self.loaded(model)
+        if known is not None:
+            return known
+        return gathered(
+            self.worker.submit(Load(model), [model]), seconds or patience(self._settings.worker_seconds), gone
+        )[0]
+
+    def _limits(self, task: Any) -> Limits:
+        settings = self._settings
+        if isinstance(task, Score):
+            return Limits(settings.worker_batch_tokens, settings.worker_batch_tokens)
+        return Limits(settings.worker_batch, settings.worker_batch_chars)
+
+    def _compute(self, task: Any, texts: list[Any]) -> Sequence[Any]:
+        if isinstance(task, Load):
+            return [self._load(task.model)[1]] * len(texts)
+        if isinstance(task, Score):
+            return self._score(texts)
+        if isinstance(task, Translate):
+            return self._translate(task, texts)
+        encoder: SentenceEncoder = self._load("encoder")[0]
+        vectors = np.asarray(encoder.encode(texts, batch_size=len(texts)), dtype=np.float32)
+        fault = InternalError("the encoder's vector of a text is not finite")
+        return [vector if np.isfinite(vector).all() else fault for vector in vectors]
+
+    def _score(self, documents: list[list[Passage]]) -> list[float | Exception]:
+        scorer: Scorer = self._load("reranker")[0]
+        fault = InternalError("the model's score of a document is not a number")
+        values = scorer.values(documents)
+        return [value if math.isfinite(value) else fault for value in values]
+
+    def _translate(self, task: Translate, texts: list[str]) -> list[Translation]:
+        translator: Translator = self._load("translator")[0]
+        try:
+            return translator.translate(texts, task.source, task.target, beam=self._settings.beam)
+        except Exception as fault:
+            from dragoman.backbone.translator import UnsupportedPair
+
+            if isinstance(fault, UnsupportedPair):
+                raise InvalidRequest(f"source, target: {fault}") from fault
+            raise
+
+    def _load(self, model: str) -> tuple[Any, Any]:
+        if (loaded := self._loaded.get(model)) is not None:
+            return loaded
+        moment, reason = self._failed.get(model, (0.0, ""))
+        if reason and time.monotonic() < moment + _RETRY_SECONDS:
+            raise Unavailable(reason)
+        started = time.perf_counter()
+        try:
+            self._set_threads()
+            loaded = _LOADERS[model](self._settings)
+        except ServiceError:
+            raise
+        except Exception as fault:
+            logger.warning("the %s cannot be loaded", model, exc_info=fault)
+            reason = f"the {model} cannot be loaded: {_first_line(fault)}"
+            self._failed[model] = (time.monotonic(), reason)
+            raise Unavailable(reason) from fault
+        self._loaded[model] = loaded
+        logger.info("the %s is loaded", model)
+        self._metrics.stage(f"load_{model}", time.perf_counter() - started)
+        return loaded
+
+    def _set_threads(self) -> None:
+        """On the worker's thread, since OpenMP keeps the number per thread."""
+        if self._settings.torch_threads is None or self._threads_set:
+            return
+        import torch
+
+        torch.set_num_threads(self._settings.torch_threads)
+        self._threads_set = True
+
+
+def _load_encoder(settings: Settings) -> tuple[SentenceEncoder, EncoderInfo]:
+    place = _place(settings.encoder, "small", "encoder")
+    from dragoman.backbone.loading import load_encoder
+    from dragoman.backbone.sentences import SentenceEncoder
+
+    encoder = SentenceEncoder(load_encoder(place, settings.device))
+    return encoder, EncoderInfo(_identity(encoder.name, place), encoder.width)
+
+
+def _load_translator(settings: Settings) -> tuple[Translator, TranslatorInfo]:
+    place = _place(settings.translator, "translator", "translator")
+    from dragoman.backbone.loading import load_translator
+
+    translator = load_translator(place, settings.device)
+    return translator, TranslatorInfo(translator.name, frozenset(translator.languages))
+
+
+def _place(chosen: str | None, default: str, setting: str) -> str:
+    """The name or folder of a model: what is configured, or the one shipped.
+
+    Raises:
+        Unavailable: none is configured, and none comes with this installation.
+    """
+    from dragoman.backbone.weights import shipped_names
+
+    if chosen is None and default not in shipped_names():
+        raise Unavailable(f"no {setting} comes with this installation: DRAGOMAN_{setting.upper()} can name a folder")
+    return chosen or default
+
+
+def has_reranker(settings: Settings) -> bool:
+    """Whether there is a reranker to use: one that is configured, a worker's, or the one shipped."""
+    return settings.reranker is not None or settings.worker_url is not None or DEFAULT in shipped_names()
+
+
+def _load_reranker(settings: Settings) -> tuple[Scorer, RerankerInfo]:
+    import torch
+
+    from dragoman.ranking.scoring import load_scorer
+
+    if not has_reranker(settings):
+        raise Unavailable("no reranker comes with this installation: DRAGOMAN_RERANKER can name a folder")
+    dtype = torch.bfloat16 if settings.rerank_precision == "bfloat16" else torch.float32
+    scorer, about = load_scorer(settings.reranker or DEFAULT, settings.device, dtype)
+    return scorer, RerankerInfo(about, scorer)
+
+
+_LOADERS: dict[str, Callable[[Settings], tuple[Any, Any]]] = {
+    "encoder": _load_encoder,
+    "translator": _load_translator,
+    "reranker": _load_reranker,
+}
+
+
+def _identity(name: str, place: str) -> str:
+    """The encoder's name, and a checksum of its files where it lies in a folder: names can stay, weights change."""
+    from dragoman.backbone.weights import shipped, shipped_names
+
+    folder = shipped(place) if place in shipped_names() else Path(place)
+    if not folder.is_dir():
+        return name
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.suffix in (".safetensors", ".json"):
+            digest.update(path.name.encode())
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    return f"{name} {digest.hexdigest()[:16]}"
+
+
+def _first_line(fault: Exception) -> str:
+    lines = str(fault).strip().splitlines()
+    return lines[0] if lines else type(fault).__name__

@@ -1,0 +1,142 @@
+"""Scoring by a worker process over HTTP: ``dragoman worker`` on this machine or another.
+
+A request that nobody waits for any more is dropped by closing its connection, which the worker notices. A worker that
+does not answer is asked again by the next request, so that a restarted one is found by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from concurrent.futures import Future, wait
+from threading import Lock, Thread
+from typing import Any, TypeVar
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from dragoman.ranking.about import MartAbout
+from dragoman.service.core.errors import ClientGone, ServiceError, TooLarge, TooManyRequests, Unavailable
+from dragoman.service.inference.batching import Gone
+from dragoman.service.inference.scoring import Asked, Pending, Scores
+from dragoman.service.inference.wire import ModelBody, ScoreBody, ScoresBody
+from dragoman.service.observability import tracing
+from dragoman.service.observability.logs import request_id
+
+B = TypeVar("B", bound=BaseModel)
+
+_POLL_SECONDS = 0.1
+_CONNECT_SECONDS = 2.0
+_READY_SECONDS = 4.0
+_ABOUT_SECONDS = 60.0
+"""How long a worker may take to load its model."""
+
+
+class RemoteScoring:
+    """Scores by the worker at ``url``, to which it shows its token if it has one. Safe from any thread."""
+
+    def __init__(self, url: str, token: str | None = None) -> None:
+        self._url = url.rstrip("/")
+        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._starting = Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._client: httpx.AsyncClient | None = None
+        self._about: MartAbout | None = None
+
+    def about(self, gone: Gone | None = None, seconds: float | None = None) -> MartAbout:
+        known = self._about
+        if known is None:
+            body = self._ask("/v1/model", min(_ABOUT_SECONDS, seconds or _ABOUT_SECONDS), gone)
+            known = self._about = _parsed(ModelBody, body).about()
+        return known
+
+    def admit(self, documents: int) -> None:
+        """The worker itself refuses what it has no room for."""
+
+    def begin(self, asked: Asked, seconds: float) -> Pending:
+        body = ScoreBody.of(asked, seconds).model_dump_json().encode()
+        answer = self._begin("POST", "/v1/score", body, seconds)
+        return Pending([answer], lambda: self._scores(answer, asked))
+
+    def ready(self) -> None:
+        """
+        Raises:
+            Unavailable: the worker does not answer, or cannot score.
+        """
+        self._ask("/readyz", _READY_SECONDS, None)
+
+    def close(self) -> None:
+        """Close all connections."""
+        if self._loop is not None and self._client is not None:
+            asyncio.run_coroutine_threadsafe(self._client.aclose(), self._loop).result(5)
+            self._loop.call_soon_threadsafe(self._loop.stop)
+
+    def _scores(self, answer: Future[httpx.Response], asked: Asked) -> Scores:
+        found = _parsed(ScoresBody, self._checked(answer)).scores()
+        if len(found.values) != len(asked.documents):
+            raise Unavailable(f"the worker did not answer one score for each of {len(asked.documents)} documents")
+        self._about = found.about  # a worker that was replaced may hold another model
+        return found
+
+    def _ask(self, path: str, seconds: float, gone: Gone | None) -> bytes:
+        answer = self._begin("GET", path, None, seconds)
+        until = time.monotonic() + seconds
+        try:
+            while not answer.done():
+                wait([answer], _POLL_SECONDS)
+                if time.monotonic() >= until:
+                    raise Unavailable("the worker did not answer in time")
+                if gone is not None and gone():
+                    raise ClientGone("the client has gone")
+            return self._checked(answer)
+        finally:
+            answer.cancel()
+
+    def _checked(self, answer: Future[httpx.Response]) -> bytes:
+        try:
+            response = answer.result(0)
+        except (httpx.HTTPError, httpx.InvalidURL) as fault:
+            if isinstance(fault, httpx.NetworkError | httpx.RemoteProtocolError):
+                self._about = None  # the worker that comes back may hold another model
+            raise Unavailable(f"the worker cannot be reached: {type(fault).__name__}") from fault
+        if response.is_error:
+            raise _passed_on(response)
+        return response.content
+
+    def _begin(self, method: str, path: str, body: bytes | None, seconds: float) -> Future[httpx.Response]:
+        with self._starting:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                Thread(target=self._loop.run_forever, name="dragoman-remote-scoring", daemon=True).start()
+                limits = httpx.Limits(max_connections=None, max_keepalive_connections=16)
+                self._client = httpx.AsyncClient(limits=limits, headers=self._headers, trust_env=False)
+        assert self._client is not None
+        timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
+        headers = tracing.headers()
+        if identifier := request_id.get():
+            headers["X-Request-Id"] = identifier
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        request = self._client.request(method, self._url + path, content=body, headers=headers, timeout=timeout)
+        return asyncio.run_coroutine_threadsafe(request, self._loop)
+
+
+def _parsed(kind: type[B], body: bytes) -> B:
+    try:
+        return kind.model_validate_json(body)
+    except ValidationError as fault:
+        raise Unavailable("the worker's answer is not one of a worker of this version") from fault
+
+
+def _passed_on(response: httpx.Response) -> ServiceError:
+    """What the worker refused as the caller's own; anything else is that it is not there."""
+    kind = {413: TooLarge, 429: TooManyRequests}.get(response.status_code, Unavailable)
+    return kind(_message(response))
+
+
+def _message(response: httpx.Response) -> str:
+    try:
+        found: Any = response.json()["message"]
+        return f"worker: {found}"
+    except (ValueError, KeyError, TypeError):
+        return f"the worker answered {response.status_code}"

@@ -1,0 +1,189 @@
+"""Translating texts and snippets sentence by sentence, through the worker."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+import regex
+
+from dragoman.indexes.passages import Span, sentences
+from dragoman.service.core.errors import InvalidRequest, ServiceError
+from dragoman.service.core.priority import patience
+from dragoman.service.core.settings import Settings
+from dragoman.service.inference.batching import Gone
+from dragoman.service.inference.models import Models, Translate, TranslatorInfo
+from dragoman.service.schemas.search import Degraded
+
+SENTENCE_LENGTH = 300
+"""The longest sentence that is translated whole, in code points; see :func:`dragoman.indexes.passages.sentences`."""
+
+STAGE = "translate_snippets"
+
+_UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
+_LETTER = regex.compile(r"\p{L}")
+_POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Underway:
+    """A text that is being translated: one future a sentence; None for one that has no letter to translate."""
+
+    text: str
+    target: str
+    spans: list[Span]
+    futures: list[Future[Any] | None]
+
+    def joined(self) -> str:
+        """The translation, when all futures are done; the white space between sentences stays as it was.
+
+        It is whole if :attr:`whole` says so.
+
+        Raises:
+            Exception: what a sentence failed with.
+        """
+        if not self.spans:
+            return self.text
+        parts: list[str] = [self.text[: self.spans[0][0]]]
+        for place, ((start, end), future) in enumerate(zip(self.spans, self.futures, strict=True)):
+            parts.append(self.text[start:end] if future is None else future.result().text)
+            if place + 1 < len(self.spans):
+                parts.append(_between(self.text[end : self.spans[place + 1][0]], self.target))
+        return "".join(parts) + self.text[self.spans[-1][1] :]
+
+    @property
+    def whole(self) -> bool:
+        """No sentence was cut off for coming to no end; asked when all futures are done."""
+        return all(future is None or future.result().whole for future in self.futures)
+
+    def done(self) -> bool:
+        return all(future is None or future.done() for future in self.futures)
+
+    def cancel(self) -> None:
+        for future in self.futures:
+            if future is not None:
+                future.cancel()
+
+
+class Translations:
+    """Translates texts and search snippets. Safe from any thread."""
+
+    def __init__(self, models: Models, settings: Settings) -> None:
+        self._models = models
+        self._settings = settings
+
+    def check(self, texts: Sequence[str]) -> None:
+        """Raise :class:`InvalidRequest` where this is more than one request may ask for."""
+        settings = self._settings
+        if len(texts) > settings.translate_texts:
+            raise InvalidRequest(f"texts: {len(texts)} of them; at most {settings.translate_texts} are allowed")
+        if (chars := sum(map(len, texts))) > settings.translate_chars:
+            raise InvalidRequest(
+                f"texts: {chars} characters together; at most {settings.translate_chars} are allowed in a request"
+            )
+
+    def begin(self, texts: Sequence[str], source: str, target: str) -> list[Underway]:
+        """Queue the sentences of texts; all of them or none.
+
+        Raises:
+            TooManyRequests: the worker's queue is full.
+        """
+        found = [sentences(text, SENTENCE_LENGTH) for text in texts]
+        pieces = [text[start:end] for text, spans in zip(texts, found, strict=True) for start, end in spans]
+        asked = [piece for piece in pieces if _LETTER.search(piece)]
+        futures = iter(self._models.worker.submit(Translate(source, target), asked))
+        return [
+            Underway(
+                text,
+                target,
+                spans,
+                [next(futures) if _LETTER.search(text[start:end]) else None for start, end in spans],
+            )
+            for text, spans in zip(texts, found, strict=True)
+        ]
+
+    def snippets(
+        self, snippets: Sequence[tuple[str, str]], target: str, gone: Gone | None = None
+    ) -> tuple[list[str | None], list[Degraded]]:
+        """Translations of (language, snippet) pairs into ``target``, and why some are None.
+
+        A snippet in ``target`` already needs none: None, and no reason.
+        """
+        translated: list[str | None] = [None] * len(snippets)
+        foreign = sorted({language for language, _ in snippets} - {target})
+        if not foreign:
+            return translated, []
+        try:
+            info = self._models.translator(gone)
+        except ServiceError as fault:
+            return translated, [Degraded.of(STAGE, f"no snippet was translated: {fault}", fault.error_type)]
+        degraded: list[Degraded] = []
+        underway: dict[int, Underway] = {}
+        for language in foreign:
+            places = [place for place, (of, _) in enumerate(snippets) if of == language]
+            try:
+                check_pair(info, language, target)
+                begun = self.begin([snippets[place][1] for place in places], language, target)
+            except ServiceError as fault:
+                degraded.append(Degraded.of(STAGE, _untranslated(language, target, fault), fault.error_type))
+                continue
+            underway.update(zip(places, begun, strict=True))
+        self._wait(list(underway.values()), gone)
+        reasons: Counter[str] = Counter()
+        for place, one in underway.items():
+            try:
+                translated[place] = one.joined() if one.done() else None
+                if translated[place] is None:
+                    reasons[f"not translated: not within {self._settings.translate_snippets_seconds:g} seconds"] += 1
+                elif not one.whole:
+                    reasons["cut off, for the translator came to no end"] += 1
+            except InvalidRequest as fault:
+                reasons[f"not translated: {_untranslated(snippets[place][0], target, fault)}"] += 1
+            except Exception:
+                reasons["not translated: the translator failed"] += 1
+            one.cancel()
+        degraded.extend(
+            Degraded.of(STAGE, f"{count} of {len(underway)} snippets were {reason}", "partial")
+            for reason, count in reasons.items()
+        )
+        return translated, degraded
+
+    def _wait(self, underway: Sequence[Underway], gone: Gone | None) -> None:
+        until = time.monotonic() + patience(self._settings.translate_snippets_seconds)
+        for one in underway:
+            for future in one.futures:
+                while future is not None and not future.done() and time.monotonic() < until:
+                    if gone is not None and gone():
+                        until = 0.0
+                        break
+                    _settled(future, min(_POLL_SECONDS, until - time.monotonic()))
+
+
+def check_pair(info: TranslatorInfo, source: str, target: str) -> None:
+    """Raise :class:`InvalidRequest`, naming the field, where the translator doesn't know a language."""
+    for field, language in (("source", source), ("target", target)):
+        if language not in info.languages:
+            known = ", ".join(sorted(info.languages))
+            raise InvalidRequest(f"{field}: {info.name} does not know {language!r}; it knows {known}")
+    if source == target:
+        raise InvalidRequest(f"target: {target!r} is the language of the source already")
+
+
+def _settled(future: Future[Any], seconds: float) -> None:
+    from concurrent.futures import wait
+
+    wait([future], max(0.0, seconds))
+
+
+def _between(space: str, target: str) -> str:
+    if not space:
+        return "" if target in _UNSPACED else " "
+    return "" if space == " " and target in _UNSPACED else space
+
+
+def _untranslated(language: str, target: str, fault: ServiceError) -> str:
+    return f"snippets in {language} were not translated into {target}: {fault}"

@@ -1,0 +1,125 @@
+"""What goes between the API and a worker process."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, model_validator
+
+from dragoman.ranking.about import MartAbout
+from dragoman.ranking.attention import Links
+from dragoman.service.core.priority import in_background
+from dragoman.service.inference.scoring import Asked, Scores, Text
+
+Span = tuple[NonNegativeInt, NonNegativeInt]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class TextBody(_Body):
+    """A text and (start, end) of its words, in order."""
+
+    text: str
+    spans: list[Span]
+
+
+class DocumentBody(TextBody):
+    """A document, with (query word, document word, T) of the words that translate each other."""
+
+    links: list[tuple[NonNegativeInt, NonNegativeInt, FiniteFloat]]
+
+
+class ScoreBody(_Body):
+    """A query and documents to score within so many seconds."""
+
+    query: TextBody
+    documents: list[DocumentBody]
+    seconds: FiniteFloat = Field(gt=0)
+    background: bool = False
+
+    @model_validator(mode="after")
+    def _words_are_there(self) -> Self:
+        for number, document in enumerate(self.documents):
+            if any(i >= len(self.query.spans) or j >= len(document.spans) for i, j, _ in document.links):
+                raise ValueError(f"documents[{number}].links: names a word that is not there")
+        return self
+
+    @classmethod
+    def of(cls, asked: Asked, seconds: float) -> ScoreBody:
+        documents = [
+            DocumentBody.model_construct(
+                text=one.text,
+                spans=list(one.spans),
+                links=list(zip(links.left.tolist(), links.right.tolist(), links.weights.tolist(), strict=True)),
+            )
+            for one, links in zip(asked.documents, asked.links, strict=True)
+        ]
+        query = TextBody.model_construct(text=asked.query.text, spans=list(asked.query.spans))
+        return cls.model_construct(query=query, documents=documents, seconds=seconds, background=in_background())
+
+    def asked(self) -> Asked:
+        """The same as `of` was given."""
+        return Asked(
+            Text(self.query.text, self.query.spans),
+            [Text(one.text, one.spans) for one in self.documents],
+            [_links(one.links) for one in self.documents],
+        )
+
+
+def _links(given: list[tuple[int, int, float]]) -> Links:
+    left, right, weights = zip(*given, strict=True) if given else ((), (), ())
+    return Links(np.asarray(left, np.int64), np.asarray(right, np.int64), np.asarray(weights, np.float32))
+
+
+class ModelBody(_Body):
+    """The model that a worker holds."""
+
+    name: str
+    direction: str
+    placebo: bool
+    first_stage_weight: FiniteFloat
+    not_for: list[str]
+
+    @classmethod
+    def of(cls, about: MartAbout) -> ModelBody:
+        known: dict[str, Any] = asdict(about)
+        return cls(**{name: known[name] for name in cls.model_fields})
+
+    def about(self) -> MartAbout:
+        return MartAbout(**self.model_dump())
+
+
+class ScoresBody(_Body):
+    """A score per document, null where it failed; `failed` says why, by the document's number."""
+
+    model: ModelBody
+    values: list[FiniteFloat | None]
+    failed: dict[int, str]
+    truncated: list[int]
+    tokens: int
+    query_cut: bool
+
+    @classmethod
+    def of(cls, scores: Scores) -> ScoresBody:
+        return cls(
+            model=ModelBody.of(scores.about),
+            values=scores.values,
+            failed=scores.failed,
+            truncated=scores.truncated,
+            tokens=scores.tokens,
+            query_cut=scores.query_cut,
+        )
+
+    def scores(self) -> Scores:
+        return Scores(
+            self.model.about(),
+            list(self.values),
+            self.failed,
+            self.truncated,
+            self.tokens,
+            self.query_cut,
+        )

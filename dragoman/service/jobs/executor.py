@@ -1,0 +1,108 @@
+"""Some lines of a job, answered by a few threads behind all requests."""
+
+from __future__ import annotations
+
+import logging
+import time
+import zlib
+from collections.abc import Callable, MutableMapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import cast
+
+from dragoman.service.collections.document_line import LineRejected
+from dragoman.service.core.errors import InternalError, ServiceError, classify
+from dragoman.service.core.priority import Traffic, background
+from dragoman.service.core.settings import Settings
+from dragoman.service.jobs.line import JobType, LineAnswers, parse_line
+from dragoman.service.jobs.repository import Answered, JobInfo, JobStore
+from dragoman.service.jobs.submission import line_error
+from dragoman.service.tables.snapshot import Snapshot
+
+logger = logging.getLogger("dragoman")
+
+_LATER = (429, 503, 507)
+"""Statuses of faults that may be gone when a line is tried again."""
+_GIVE_WAY_SECONDS = 1.0
+
+
+class JobChunk:
+    """Answers lines until they are all answered, it takes long, much has to be stored, or ``gone()``.
+
+    ``troubled`` has since when a line cannot be answered; it outlives the chunk.
+    """
+
+    def __init__(
+        self,
+        answers: LineAnswers,
+        traffic: Traffic,
+        settings: Settings,
+        jobs: JobStore,
+        job: JobInfo,
+        snapshot: Snapshot,
+        troubled: MutableMapping[tuple[str, int], float],
+        gone: Callable[[], bool],
+    ) -> None:
+        self._answers = answers
+        self._traffic = traffic
+        self._settings = settings
+        self._jobs = jobs
+        self._job = job
+        self._snapshot = snapshot
+        self._troubled = troubled
+        self._gone = gone
+        self._until = time.monotonic() + settings.job_chunk_seconds
+        self._chars = 0
+        self._fault: ServiceError | None = None
+
+    def work(self, lines: Sequence[tuple[int, str]]) -> tuple[list[Answered], ServiceError | None]:
+        """The lines that were answered, and why one could not be now, where that is so."""
+        threads = min(self._settings.job_threads, len(lines))
+        with ThreadPoolExecutor(threads, thread_name_prefix="dragoman-job") as pool:
+            answered = [one for one in pool.map(self._line, lines) if one is not None]
+        return answered, self._fault
+
+    def _line(self, line: tuple[int, str]) -> Answered | None:
+        number, _ = line
+        if self._over():
+            return None
+        self._traffic.give_way(_GIVE_WAY_SECONDS)
+        try:
+            with background(self._settings.job_line_seconds):
+                done = self._answer(number)
+        except Exception as fault:
+            return None if self._gone() else self._failed(number, fault)
+        if self._gone():
+            return None  # what was cut short may lack something
+        if done is not None:
+            self._chars += len(done.answer)
+        self._troubled.pop((self._job.id, number), None)
+        return done
+
+    def _over(self) -> bool:
+        late = time.monotonic() >= self._until
+        return late or self._gone() or self._fault is not None or self._chars > self._settings.import_batch_bytes
+
+    def _answer(self, number: int) -> Answered | None:
+        packed = self._jobs.request(self._job.id, number)
+        if packed is None:
+            return None
+        type = cast("JobType", self._job.type)
+        try:
+            request = parse_line(zlib.decompress(packed), type, self._settings.body_depth)
+        except LineRejected as fault:  # taken by an earlier version of the service
+            return Answered(number, True, line_error(str(fault)))
+        found = self._answers.answer(request, self._snapshot, self._gone)
+        return Answered(number, False, found.response, found.ids)
+
+    def _failed(self, number: int, fault: Exception) -> Answered | None:
+        """The error of a line; None where it is to be tried again."""
+        known = classify(fault)
+        if known is None:
+            logger.error("job %s, line %d failed", self._job.id, number, exc_info=fault)
+            known = InternalError(f"the service failed; its log has the cause under job {self._job.id}")
+        if known.status in _LATER:
+            since = self._troubled.setdefault((self._job.id, number), time.monotonic())
+            if time.monotonic() - since < self._settings.job_retry_seconds:
+                self._fault = known
+                return None
+        return Answered(number, True, line_error(str(known), known.status, known.error_type))

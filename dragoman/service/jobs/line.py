@@ -1,0 +1,118 @@
+"""One line of a job: read, and answered as its endpoint would answer it."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from dragoman.service.collections.document_line import LineRejected
+from dragoman.service.core.errors import MalformedBody
+from dragoman.service.core.json import check_text, parse
+from dragoman.service.core.settings import Settings
+from dragoman.service.core.validation import describe
+from dragoman.service.inference.batching import Gone
+from dragoman.service.rerank.request import RerankRequests
+from dragoman.service.rerank.response import answer_v1, check_scored
+from dragoman.service.schemas.rerank import RerankV1
+from dragoman.service.schemas.search import SearchRequest
+from dragoman.service.search.service import Search
+from dragoman.service.storage.models import ID_CHARS
+from dragoman.service.tables.snapshot import Snapshot
+
+JobType = Literal["rerank", "search"]
+
+
+@dataclass(frozen=True, slots=True)
+class LineRequest:
+    """What a line asks."""
+
+    custom_id: str
+    asked: RerankV1 | SearchRequest
+
+
+@dataclass(frozen=True, slots=True)
+class LineAnswer:
+    """The endpoint's answer as JSON, and the ids of a rerank request's documents where they have any."""
+
+    response: str
+    ids: str | None = None
+
+
+def parse_line(content: bytes, type: JobType, depth: int) -> LineRequest:
+    """The request of one line.
+
+    Raises:
+        LineRejected: not JSON, without a usable custom_id, or not what the endpoint takes.
+    """
+    try:
+        value = parse(content, depth)
+    except MalformedBody as fault:
+        raise LineRejected(str(fault).replace("the body is", "the line is")) from fault
+    if not isinstance(value, dict):
+        raise LineRejected("the line is not an object with 'custom_id' and 'query'")
+    custom_id = _custom_id(value.pop("custom_id", None))
+    try:
+        asked = (RerankV1 if type == "rerank" else SearchRequest).model_validate(value)
+        if isinstance(asked, RerankV1):
+            asked.texts()
+    except ValidationError as fault:
+        raise LineRejected(describe(fault.errors()), custom_id) from fault
+    except ValueError as fault:
+        raise LineRejected(str(fault), custom_id) from fault
+    return LineRequest(custom_id, asked)
+
+
+class LineAnswers:
+    """Answers lines of jobs as the endpoints would. Safe from any thread."""
+
+    def __init__(self, search: Search, rerank: RerankRequests, settings: Settings) -> None:
+        self._search = search
+        self._rerank = rerank
+        self._settings = settings
+
+    def answer(self, line: LineRequest, snapshot: Snapshot, gone: Gone) -> LineAnswer:
+        """What the endpoint answers, with the tables of one snapshot; the request's id is the line's ``custom_id``.
+
+        ``timings_ms`` are left out, so that two runs of a job are equal.
+
+        Raises:
+            ServiceError: what the endpoint would answer in place of it, or nobody waits any more.
+        """
+        if isinstance(line.asked, SearchRequest):
+            found = self._search.search(line.asked, line.custom_id, gone, snapshot)
+            return LineAnswer(_dump(found.model_dump(mode="json", exclude_unset=True, exclude={"timings_ms"})))
+        asked, texts = line.asked, line.asked.texts()
+        begun = self._rerank.begin(asked, texts, snapshot)
+        scores = begun.pending.result(time.monotonic() + self._settings.job_line_seconds, gone)
+        ranked = begun.ranking(scores, raw=bool(asked.raw_scores))
+        check_scored(ranked, len(texts))
+        response = answer_v1(line.custom_id, asked, ranked).model_dump(mode="json", exclude_none=True)
+        return LineAnswer(_dump(response), _ids(asked))
+
+
+def _custom_id(value: Any) -> str:
+    if value is None:
+        raise LineRejected("custom_id: missing")
+    if not isinstance(value, str) or not value:
+        raise LineRejected("custom_id: must be a text that is not empty")
+    if len(value) > ID_CHARS:
+        raise LineRejected(f"custom_id: longer than {ID_CHARS} characters")
+    try:
+        return check_text(value)
+    except ValueError as fault:
+        raise LineRejected(f"custom_id: {fault}") from fault
+
+
+def _ids(asked: RerankV1) -> str | None:
+    """The documents' ids, null for one without."""
+    found = [None if isinstance(one, str) else (one.model_extra or {}).get("id") for one in asked.documents]
+    usable = [str(one) if isinstance(one, str | int) and not isinstance(one, bool) else None for one in found]
+    return _dump(usable) if any(one is not None for one in usable) else None
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

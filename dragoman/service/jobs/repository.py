@@ -1,0 +1,275 @@
+"""Jobs in the database: each line is a row with one state, so that it is answered once whatever dies in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import and_, delete, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from dragoman.service.core.errors import Conflict, NotFound
+from dragoman.service.storage.database import Store
+from dragoman.service.storage.models import Job, JobLine, now
+from dragoman.service.tables.snapshot import ActiveVersion
+
+UPLOADING, DELETED = "uploading", "deleted"
+VALIDATING, IN_PROGRESS, FINALIZING, COMPLETED = "validating", "in_progress", "finalizing", "completed"
+FAILED, CANCELLING, CANCELLED, EXPIRED = "failed", "cancelling", "cancelled", "expired"
+UNFINISHED = (VALIDATING, IN_PROGRESS, FINALIZING, CANCELLING)
+HIDDEN = (UPLOADING, DELETED)
+PENDING = "pending"
+
+_DELETED_AT_ONCE = 2_000
+_READ_AT_ONCE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class JobInfo:
+    """A job as people see it."""
+
+    id: str
+    type: str
+    tag: str
+    status: str
+    message: str | None
+    total: int
+    completed: int
+    failed: int
+    table_versions: list[dict[str, Any]]
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    expires_at: datetime
+    touched_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A line that is done: ``failed`` where the answer is an error."""
+
+    line: int
+    failed: bool
+    answer: str
+    ids: str | None = None
+
+
+class JobStore:
+    """The jobs of a database. Jobs that are being uploaded or deleted are seen by nobody."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def get(self, id: str) -> JobInfo:
+        """One job.
+
+        Raises:
+            NotFound: there is none of this id.
+        """
+        with self._store.read() as session:
+            return _info(_visible(session, id))
+
+    def all(self, limit: int, after: str | None) -> list[JobInfo]:
+        """Jobs, the newest first, from the one that follows ``after`` on.
+
+        Raises:
+            NotFound: there is no job ``after``.
+        """
+        wanted = select(Job).where(Job.status.not_in(HIDDEN)).order_by(Job.created_at.desc(), Job.id.desc())
+        with self._store.read() as session:
+            if after is not None:
+                last = _visible(session, after)
+                same = and_(Job.created_at == last.created_at, Job.id < last.id)
+                wanted = wanted.where(or_(Job.created_at < last.created_at, same))
+            return [_info(job) for job in session.scalars(wanted.limit(limit))]
+
+    def unfinished(self) -> list[JobInfo]:
+        """Jobs with work left, the oldest first."""
+        with self._store.read() as session:
+            wanted = select(Job).where(Job.status.in_(UNFINISHED)).order_by(Job.created_at, Job.id)
+            return [_info(job) for job in session.scalars(wanted)]
+
+    def pinned_by(self, version: int) -> str | None:
+        """The unfinished job that needs a table version, in words, or None."""
+        for job in self.unfinished():
+            if any(one["id"] == version for one in job.table_versions):
+                return f"the unfinished job '{job.id}'"
+        return None
+
+    def start(self, id: str) -> JobInfo | None:
+        """Note that a job is being worked on; None where it has nothing left to do, or is gone."""
+        with self._store.write() as session:
+            job = _locked(session, id)
+            if job is None or job.status not in UNFINISHED:
+                return None
+            if job.status == VALIDATING:
+                job.status, job.started_at = IN_PROGRESS, now()
+            job.touched_at = now()
+            return _info(job)
+
+    def pending(self, id: str, limit: int) -> list[tuple[int, str]]:
+        """(number, custom_id) of the first lines that are not answered."""
+        wanted = select(JobLine.line, JobLine.custom_id).where(JobLine.job_id == id, JobLine.state == PENDING)
+        with self._store.read() as session:
+            rows = session.execute(wanted.order_by(JobLine.line).limit(limit)).all()
+        return [(line, custom_id or "") for line, custom_id in rows]
+
+    def request(self, id: str, line: int) -> bytes | None:
+        """A line as it was sent, packed; None where it has been answered."""
+        with self._store.read() as session:
+            return session.scalar(select(JobLine.request).where(JobLine.job_id == id, JobLine.line == line))
+
+    def save(self, id: str, answered: Sequence[Answered], message: str | None) -> None:
+        """Store answers, each once: lines that have been answered before stay as they are. One transaction."""
+        with self._store.write() as session:
+            job = _locked(session, id)
+            if job is None or job.status not in UNFINISHED:
+                return
+            numbers = [one.line for one in answered]
+            of_job = (JobLine.job_id == id, JobLine.line.in_(numbers), JobLine.state == PENDING)
+            waiting = set(session.scalars(select(JobLine.line).where(*of_job)))
+            new = [one for one in answered if one.line in waiting]
+            if new:
+                session.execute(update(JobLine), [_row(id, one) for one in new])
+            failed = sum(one.failed for one in new)
+            job.failed += failed
+            job.completed += len(new) - failed
+            job.message, job.touched_at = message, now()
+            if job.status == IN_PROGRESS and job.completed + job.failed == job.total:
+                job.status = FINALIZING
+
+    def finish(self, id: str, status: str, message: str | None = None) -> None:
+        """Note how a job ended; lines that are not answered count as failed from now on."""
+        with self._store.write() as session:
+            job = _locked(session, id)
+            if job is None or job.status not in UNFINISHED:
+                return
+            counted = select(JobLine.state, func.count()).where(JobLine.job_id == id).group_by(JobLine.state)
+            counts = {row.state: row[1] for row in session.execute(counted)}
+            job.completed = counts.get(COMPLETED, 0)
+            job.failed = job.total - job.completed
+            job.status, job.message = status, message
+            job.finished_at = job.touched_at = now()
+
+    def cancel(self, id: str) -> JobInfo:
+        """Have a job stop; one that has not begun is cancelled at once.
+
+        Raises:
+            NotFound: there is none of this id.
+            Conflict: it has finished otherwise.
+        """
+        with self._store.write() as session:
+            job = _visible(session, id, lock=True)
+            if job.status in (IN_PROGRESS, FINALIZING):
+                job.status = CANCELLING
+            elif job.status == VALIDATING:
+                job.status, job.finished_at = CANCELLED, now()
+                job.failed = job.total
+            elif job.status not in (CANCELLING, CANCELLED):
+                raise Conflict(f"the job is {job.status} already")
+            return _info(job)
+
+    def hide(self, id: str) -> None:
+        """Have a finished job seen by nobody any more.
+
+        Raises:
+            NotFound: there is none of this id.
+            Conflict: it has not finished.
+        """
+        with self._store.write() as session:
+            job = _visible(session, id, lock=True)
+            if job.status in UNFINISHED:
+                raise Conflict(f"the job is {job.status}: cancel it first")
+            job.status, job.idempotency_key = DELETED, None
+
+    def purge(self, id: str) -> None:
+        """Remove a hidden job, some lines at a time."""
+        of_job = JobLine.job_id == id
+        while True:
+            with self._store.write() as session:
+                hidden = session.scalar(select(Job.id).where(Job.id == id, Job.status.in_(HIDDEN)))
+                first = session.scalar(select(func.min(JobLine.line)).where(of_job))
+                if hidden is None:
+                    return
+                if first is None:
+                    session.execute(delete(Job).where(Job.id == id))
+                    return
+                session.execute(delete(JobLine).where(of_job, JobLine.line < first + _DELETED_AT_ONCE))
+
+    def leftovers(self, instance: str, kept: timedelta) -> list[str]:
+        """Jobs to be purged unless they are being uploaded here: uploads, deleted ones, and those kept long enough."""
+        dead = and_(
+            Job.status == UPLOADING,
+            or_(Job.instance == instance, Job.touched_at < now() - timedelta(hours=1)),
+        )
+        old = and_(Job.finished_at.is_not(None), Job.finished_at < now() - kept)
+        with self._store.write() as session:
+            session.execute(update(Job).where(old).values(status=DELETED, idempotency_key=None))
+            return list(session.scalars(select(Job.id).where(or_(dead, Job.status == DELETED))))
+
+    def lines(self, id: str, errors: bool) -> Iterator[Sequence[JobLine]]:
+        """The results of a job, or its errors, in the order of its lines, some at a time.
+
+        The errors of a job that has finished include the lines that were never answered.
+        """
+        with self._store.read() as session:
+            finished = _visible(session, id).status not in UNFINISHED
+        wanted = ([FAILED, PENDING] if finished else [FAILED]) if errors else [COMPLETED]
+        last = 0
+        while True:
+            chosen = (JobLine.job_id == id, JobLine.state.in_(wanted), JobLine.line > last)
+            with self._store.read() as session:
+                rows = session.scalars(select(JobLine).where(*chosen).order_by(JobLine.line).limit(_READ_AT_ONCE)).all()
+            yield rows
+            if len(rows) < _READ_AT_ONCE:
+                return
+            last = rows[-1].line
+
+
+def pins(versions: Sequence[ActiveVersion]) -> list[dict[str, Any]]:
+    """The table versions of a job as they are stored."""
+    ordered = sorted(versions, key=lambda version: version.name)
+    return [{"id": one.id, "name": one.name, "version": one.version} for one in ordered]
+
+
+def _visible(session: Session, id: str, *, lock: bool = False) -> Job:
+    job = _locked(session, id) if lock else session.get(Job, id)
+    if job is None or job.status in HIDDEN:
+        raise NotFound(f"there is no job {id[:64]!r}")
+    return job
+
+
+def _locked(session: Session, id: str) -> Job | None:
+    return session.scalar(select(Job).where(Job.id == id).with_for_update())
+
+
+def _row(id: str, one: Answered) -> dict[str, Any]:
+    return {
+        "job_id": id,
+        "line": one.line,
+        "state": FAILED if one.failed else COMPLETED,
+        "request": None,
+        "answer": one.answer,
+        "ids": one.ids,
+    }
+
+
+def _info(job: Job) -> JobInfo:
+    return JobInfo(
+        id=job.id,
+        type=job.type,
+        tag=job.tag,
+        status=job.status,
+        message=job.message,
+        total=job.total,
+        completed=job.completed,
+        failed=job.failed,
+        table_versions=job.table_versions,
+        created_at=job.created_at,
+        started_at=job.started_at,
+        finished_at=job.finished_at,
+        expires_at=job.expires_at,
+        touched_at=job.touched_at,
+    )

@@ -1,0 +1,316 @@
+"""Jobs at work: who has a turn, and what is done in it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from threading import Event, Lock, Thread
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from dragoman.service.core.errors import NotFound, classify
+from dragoman.service.core.priority import Traffic
+from dragoman.service.core.settings import Settings
+from dragoman.service.jobs.executor import JobChunk
+from dragoman.service.jobs.line import LineAnswers
+from dragoman.service.jobs.repository import (
+    CANCELLED,
+    CANCELLING,
+    COMPLETED,
+    EXPIRED,
+    FAILED,
+    JobInfo,
+    JobStore,
+)
+from dragoman.service.observability.metrics import Metrics
+from dragoman.service.storage.instance_lock import DatabaseTaken
+from dragoman.service.storage.models import now
+from dragoman.service.tables.service import Tables
+from dragoman.service.tables.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from dragoman.service.jobs.queue import Durable
+
+logger = logging.getLogger("dragoman")
+
+_LOOK_SECONDS = 5.0
+_CLEAN_SECONDS = 3600.0
+_IDLE_SECONDS = 60.0
+_LONGEST_TURN_SECONDS = 120.0
+_RECOVERY_SECONDS = 30.0
+_ELSEWHERE = timedelta(minutes=10)
+"""After such a time without a sign, a turn that another service has begun is taken over."""
+_LONGEST_PAUSE_SECONDS = 10.0
+_UNEXPECTED = 5
+_CLOSE_SECONDS = 6.0
+"""A stop may not last; longer than turns are drained for."""
+
+
+class JobRunner:
+    """Sees to it that every unfinished job has a turn waiting or under way, from any state that a crash leaves.
+
+    One thread looks after the jobs and is all that speaks to the queue; it sleeps while there are none.
+    """
+
+    def __init__(
+        self,
+        jobs: JobStore,
+        tables: Tables,
+        answers: LineAnswers,
+        settings: Settings,
+        metrics: Metrics,
+        traffic: Traffic,
+        instance: str,
+        uploading: Callable[[], list[str]],
+    ) -> None:
+        """``uploading`` gives the jobs whose lines are coming in."""
+        self._jobs = jobs
+        self._tables = tables
+        self._answers = answers
+        self._settings = settings
+        self._metrics = metrics
+        self._traffic = traffic
+        self._instance = instance
+        self._uploading = uploading
+        self._changed = Event()
+        self._stopping = Event()
+        self._lock = Lock()
+        self._running: dict[str, float] = {}
+        self._cancelled: set[str] = set()
+        self._not_before: dict[str, float] = {}
+        self._pauses: dict[str, float] = {}
+        self._unexpected: dict[str, int] = {}
+        self._troubled: dict[tuple[str, int], float] = {}
+        self._snapshots: dict[str, Snapshot] = {}
+        self._waiting = 0
+        self._durable: Durable | None = None
+        self._opened = 0.0
+        self._idle_since = 0.0
+        self._thread = Thread(target=self._look_after, name="dragoman-jobs", daemon=True)
+
+    def start(self) -> None:
+        """Go on with the jobs that are unfinished."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """There is a new job, or one that is to be cancelled."""
+        self._changed.set()
+
+    def cancel(self, job: str) -> None:
+        """Have a job that runs here end at once."""
+        with self._lock:
+            if job in self._running:
+                self._cancelled.add(job)
+        self.wake()
+
+    def close(self) -> None:
+        """Store what is done, and leave the rest to the next start; a database that is down is not waited for."""
+        self._stopping.set()
+        self._changed.set()
+        if self._thread.is_alive():
+            self._thread.join(_CLOSE_SECONDS)
+            if self._thread.is_alive():
+                logger.warning(
+                    "jobs have not ended in %g seconds; the next start does again what is lost", _CLOSE_SECONDS
+                )
+
+    def _look_after(self) -> None:
+        cleaned = -_CLEAN_SECONDS
+        while not self._stopping.is_set():
+            pause = _LOOK_SECONDS
+            try:
+                if time.monotonic() - cleaned >= _CLEAN_SECONDS:
+                    self._clean()
+                    cleaned = time.monotonic()
+                pause = self._look()
+            except DatabaseTaken as fault:
+                self._leave(fault)
+                pause = _IDLE_SECONDS
+            except Exception as fault:
+                known = classify(fault)
+                logger.error("jobs cannot be looked after now: %s", known or fault, exc_info=None if known else fault)
+            self._changed.wait(pause)
+            self._changed.clear()
+        if self._durable is not None:
+            self._durable.close()
+
+    def _leave(self, fault: DatabaseTaken) -> None:
+        """Leave the queue to the instance that has the database now; should that give up, a later look finds out."""
+        if self._durable is not None:
+            logger.error("jobs are not run any more: %s", fault)
+            taken, self._durable = self._durable, None
+            try:
+                taken.close()
+            except Exception as again:
+                logger.error("the queue of jobs could not be closed: %s", classify(again) or again)
+
+    def _clean(self) -> None:
+        kept = timedelta(hours=self._settings.job_keep_hours)
+        leftovers = self._jobs.leftovers(self._instance, kept)
+        uploading = self._uploading()  # asked afterwards: an upload is among them before it has a row
+        for job in leftovers:
+            if job not in uploading:
+                self._jobs.purge(job)
+
+    def _look(self) -> float:
+        """Give every job a turn that has none; returns the seconds until the next look."""
+        unfinished = self._jobs.unfinished()
+        self._metrics.jobs([job.status for job in unfinished])
+        self._forget_but({job.id for job in unfinished})
+        if not unfinished:
+            return self._rest()
+        self._idle_since = time.monotonic()
+        if self._durable is None:
+            self._open()
+        assert self._durable is not None
+        self._durable.forget()
+        turns = self._durable.turns()
+        waiting = [turn.job for turn in turns if not turn.begun]
+        begun = {turn.job: turn.here for turn in turns if turn.begun}
+        pause = _LOOK_SECONDS
+        for job in unfinished:
+            if self._alive(job, waiting, begun):
+                continue
+            if job.status == CANCELLING or now() >= job.expires_at:
+                self._jobs.finish(job.id, CANCELLED if job.status == CANCELLING else EXPIRED)
+            elif (left := self._not_before.get(job.id, 0.0) - time.monotonic()) > 0:
+                pause = min(pause, left)
+            else:
+                self._durable.enqueue(job.id, uuid4().hex[:12])
+                waiting.append(job.id)
+        self._waiting = len(set(waiting))
+        return pause
+
+    def _alive(self, job: JobInfo, waiting: list[str], begun: dict[str, bool]) -> bool:
+        """Whether a job has a turn that waits or is under way, as far as can be told."""
+        with self._lock:
+            if job.id in self._running:
+                return True
+        if job.id in begun:
+            if begun[job.id]:
+                return time.monotonic() - self._opened < _RECOVERY_SECONDS
+            return now() - job.touched_at < _ELSEWHERE
+        return job.id in waiting and job.status != CANCELLING and now() < job.expires_at
+
+    def _open(self) -> None:
+        from dragoman.service.jobs.queue import Durable  # an idle service need not have it in memory
+
+        settings = self._settings
+        self._durable = Durable(
+            settings.url, settings.data_dir, self._instance, settings.jobs_at_a_time, self.turn, self.advance
+        )
+        self._opened = time.monotonic()
+
+    def _rest(self) -> float:
+        """Nothing is to be done: after a while not even the queue is looked at."""
+        if self._durable is None:
+            return _CLEAN_SECONDS
+        left = self._idle_since + _IDLE_SECONDS - time.monotonic()
+        if left > 0:
+            return left
+        self._durable.close()
+        self._durable = None
+        return _CLEAN_SECONDS
+
+    @contextmanager
+    def turn(self, job: str) -> Iterator[bool]:
+        """A turn of a job; False where another turn of it is under way here."""
+        with self._lock:
+            free = job not in self._running and not self._stopping.is_set()
+            if free:
+                self._running[job] = time.monotonic()
+        try:
+            yield free
+        finally:
+            if free:
+                with self._lock:
+                    del self._running[job]
+                    self._cancelled.discard(job)
+                self._changed.set()
+
+    def advance(self, job: str) -> bool:
+        """Work on a job for a while and store what is done; gives whether its turn goes on."""
+        try:
+            goes_on = self._advance(job)
+        except Exception as fault:
+            self._failed(job, fault)
+            return False
+        self._unexpected.pop(job, None)
+        return goes_on and not self._turn_is_over(job)
+
+    def _advance(self, id: str) -> bool:
+        job = self._jobs.start(id)
+        if job is None:
+            return False
+        if job.status == CANCELLING or now() >= job.expires_at:
+            self._jobs.finish(id, CANCELLED if job.status == CANCELLING else EXPIRED)
+            return False
+        lines = self._jobs.pending(id, self._settings.job_chunk_lines)
+        if not lines:
+            self._jobs.finish(id, COMPLETED)
+            return False
+        if id not in self._snapshots:
+            self._snapshots[id] = self._tables.pinned([one["id"] for one in job.table_versions])
+        chunk = JobChunk(
+            self._answers,
+            self._traffic,
+            self._settings,
+            self._jobs,
+            job,
+            self._snapshots[id],
+            self._troubled,
+            lambda: self._gone(id),
+        )
+        answered, fault = chunk.work(lines)
+        self._jobs.save(id, answered, None if fault is None else f"waits: {fault}")
+        if self._snapshots[id].unserved and fault is not None:
+            del self._snapshots[id]  # what was not to be had may be there next time
+        failed = sum(one.failed for one in answered)
+        self._metrics.job_lines(len(answered) - failed, failed)
+        if fault is not None:
+            self._pause(id)
+        else:
+            self._pauses.pop(id, None)
+        return fault is None
+
+    def _gone(self, job: str) -> bool:
+        return self._stopping.is_set() or job in self._cancelled
+
+    def _turn_is_over(self, job: str) -> bool:
+        spent = time.monotonic() - self._running.get(job, 0.0)
+        longest = self._settings.job_turn_seconds if self._waiting else _LONGEST_TURN_SECONDS
+        return self._stopping.is_set() or spent >= longest
+
+    def _pause(self, job: str) -> None:
+        """Leave a job alone for a while, longer each time."""
+        pause = min(2 * self._pauses.get(job, 0.5), _LONGEST_PAUSE_SECONDS)
+        self._pauses[job] = pause
+        self._not_before[job] = time.monotonic() + pause
+
+    def _failed(self, job: str, fault: Exception) -> None:
+        """A job could not be worked on: later, or never where that cannot help."""
+        known = classify(fault)
+        if isinstance(known, DatabaseTaken):
+            self._changed.set()  # the look that follows says so
+            return
+        logger.error("job %s: %s", job, known or fault, exc_info=None if known else fault)
+        self._pause(job)
+        self._unexpected[job] = self._unexpected.get(job, 0) + (known is None)
+        try:
+            if isinstance(known, NotFound) or self._unexpected[job] >= _UNEXPECTED:
+                reason = str(known) if known else "the service failed on it again and again; its log has the cause"
+                self._jobs.finish(job, FAILED, reason)
+            else:
+                self._jobs.save(job, [], f"waits: {known or 'the service failed on it; its log has the cause'}")
+        except Exception as again:
+            logger.error("job %s: %s", job, classify(again) or again)
+
+    def _forget_but(self, unfinished: set[str]) -> None:
+        for known in (self._not_before, self._pauses, self._unexpected, self._snapshots):
+            for job in [job for job in known if job not in unfinished]:
+                known.pop(job, None)
+        for job, line in [one for one in self._troubled if one[0] not in unfinished]:
+            self._troubled.pop((job, line), None)

@@ -1,0 +1,224 @@
+"""Batch jobs: taken as streams of lines, worked on behind all requests, told as results and errors."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import select
+
+from dragoman.service.core.errors import Conflict, InvalidRequest
+from dragoman.service.core.priority import Traffic
+from dragoman.service.core.settings import Settings
+from dragoman.service.core.trec import RunLine, trec_run
+from dragoman.service.jobs.line import LineAnswers
+from dragoman.service.jobs.repository import FAILED, PENDING, UPLOADING, JobInfo, JobStore
+from dragoman.service.jobs.scheduler import JobRunner
+from dragoman.service.jobs.submission import JobUpload, NewJob, line_error
+from dragoman.service.observability.metrics import Metrics
+from dragoman.service.storage.database import Store
+from dragoman.service.storage.models import Job, JobLine
+from dragoman.service.tables.service import Tables
+
+_KEY = re.compile(r"[!-~]{1,255}", re.ASCII)
+_TAG = re.compile(r"[!-~]{1,64}", re.ASCII)
+
+
+class Jobs:
+    """All jobs of a service. Every method may be called from any thread."""
+
+    def __init__(
+        self,
+        store: Store,
+        tables: Tables,
+        answers: LineAnswers,
+        settings: Settings,
+        metrics: Metrics,
+        traffic: Traffic,
+    ) -> None:
+        self._store = store
+        self._tables = tables
+        self._settings = settings
+        self._jobs = JobStore(store)
+        self._instance = _instance(settings.data_dir)
+        self._lock = Lock()
+        self._uploading: set[str] = set()
+        self._runner = JobRunner(
+            self._jobs, tables, answers, settings, metrics, traffic, self._instance, lambda: self.uploading
+        )
+
+    def start(self) -> None:
+        """Go on with the jobs that are unfinished, in the background."""
+        self._runner.start()
+
+    def close(self) -> None:
+        """Store what is done; the next start goes on with the rest."""
+        self._runner.close()
+
+    @property
+    def uploading(self) -> list[str]:
+        """The jobs whose lines are coming in."""
+        with self._lock:
+            return list(self._uploading)
+
+    def submit(self, new: NewJob, parts: Iterator[bytes], gzip: bool = False) -> JobInfo:
+        """Take a job's lines as they stream in. With an idempotency key that a job has, that job.
+
+        Raises:
+            InvalidRequest: a parameter that is not allowed, or no lines.
+            Conflict: the key is that of another request.
+            TooManyRequests: too many jobs are unfinished.
+            ServiceError: the body cannot be read to its end, or be stored. Nothing is kept.
+        """
+        _check(new)
+        upload = JobUpload(self._store, self._tables, self._settings, new, self._instance)
+        if new.idempotency_key is not None and (known := self._known(new.idempotency_key)) is not None:
+            id, fingerprint = known
+            if upload.fingerprint(parts, gzip) != fingerprint:
+                raise Conflict("this Idempotency-Key was sent before with another body or other parameters")
+            return self._jobs.get(id)
+        with self._lock:
+            self._uploading.add(upload.id)
+        try:
+            upload.begin()
+            try:
+                upload.take(parts, gzip)
+            except BaseException:
+                with suppress(Exception):  # where even that is impossible it is done later
+                    self._jobs.purge(upload.id)
+                raise
+        finally:
+            with self._lock:
+                self._uploading.discard(upload.id)
+        self._runner.wake()
+        return self._jobs.get(upload.id)
+
+    def get(self, id: str) -> JobInfo:
+        """One job.
+
+        Raises:
+            NotFound: there is none of this id.
+        """
+        return self._jobs.get(id)
+
+    def all(self, limit: int, after: str | None = None) -> list[JobInfo]:
+        """Jobs, the newest first, from the one that follows ``after`` on.
+
+        Raises:
+            NotFound: there is no job ``after``.
+        """
+        return self._jobs.all(limit, after)
+
+    def pinned_by(self, version: int) -> str | None:
+        """The unfinished job that needs a table version, in words, or None."""
+        return self._jobs.pinned_by(version)
+
+    def cancel(self, id: str) -> JobInfo:
+        """Have a job stop; what is done of it stays.
+
+        Raises:
+            NotFound: there is none of this id.
+            Conflict: it has finished otherwise.
+        """
+        job = self._jobs.cancel(id)
+        self._runner.cancel(id)
+        return job
+
+    def delete(self, id: str) -> None:
+        """Delete a finished job with its results.
+
+        Raises:
+            NotFound: there is none of this id.
+            Conflict: it has not finished.
+        """
+        self._jobs.hide(id)
+        self._jobs.purge(id)
+
+    def results(self, id: str) -> Iterator[bytes]:
+        """The results so far, a line of JSON each, in the order of the job's lines; some lines at a time.
+
+        Raises:
+            NotFound: there is none of this id.
+        """
+        self._jobs.get(id)
+        return (b"".join(map(_result, rows)) for rows in self._jobs.lines(id, errors=False))
+
+    def run(self, id: str) -> Iterator[bytes]:
+        """The results so far as a TREC run.
+
+        Raises:
+            NotFound: there is none of this id.
+        """
+        job = self._jobs.get(id)
+        return ("".join(_trec(row, job) for row in rows).encode() for rows in self._jobs.lines(id, errors=False))
+
+    def errors(self, id: str) -> Iterator[bytes]:
+        """The errors so far, a line of JSON each, in the order of the job's lines.
+
+        Raises:
+            NotFound: there is none of this id.
+        """
+        job = self._jobs.get(id)
+        return (b"".join(_error(row, job) for row in rows) for rows in self._jobs.lines(id, errors=True))
+
+    def _known(self, key: str) -> tuple[str, str] | None:
+        """The job of an idempotency key and its fingerprint; an upload that died is no job."""
+        with self._store.read() as session:
+            job = session.scalar(select(Job).where(Job.idempotency_key == key))
+        if job is None:
+            return None
+        if job.status != UPLOADING:
+            return job.id, job.fingerprint
+        if job.instance == self._instance and job.id not in self.uploading:
+            self._jobs.purge(job.id)
+        return None
+
+
+def _check(new: NewJob) -> None:
+    if not _TAG.fullmatch(new.tag):
+        raise InvalidRequest("query parameter tag: must be 1 to 64 visible ASCII characters without blanks")
+    if new.idempotency_key is not None and not _KEY.fullmatch(new.idempotency_key):
+        raise InvalidRequest("header Idempotency-Key: must be 1 to 255 visible ASCII characters without blanks")
+
+
+def _result(row: JobLine) -> bytes:
+    custom_id = json.dumps(row.custom_id, ensure_ascii=False)
+    return f'{{"custom_id":{custom_id},"response":{row.answer}}}\n'.encode()
+
+
+def _error(row: JobLine, job: JobInfo) -> bytes:
+    told = row.answer
+    if row.state == PENDING:  # never answered, and the job is over
+        reason = job.message if job.status == FAILED and job.message else f"the job is {job.status}"
+        told = line_error(reason, 409, job.status)
+    custom_id = json.dumps(row.custom_id, ensure_ascii=False)
+    return f'{{"custom_id":{custom_id},"line":{row.line},"error":{told}}}\n'.encode()
+
+
+def _trec(row: JobLine, job: JobInfo) -> str:
+    response: dict[str, Any] = json.loads(row.answer or "{}")
+    if job.type == "search":
+        lines = [RunLine(hit["collection"], hit["id"], hit["score"]) for hit in response["hits"]]
+    else:
+        ids = json.loads(row.ids) if row.ids is not None else {}
+        lines = [RunLine("", _docid(ids, one["index"]), one["relevance_score"]) for one in response["results"]]
+    return trec_run(row.custom_id or "", lines, job.tag)
+
+
+def _docid(ids: Any, index: int) -> str:
+    given = ids[index] if ids else None
+    return str(index) if given is None else str(given)
+
+
+def _instance(directory: Path) -> str:
+    """What this data directory is called, also after a restart."""
+    path = directory / "instance"
+    if not path.exists() or not path.read_text(encoding="ascii").strip():
+        path.write_text(uuid4().hex, encoding="ascii")
+    return path.read_text(encoding="ascii").strip()

@@ -1,0 +1,174 @@
+"""The upload of a job: its lines stream into the database, and it is a job once all of them are there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from dragoman.service.collections.document_line import LineRejected
+from dragoman.service.core.errors import Conflict, InvalidRequest, TooLarge, TooManyRequests, classify
+from dragoman.service.core.settings import Settings
+from dragoman.service.core.streams import Line, lines, unpack
+from dragoman.service.jobs.line import JobType, parse_line
+from dragoman.service.jobs.repository import FAILED, PENDING, UNFINISHED, UPLOADING, VALIDATING, pins
+from dragoman.service.storage.database import Store
+from dragoman.service.storage.models import Job, JobLine, now
+from dragoman.service.tables.service import Tables
+from dragoman.service.tables.snapshot import ActiveVersion
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """What a job is to be, beside its lines."""
+
+    type: JobType
+    tag: str
+    idempotency_key: str | None = None
+
+
+@dataclass(slots=True)
+class _Batch:
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    size: int = 0
+
+
+class JobUpload:
+    """Takes one body. Nothing of it is left where it cannot be read to its end."""
+
+    def __init__(self, store: Store, tables: Tables, settings: Settings, new: NewJob, instance: str) -> None:
+        self.id = f"job_{uuid4().hex}"
+        self._store = store
+        self._tables = tables
+        self._settings = settings
+        self._new = new
+        self._instance = instance
+        self._digest = hashlib.sha256(json.dumps([new.type, new.tag]).encode())
+        self._total = 0
+        self._failed = 0
+        self._reached = 0
+
+    def begin(self) -> None:
+        """Make the row of the job.
+
+        Raises:
+            TooManyRequests: too many jobs are unfinished.
+            Conflict: another upload with this idempotency key is under way.
+        """
+        row = Job(
+            id=self.id,
+            type=self._new.type,
+            tag=self._new.tag,
+            status=UPLOADING,
+            idempotency_key=self._new.idempotency_key,
+            instance=self._instance,
+            expires_at=now() + timedelta(hours=self._settings.job_expire_hours),
+        )
+        try:
+            with self._store.write() as session:
+                there = session.scalar(select(func.count()).where(Job.status.in_((*UNFINISHED, UPLOADING)))) or 0
+                if there >= self._settings.jobs_unfinished:
+                    raise TooManyRequests(f"{there} jobs are unfinished; try again when some have finished")
+                session.add(row)
+        except IntegrityError as fault:
+            raise Conflict("another upload with this Idempotency-Key is under way; try again when it ends") from fault
+
+    def take(self, parts: Iterator[bytes], gzip: bool) -> None:
+        """Store all lines, then let the job be seen.
+
+        Raises:
+            ServiceError: the body cannot be read to its end, or something cannot be stored.
+        """
+        try:
+            self._store_lines(parts, gzip)
+            if not self._total:
+                raise InvalidRequest("the body holds no lines: send one JSON object per line")
+            self._tables.pin(self._publish)
+        except Exception as fault:
+            known = classify(fault)
+            if known is None:
+                raise
+            raise type(known)(f"line {self._reached + 1}: {known}; no job was made") from fault
+
+    def fingerprint(self, parts: Iterator[bytes], gzip: bool) -> str:
+        """What the body would be known by, without storing any of it."""
+        for _ in self._unpacked(parts, gzip):
+            pass
+        return self._digest.hexdigest()
+
+    def _unpacked(self, parts: Iterator[bytes], gzip: bool) -> Iterator[bytes]:
+        settings = self._settings
+        limits = {"limit": settings.decompressed_bytes, "ratio": settings.decompression_ratio}
+        for part in unpack(parts, gzip=gzip, **limits):
+            self._digest.update(part)
+            yield part
+
+    def _store_lines(self, parts: Iterator[bytes], gzip: bool) -> None:
+        settings = self._settings
+        batch = _Batch()
+        for line in lines(self._unpacked(parts, gzip), settings.ndjson_line_bytes):
+            if self._total >= settings.job_lines:
+                raise TooLarge(f"a job has at most {settings.job_lines} lines")
+            batch.rows.append(self._row(line))
+            batch.size += len(line.content or b"")
+            self._total += 1
+            if len(batch.rows) >= settings.import_batch or batch.size >= settings.import_batch_bytes:
+                full, batch = batch, _Batch()
+                self._save(full)
+            self._reached = line.number
+        if batch.rows:
+            self._save(batch)
+
+    def _row(self, line: Line) -> dict[str, Any]:
+        row = {"job_id": self.id, "line": line.number, "custom_id": None, "request": None, "answer": None}
+        try:
+            if line.content is None:
+                raise LineRejected(f"the line is longer than {self._settings.ndjson_line_bytes} bytes")
+            request = parse_line(line.content, self._new.type, self._settings.body_depth)
+        except LineRejected as fault:
+            return row | {"state": FAILED, "custom_id": fault.id, "answer": line_error(str(fault))}
+        packed = zlib.compress(line.content, 1)
+        return row | {"state": PENDING, "custom_id": request.custom_id, "request": packed}
+
+    def _save(self, batch: _Batch) -> None:
+        """Store some lines; of those with one custom_id only the first is a request."""
+        ids = {row["custom_id"] for row in batch.rows if row["custom_id"] is not None}
+        with self._store.write() as session:
+            known = select(JobLine.custom_id, func.min(JobLine.line)).where(
+                JobLine.job_id == self.id, JobLine.custom_id.in_(ids)
+            )
+            first = {row.custom_id: row[1] for row in session.execute(known.group_by(JobLine.custom_id))}
+            for row in batch.rows:
+                before = first.setdefault(row["custom_id"], row["line"])
+                if row["custom_id"] is not None and before != row["line"]:
+                    reason = f"custom_id: that of line {before} already"
+                    row |= {"state": FAILED, "request": None, "answer": line_error(reason)}
+            session.execute(insert(JobLine), batch.rows)
+            session.execute(update(Job).where(Job.id == self.id).values(touched_at=now()))
+        self._failed += sum(row["state"] == FAILED for row in batch.rows)
+
+    def _publish(self, versions: Sequence[ActiveVersion]) -> None:
+        values = {
+            "status": VALIDATING,
+            "fingerprint": self._digest.hexdigest(),
+            "total": self._total,
+            "failed": self._failed,
+            "table_versions": pins(versions),
+            "created_at": now(),
+            "touched_at": now(),
+        }
+        with self._store.write() as session:
+            session.execute(update(Job).where(Job.id == self.id).values(values))
+
+
+def line_error(message: str, status: int = 422, error_type: str = "validation") -> str:
+    """The error of a line as it is stored and told."""
+    return json.dumps({"status": status, "error_type": error_type, "message": message}, ensure_ascii=False)

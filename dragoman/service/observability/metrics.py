@@ -1,0 +1,137 @@
+"""Counters and histograms for Prometheus. Gauges are read when it asks: `gauges` of the service and of `inference`."""
+
+from __future__ import annotations
+
+from collections import Counter as Counts
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
+_TEXTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+_COSTS = (16, 64, 256, 1_024, 4_096, 16_384, 65_536)
+
+
+class Degraded(Protocol):
+    """A stage of a search that did less than was requested, and the kind of reason."""
+
+    @property
+    def stage(self) -> str: ...
+
+    @property
+    def cause(self) -> str: ...
+
+
+class Metrics:
+    """The counters of one service; each has its own registry, so that several can live in one process.
+
+    No label comes from a request's text: their values are routes, languages, and words of this program.
+    """
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self._requests = self._counter("requests", "Requests answered.", "method", "route", "status")
+        self._latency = self._histogram("request_seconds", "Time to answer a request.", _SECONDS, "method", "route")
+        self._stages = self._histogram(
+            "stage_seconds", "Time spent in a stage: translate, first_stage, store, index and so on.", _SECONDS, "stage"
+        )
+        self._documents = self._counter("documents", "Documents stored, deleted or rejected.", "outcome")
+        self._degraded = self._counter(
+            "degraded", "Stages of searches that did less than was asked.", "stage", "reason"
+        )
+        self._query_words = self._counter(
+            "query_words", "Words and phrases of queries that were to be translated.", "language"
+        )
+        self._oov = self._counter("oov_words", "Those among them that no active table has.", "language")
+        self._reranks = self._counter("reranks", "Rankings that were to be reranked.", "outcome")
+        self._batch_texts = self._histogram("batch_texts", "Texts in one forward pass of a model.", _TEXTS, "task")
+        self._batch_cost = self._histogram(
+            "batch_cost", "Subwords (score) or characters (else) in one forward pass.", _COSTS, "task"
+        )
+        self._batch_seconds = self._histogram("batch_seconds", "Time of one forward pass.", _SECONDS, "task")
+        self._refused = self._counter("worker_refused", "Texts refused for a full queue.", "task")
+        self._dropped = self._counter("worker_dropped", "Texts dropped unread, as nobody waited any more.", "task")
+
+        self._jobs = Gauge("dragoman_jobs", "Unfinished jobs by status.", ["status"], registry=self.registry)
+        self._job_lines = self._counter("job_lines", "Lines of jobs that are done.", "outcome")
+
+    def _counter(self, name: str, help: str, *labels: str) -> Counter:
+        return Counter(f"dragoman_{name}", help, labels, registry=self.registry)
+
+    def _histogram(self, name: str, help: str, buckets: Iterable[float], *labels: str) -> Histogram:
+        return Histogram(f"dragoman_{name}", help, labels, buckets=tuple(buckets), registry=self.registry)
+
+    def watch(self, collector: Collector) -> None:
+        """Expose what a collector reads as well."""
+        self.registry.register(collector)
+
+    def jobs(self, statuses: Iterable[str]) -> None:
+        """Record how many unfinished jobs there are of each status."""
+        self._jobs.clear()
+        for status, count in Counts(statuses).items():
+            self._jobs.labels(status).set(count)
+
+    def job_lines(self, completed: int, failed: int) -> None:
+        """Record lines of jobs that are done."""
+        self._job_lines.labels("completed").inc(completed)
+        self._job_lines.labels("failed").inc(failed)
+
+    def request(self, method: str, route: str, status: int, seconds: float) -> None:
+        method = method if method in _METHODS else "other"
+        self._requests.labels(method, route, str(status)).inc()
+        self._latency.labels(method, route).observe(seconds)
+
+    def stage(self, name: str, seconds: float) -> None:
+        """Record the time that one stage of a request took."""
+        self._stages.labels(name).observe(seconds)
+
+    def degraded(self, found: Iterable[Degraded]) -> None:
+        """Record what a search lacked, by stage and kind of reason."""
+        for one in found:
+            self._degraded.labels(one.stage, one.cause).inc()
+
+    def query(self, language: str, words: int, oov: int) -> None:
+        """Record how many words of a query were to be translated, and how many no table has."""
+        self._query_words.labels(language).inc(words)
+        self._oov.labels(language).inc(oov)
+
+    def rerank(self, outcome: str) -> None:
+        """Record what became of a ranking that was to be reranked."""
+        self._reranks.labels(outcome).inc()
+
+    def documents(self, outcome: str, count: int) -> None:
+        self._documents.labels(outcome).inc(count)
+
+    def batch(self, task: Any, items: int, cost: int, seconds: float) -> None:
+        """Record one forward pass."""
+        name = task_name(task)
+        self._batch_texts.labels(name).observe(items)
+        self._batch_cost.labels(name).observe(cost)
+        self._batch_seconds.labels(name).observe(seconds)
+        self.stage("forward", seconds)
+
+    def refused(self, task: Any, items: int) -> None:
+        """Record items that found no place in the worker's queue."""
+        self._refused.labels(task_name(task)).inc(items)
+
+    def dropped(self, task: Any, items: int) -> None:
+        """Record items whose clients went away before their turn."""
+        self._dropped.labels(task_name(task)).inc(items)
+
+    def expose(self) -> bytes:
+        return generate_latest(self.registry)
+
+
+def task_name(task: Any) -> str:
+    """What a task of the worker is called, whatever its languages or model: encode, translate, score, load."""
+    return type(task).__name__.lower()
+
+
+def gauge(name: str, help: str, *labels: str) -> GaugeMetricFamily:
+    """A gauge of this product, to be given its values."""
+    return GaugeMetricFamily(f"dragoman_{name}", help, labels=labels)

@@ -1,0 +1,125 @@
+"""Spans by OpenTelemetry, sent by OTLP over HTTP to the collector that is configured.
+
+Without one the calls are no-ops of OpenTelemetry's API, and its SDK is not imported. The request's span is made here
+and not by FastAPI's instrumentation, whose span holds the address as it was sent, and so the query.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib.metadata import version
+from typing import Any
+
+from opentelemetry.trace import (
+    Link,
+    Span,
+    SpanKind,
+    StatusCode,
+    get_current_span,
+    get_tracer,
+    set_span_in_context,
+    set_tracer_provider,
+)
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from dragoman.service.core.errors import InvalidRequest
+from dragoman.service.core.settings import Settings
+
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_PROPAGATOR = TraceContextTextMapPropagator()
+_PROPAGATED = (b"traceparent", b"tracestate")
+
+_tracer = get_tracer("dragoman")
+
+
+@contextmanager
+def traced(settings: Settings, service: str) -> Iterator[None]:
+    """Send this process's spans to the collector that is configured, if one is, until the block ends.
+
+    ``service`` is what the process is called in traces, unless ``OTEL_SERVICE_NAME`` says so.
+
+    Raises:
+        InvalidRequest: a collector is configured, and the packages for it are not installed.
+    """
+    if not configured(settings):
+        yield
+        return
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
+        from opentelemetry.sdk.trace import TracerProvider
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    except ImportError as fault:
+        raise InvalidRequest(
+            "traces are configured, and the packages for them are not installed: pip install 'dragoman[telemetry]'"
+        ) from fault
+    described = {"service.version": version("dragoman")}
+    if "OTEL_SERVICE_NAME" not in os.environ:
+        described["service.name"] = service
+    provider = TracerProvider(resource=Resource.create(described), shutdown_on_exit=False)
+    exporter = OTLPSpanExporter(settings.traces and f"{settings.traces.rstrip('/')}/v1/traces")
+    provider.add_span_processor(BatchSpanProcessor(exporter))
+    set_tracer_provider(provider)
+    try:
+        yield
+    finally:
+        provider.shutdown()
+
+
+def configured(settings: Settings) -> bool:
+    """Whether there is a collector to send spans to: by a setting, or by OpenTelemetry's own variables."""
+    if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
+        return False
+    return settings.traces is not None or any(os.environ.get(name) for name in _ENDPOINTS)
+
+
+def span(name: str) -> AbstractContextManager[Span]:
+    """A span around a stage of the request that this thread works for."""
+    return _tracer.start_as_current_span(name)
+
+
+@contextmanager
+def request_span(headers: Sequence[tuple[bytes, bytes]], attributes: Mapping[str, Any]) -> Iterator[None]:
+    """The span of a whole request, below that of the caller where its headers name one (W3C trace context).
+
+    ``attributes`` are read at the end: ``http.request.method``, ``http.route`` and what else is known by then.
+    """
+    carrier = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers if name in _PROPAGATED}
+    with _tracer.start_as_current_span("request", _PROPAGATOR.extract(carrier), SpanKind.SERVER) as span:
+        try:
+            yield
+        finally:
+            if span.is_recording():
+                span.update_name(f"{attributes.get('http.request.method')} {attributes.get('http.route')}")
+                span.set_attributes(attributes)
+                if attributes.get("http.response.status_code", 500) >= 500:
+                    span.set_status(StatusCode.ERROR)
+
+
+def current_span() -> Span | None:
+    """The span of what this thread works for, to be handed to :func:`forward_span`; None without a trace."""
+    span = get_current_span()
+    return span if span.get_span_context().is_valid else None
+
+
+def forward_span(name: str, origins: Sequence[Span | None]) -> AbstractContextManager[object]:
+    """A span around one forward pass for several requests: below that of the first, linked with the others'."""
+    spans = {origin.get_span_context().span_id: origin for origin in origins if origin is not None}
+    if not spans:
+        return nullcontext()
+    first, *others = spans.values()
+    return _tracer.start_as_current_span(
+        "forward",
+        set_span_in_context(first),
+        links=[Link(other.get_span_context()) for other in others],
+        attributes={"dragoman.task": name, "dragoman.items": len(origins)},
+    )
+
+
+def headers() -> dict[str, str]:
+    """What to send along to another process, so that its spans come below this thread's."""
+    carrier: dict[str, str] = {}
+    _PROPAGATOR.inject(carrier)
+    return carrier

@@ -1,0 +1,196 @@
+"""A query in the documents' languages: as it is searched, and as people read it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+from dragoman.indexes.analysis.function_words import function_words
+from dragoman.indexes.bm25 import BM25
+from dragoman.lexicon.query import Bridge, TermGroup, TranslatedQuery, psq, smt, untranslated
+from dragoman.lexicon.text.tokens import Analysis, Token
+from dragoman.service.core.errors import Unavailable
+from dragoman.service.core.priority import in_background
+from dragoman.service.schemas.search import Degraded, QueryTerm, TableUsed, TermTranslation, Translation
+from dragoman.service.tables.snapshot import Snapshot, View
+
+BM25_OF = {"psq": BM25(k1=0.2, b=0.3), "smt": BM25(k1=1.2, b=0.75), "none": BM25(k1=0.9, b=0.4)}
+"""The parameters of BM25 by the method that translated the query."""
+
+_SHOWN = 10
+
+Sounds = Callable[[str], Sequence[tuple[str, float]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """A query for the documents of one language, with the tables that it was translated with."""
+
+    language: str
+    query: TranslatedQuery
+    view: View | None
+    """None where the query was not to be translated, or no table could."""
+    foreign: bool
+    """The query was to be translated."""
+
+    @property
+    def bm25(self) -> BM25:
+        return BM25_OF[self.query.method]
+
+
+def translate(
+    text: str,
+    source: str,
+    target: str,
+    method: str,
+    snapshot: Snapshot,
+    analysis: Callable[[str], Analysis],
+    sounds: Sounds,
+) -> Translated:
+    """The query ``text`` in language ``source`` for documents in ``target``.
+
+    ``sounds`` finds the index terms that sound like a term, for words that no table knows.
+    """
+    document_analysis = analysis(target)
+    if method == "none" or source == target:
+        return Translated(target, untranslated(document_analysis.tokens(text)), None, False)
+    view = snapshot.views.get((source, target))
+    tokens = analysis(source).tokens(text)
+    if method == "smt":
+        return Translated(target, smt(tokens, view.surface if view else None), view, True)
+
+    bridge = Bridge(partial(identical, analysis, target), sounds)
+    aside = partial(is_function_word, text, function_words(source), view)
+    if view is None:
+        return Translated(target, psq(tokens, None, bridge, aside=aside), None, True)
+    return Translated(target, psq(tokens, view.analysed, bridge, view.glossaries, aside=aside), view, True)
+
+
+def is_function_word(text: str, known: frozenset[str], view: View | None, token: Token) -> bool:
+    """Whether a word of the query ``text`` is one of those known, and neither a name nor a term of a glossary.
+
+    What is written as a name is one: "WHO report", "concert of The Who"; not "WHO WAS THE FIRST POPE", "Who Was It".
+    """
+    if token.word not in known or _named(text, token):
+        return False
+    if view is None or not view.glossaries:
+        return True
+    return not any(entry.origin in view.glossaries for entry in view.surface.translations(token.word))
+
+
+def _named(text: str, token: Token) -> bool:
+    """Whether a word stands in capitals in a query that does not, or begins with one amid words that do not."""
+    written = text[token.start : token.end]
+    if len(written) == 1:
+        return False
+    if written.isupper():
+        return not (text.isupper() and len(text.split()) > 3)
+    before, after = text[: token.start].split(), text[token.end :].split()
+    return written[0].isupper() and bool(before) and any(word[0].islower() for word in [*before, *after])
+
+
+@lru_cache(maxsize=65_536)
+def identical(analysis: Callable[[str], Analysis], language: str, word: str) -> str:
+    """The index term of ``word`` as a word of documents in ``language``; empty for a stop word or several words."""
+    found = analysis(language).tokens(word)
+    return found[0].term if len(found) == 1 else ""
+
+
+def described(text: str, analysis: Analysis, translations: Sequence[Translated]) -> Translation:
+    """How the query was translated, into all languages together; ``analysis`` is that of its language."""
+    terms: dict[str, list[TermTranslation]] = {}
+    for one in translations:
+        for group in one.query.groups:
+            found = terms.setdefault(query_term(text, group), [])
+            if one.view is not None:
+                found.extend(_shown(one, one.view, group))
+    return Translation(
+        tables=tables_used(one.view for one in translations if one.view),
+        terms=[QueryTerm(term=term, translations=found) for term, found in terms.items()],
+        oov=unknown(text, translations),
+        ignored=ignored(text, analysis, translations),
+    )
+
+
+def tables_used(views: Iterable[View]) -> list[TableUsed]:
+    """The table versions that views are made of, by name."""
+    used = sorted({(member.name, member.version) for view in views for member in view.members})
+    return [TableUsed(name=name, version=version) for name, version in used]
+
+
+def ignored(text: str, analysis: Analysis, translations: Sequence[Translated]) -> list[str]:
+    """The words of a query, in its language's analysis, that it is not searched by in any language."""
+    searched = {word for one in translations for group in one.query.groups for word in group.query_word.split(" ")}
+    found = analysis.tokens(text) if translations else []
+    return list(dict.fromkeys(text[token.start : token.end] for token in found if token.word not in searched))
+
+
+def foreign_words(translations: Sequence[Translated]) -> set[int]:
+    """Where the words of a query begin that were to be translated into some language."""
+    return {group.start for one in translations if one.foreign for group in one.query.groups}
+
+
+class Untranslated(NamedTuple):
+    """Why a query is not translated into a language, in words and as one of a few causes."""
+
+    reason: str
+    cause: str
+
+
+def why_untranslated(source: str, target: str, snapshot: Snapshot) -> Untranslated:
+    """Why no table of a snapshot, which has those active or chosen of them, translates between two languages."""
+    unserved = snapshot.lacking(source, target)
+    if unserved:
+        return Untranslated(f"what translates {source} to {target} cannot be served ({unserved})", "unserved_table")
+    return Untranslated(f"no table in use translates {source} to {target}", "no_table")
+
+
+def undecided(language: str) -> str:
+    """What is said of a query whose language nothing tells."""
+    return f"nothing in the query tells its language: it was taken as {language}"
+
+
+def without_tables(source: str, translations: Iterable[Translated], snapshot: Snapshot) -> list[Degraded]:
+    """One entry for every language that the query could not be translated into.
+
+    Raises:
+        Unavailable: in background work, a table that would translate it cannot be served now.
+    """
+    lacking = []
+    for one in translations:
+        if one.foreign and one.view is None:
+            reason, cause = why_untranslated(source, one.language, snapshot)
+            if cause == "unserved_table" and in_background():
+                raise Unavailable(reason)
+            lacking.append(Degraded.of("translate", f"{reason}: the query was searched as it is", cause))
+    return lacking
+
+
+def query_term(text: str, group: TermGroup) -> str:
+    """A group's word or words as they stand in the query."""
+    return text[group.start : group.end]
+
+
+def significant(probability: float) -> float:
+    """A probability as people read it: tables hold about seven digits."""
+    return float(f"{probability:.6g}")
+
+
+def _shown(one: Translated, view: View, group: TermGroup) -> list[TermTranslation]:
+    """The most probable translations of the word, or of its index term where no table has the word itself."""
+    known = view.surface.translations(group.query_word, best=_SHOWN)
+    entries = known or view.analysed.translations(group.query_term, best=_SHOWN)
+    return [
+        TermTranslation(term=entry.term, probability=significant(entry.p_forward), language=one.language)
+        for entry in entries
+    ]
+
+
+def unknown(text: str, translations: Sequence[Translated]) -> list[str]:
+    """Words without an entry for some language that there are tables for, or for any where there are none."""
+    foreign = [one for one in translations if one.foreign]
+    asked = [one for one in foreign if one.view is not None] or foreign
+    unknown = {group.start: query_term(text, group) for one in asked for group in one.query.groups if group.oov}
+    return list(dict.fromkeys(unknown[start] for start in sorted(unknown)))

@@ -1,0 +1,105 @@
+"""What the rerank endpoints answer, made of a ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dragoman.service.core.errors import InternalError
+from dragoman.service.rerank.request import Ranking
+from dragoman.service.schemas.rerank import (
+    ApiVersion,
+    DocumentFields,
+    DocumentReturned,
+    Failed,
+    Meta,
+    QueryTaken,
+    RerankAnswerV1,
+    RerankAnswerV2,
+    RerankV1,
+    RerankV2,
+    Result,
+    TablesConsulted,
+    Usage,
+)
+
+
+def answer_v1(identifier: str, asked: RerankV1, found: Ranking) -> RerankAnswerV1:
+    """The answer in Cohere's first form, and Jina's."""
+    return RerankAnswerV1(
+        id=identifier,
+        model=found.model,
+        results=_results(found, asked.top_n, asked.documents if asked.return_documents else None),
+        meta=_meta("1", found, asked.model),
+        usage=Usage(total_tokens=found.tokens),
+        failed=_failed(found),
+        truncated=found.truncated or None,
+    )
+
+
+def answer_v2(identifier: str, asked: RerankV2, found: Ranking) -> RerankAnswerV2:
+    """The answer in Cohere's second form."""
+    return RerankAnswerV2(
+        id=identifier,
+        results=_results(found, asked.top_n, None),
+        meta=_meta("2", found, asked.model),
+        failed=_failed(found),
+        truncated=found.truncated or None,
+    )
+
+
+def check_scored(found: Ranking, documents: int) -> None:
+    """Raise :class:`InternalError` unless some document has a score."""
+    if not found.best:
+        raise InternalError(f"none of {documents} documents could be scored: {found.failed[0]}")
+
+
+def best(found: Ranking, top_n: int | None) -> list[tuple[int, float]]:
+    """(index, score) of the ``top_n`` best; null or 0 means all."""
+    return found.best[: top_n or None]
+
+
+def warnings(found: Ranking, asked: str | None) -> list[str]:
+    """What was not as asked for, in words; ``asked`` is the model's name in the request."""
+    told = list(found.understood.told)
+    if asked is not None and asked != found.model:
+        told.append(f"scored by the model {found.model!r}, as there is none named {asked[:100]!r}")
+    if found.failed:
+        told.append(f"{len(found.failed)} documents could not be scored and are left out")
+    if found.query_cut:
+        told.append("only the beginning of the query was read, to leave room for the documents")
+    if found.truncated:
+        told.append(f"{len(found.truncated)} documents were read only up to their first 800 subwords")
+    return told
+
+
+def _results(found: Ranking, top_n: int | None, documents: Sequence[str | DocumentFields] | None) -> list[Result]:
+    """The best, with the documents as they were given where there are any."""
+    languages = found.understood.documents
+    return [
+        Result(
+            index=index,
+            relevance_score=score,
+            document=None if documents is None else _returned(documents[index]),
+            language=None if languages is None else languages[index],
+        )
+        for index, score in best(found, top_n)
+    ]
+
+
+def _returned(document: str | DocumentFields) -> DocumentReturned:
+    given = {"text": document} if isinstance(document, str) else document.model_dump()
+    return DocumentReturned.model_validate(given)
+
+
+def _failed(found: Ranking) -> list[Failed] | None:
+    return [Failed(index=index, reason=reason) for index, reason in sorted(found.failed.items())] or None
+
+
+def _meta(version: str, found: Ranking, asked: str | None) -> Meta:
+    understood = found.understood
+    return Meta(
+        api_version=ApiVersion(version=version),
+        warnings=warnings(found, asked) or None,
+        query=QueryTaken(language=understood.language, detected=understood.detected),
+        translation=TablesConsulted(tables=list(understood.tables)),
+    )

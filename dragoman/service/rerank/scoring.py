@@ -1,0 +1,138 @@
+"""Documents scored by the reranker for a query, across languages, with what the active tables say."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from dragoman.lexicon.text.tokens import Analysis, Token
+from dragoman.ranking.about import MartAbout
+from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
+from dragoman.ranking.limits import readable
+from dragoman.service.core.errors import ClientGone, Unavailable
+from dragoman.service.core.priority import in_background
+from dragoman.service.inference.batching import Gone
+from dragoman.service.inference.scoring import Asked, Pending, Scores, Scoring, Text
+from dragoman.service.query.links import bridges, linked_words
+from dragoman.service.tables.snapshot import Snapshot
+
+__all__ = ["Document", "Reranking", "sigmoid"]
+
+_LEAST_SECONDS = 0.001
+
+
+class Document(NamedTuple):
+    """A document to score: its text and language."""
+
+    text: str
+    language: str
+
+
+class Reranking:
+    """Scores documents of any languages for a query. Safe from any thread."""
+
+    def __init__(self, scoring: Scoring, analysis: Callable[[str], Analysis]) -> None:
+        self._scoring = scoring
+        self._analysis = analysis
+
+    def about(self, gone: Gone | None = None, seconds: float | None = None) -> MartAbout:
+        """The model that scores, had within so many seconds.
+
+        Raises:
+            Unavailable: there is none, or it cannot be reached.
+        """
+        return self._scoring.about(gone, seconds)
+
+    def begin(
+        self,
+        query: str,
+        language: str,
+        documents: Sequence[Document],
+        snapshot: Snapshot,
+        seconds: float,
+        gone: Gone | None = None,
+    ) -> Pending:
+        """Have documents scored with the tables of one snapshot.
+
+        Raises:
+            Unavailable: the words of the documents were not found in time, nobody waits any more, or, in background
+                work, a table for these languages cannot be served now.
+            ServiceError: see :meth:`Scoring.begin`.
+        """
+        until = time.monotonic() + seconds
+        about = self._scoring.about(gone, seconds)
+        self._scoring.admit(len(documents))
+        shorter = [Document(readable(document.text), document.language) for document in documents]
+        found = self._words_of(shorter, until, gone)
+        asked = self._asked(query, language, shorter, found, snapshot, about)
+        pending = self._scoring.begin(asked, max(_LEAST_SECONDS, until - time.monotonic()))
+        cut = {number for number, one in enumerate(shorter) if len(one.text) < len(documents[number].text)}
+        return replace(pending, finish=lambda: _checked(pending.finish(), about, cut))
+
+    def _words_of(self, documents: Sequence[Document], until: float, gone: Gone | None) -> list[Words]:
+        found = []
+        for document in documents:
+            if time.monotonic() >= until:
+                raise Unavailable("the documents were not read in time")
+            if gone is not None and gone():
+                raise ClientGone("the client has gone")
+            found.append(_words(self._analysis(document.language).tokens(document.text)))
+        return found
+
+    def _asked(
+        self,
+        query: str,
+        language: str,
+        documents: Sequence[Document],
+        found: Sequence[Words],
+        snapshot: Snapshot,
+        about: MartAbout,
+    ) -> Asked:
+        tokens = self._analysis(language).tokens(query)
+        terms: dict[str, set[str]] = {}
+        for document, words in zip(documents, found, strict=True):
+            terms.setdefault(document.language, set()).update(filter(None, words.terms))
+        references: dict[str, TranslationReference] = {}
+        for target, own in terms.items():
+            if in_background() and (lacking := snapshot.lacking(language, target)) is not None:
+                raise Unavailable(f"a table that is needed cannot be served now: {lacking}")
+            view = snapshot.views.get((language, target))
+            asked = linked_words(query, tokens, language, view) if target != language else tokens
+            references[target] = TranslationReference(
+                _words(asked),
+                view.analysed if view is not None else None,
+                direction=about.direction,
+                glossaries=view.glossaries if view is not None else frozenset(),
+                beside=bridges(asked, target, view, self._analysis, own) if target != language else None,
+            )
+        links = [
+            NO_LINKS if about.placebo else references[document.language].links(words)
+            for document, words in zip(documents, found, strict=True)
+        ]
+        texts = [Text(document.text, words.spans) for document, words in zip(documents, found, strict=True)]
+        return Asked(Text(query, _words(tokens).spans), texts, links)
+
+
+def _checked(scores: Scores, linked: MartAbout, cut: set[int]) -> Scores:
+    """The scores, unless they are of a model that reads tables otherwise than that which links were made for.
+
+    The documents that were ``cut`` before the model got them are told of beside those that it cut.
+
+    Raises:
+        Unavailable: they are.
+    """
+    if (scores.about.direction, scores.about.placebo) != (linked.direction, linked.placebo):
+        raise Unavailable("the worker holds another model now, which reads tables otherwise: ask again")
+    return replace(scores, truncated=sorted(cut.union(scores.truncated)))
+
+
+def sigmoid(value: float) -> float:
+    """1 / (1 + exp(-value)), for any value."""
+    return 1 / (1 + math.exp(-value)) if value >= 0 else math.exp(value) / (1 + math.exp(value))
+
+
+def _words(tokens: Sequence[Token]) -> Words:
+    return Words([token.term for token in tokens], [(token.start, token.end) for token in tokens])

@@ -1,0 +1,1 @@
+"""A search from the request to its hits: first stage, dense stage, fusion, reranking, snippets with evidence."""

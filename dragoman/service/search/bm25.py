@@ -1,0 +1,159 @@
+"""The first stage: a query translated into every language of the collections, ranked by BM25, and merged."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+
+from dragoman.indexes.bm25 import Ranking
+from dragoman.indexes.errors import IndexFault
+from dragoman.indexes.explanation import Statistics
+from dragoman.indexes.fusion import normalised
+from dragoman.lexicon.text.tokens import Analysis
+from dragoman.service.collections.lucene_index import IndexState
+from dragoman.service.collections.lucene_indexes import Indexes
+from dragoman.service.collections.service import CollectionInfo
+from dragoman.service.core.errors import NotFound, ServiceError, Unavailable, classify
+from dragoman.service.core.priority import in_background
+from dragoman.service.observability.tracing import span
+from dragoman.service.query.translation import Translated, translate, without_tables
+from dragoman.service.schemas.search import Degraded
+from dragoman.service.tables.snapshot import Snapshot
+
+STAGE = "first_stage"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The documents of one language in one collection, ranked."""
+
+    collection: CollectionInfo
+    translated: Translated
+    ranking: Ranking
+    statistics: Statistics
+    scores: Mapping[int, float]
+    """BM25 by document key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One place in the merged ranking: ``score`` is the share of what is attainable in its part."""
+
+    part: Part
+    key: int
+    score: float
+
+    @property
+    def first_stage(self) -> float:
+        return self.part.scores[self.key]
+
+
+@dataclass(slots=True)
+class FirstStageResult:
+    """The merged ranking, best first, and how the query was translated for it."""
+
+    places: list[Place] = field(default_factory=list)
+    translations: list[Translated] = field(default_factory=list)
+    degraded: list[Degraded] = field(default_factory=list)
+    translate_seconds: float = 0.0
+    rank_seconds: float = 0.0
+
+
+class FirstStage:
+    """Ranks the documents of several collections for a query. Safe from any thread."""
+
+    def __init__(self, indexes: Indexes, analysis: Callable[[str], Analysis]) -> None:
+        self._indexes = indexes
+        self._analysis = analysis
+
+    def rank(
+        self,
+        text: str,
+        source: str,
+        method: str,
+        snapshot: Snapshot,
+        collections: Sequence[CollectionInfo],
+        k: int,
+    ) -> FirstStageResult:
+        """The ``k`` best documents of all collections for a query in language ``source``.
+
+        Raises:
+            Unavailable: there are collections, and none of them can be searched now; in background work, an index
+                is not ready or a table is not served that the query needs.
+        """
+        started = time.perf_counter()
+        with span("translate"):
+            translations = {
+                language: translate(
+                    text,
+                    source,
+                    language,
+                    method,
+                    snapshot,
+                    self._analysis,
+                    partial(self._sounding, collections, language),
+                )
+                for language in sorted({language for one in collections for language in one.languages})
+            }
+        translated = time.perf_counter()
+        result = FirstStageResult(translations=list(translations.values()))
+        result.degraded.extend(without_tables(source, result.translations, snapshot))
+        with span("first_stage"):
+            parts = self._parts(collections, translations, k, result.degraded)
+            result.places = [
+                Place(part, key, share) for part, key, share in normalised([(part, part.ranking) for part in parts], k)
+            ]
+        result.translate_seconds = translated - started
+        result.rank_seconds = time.perf_counter() - translated
+        return result
+
+    def _parts(
+        self,
+        collections: Sequence[CollectionInfo],
+        translations: Mapping[str, Translated],
+        k: int,
+        degraded: list[Degraded],
+    ) -> list[Part]:
+        parts: list[Part] = []
+        faults: list[ServiceError] = []
+        for collection in collections:
+            try:
+                parts.extend(self._ranked(collection, [translations[one] for one in collection.languages], k))
+            except (NotFound, Unavailable, IndexFault) as fault:
+                if in_background() and not isinstance(fault, NotFound):
+                    raise
+                known = classify(fault) or Unavailable(str(fault))
+                faults.append(known)
+                reason = f"collection '{collection.name}' was not searched: {known}"
+                degraded.append(Degraded.of(STAGE, reason, known.error_type))
+                continue
+            if collection.index_state == IndexState.STALE:
+                reason = f"collection '{collection.name}': the index lacks the latest changes"
+                reason += ", which could not be indexed"
+                if in_background():
+                    raise Unavailable(reason)
+                degraded.append(Degraded.of(STAGE, reason, "stale_index"))
+        if faults and len(faults) == len(collections):
+            raise faults[0]
+        return parts
+
+    def _ranked(self, collection: CollectionInfo, translations: Sequence[Translated], k: int) -> list[Part]:
+        parts = []
+        with self._indexes.use(collection.key) as index:
+            for translated in translations:
+                ranking, statistics = index.explained(translated.query, translated.language, k, translated.bm25)
+                if ranking.hits:
+                    parts.append(Part(collection, translated, ranking, statistics, dict(ranking.hits)))
+        return parts
+
+    def _sounding(self, collections: Sequence[CollectionInfo], language: str, term: str) -> list[tuple[str, float]]:
+        """The index terms of all collections that sound like ``term``."""
+        found: dict[str, float] = {}
+        for collection in collections:
+            if language in collection.languages:
+                with suppress(NotFound, Unavailable, IndexFault), self._indexes.use(collection.key) as index:
+                    found.update(index.sounding(language, term))
+        return sorted(found.items(), key=lambda item: (-item[1], item[0]))

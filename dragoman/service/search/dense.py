@@ -1,0 +1,92 @@
+"""Dense search: collections ranked by the inner product of the query's vector and their passages'."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dragoman.indexes.dense import DenseHit
+from dragoman.service.collections.dense_index import Coverage
+from dragoman.service.collections.dense_indexes import DenseIndexes
+from dragoman.service.collections.service import CollectionInfo
+from dragoman.service.core.errors import NotFound, Unavailable
+from dragoman.service.inference.batching import Gone
+from dragoman.service.inference.models import Models
+from dragoman.service.schemas.search import Degraded
+
+STAGE = "dense"
+
+
+@dataclass(frozen=True, slots=True)
+class DensePlace:
+    """One place in the merged ranking of passages' documents."""
+
+    collection: CollectionInfo
+    hit: DenseHit
+
+
+@dataclass(slots=True)
+class DenseResult:
+    """The merged ranking, best first, and what it lacks."""
+
+    places: list[DensePlace] = field(default_factory=list)
+    degraded: list[Degraded] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+class DenseStage:
+    """Ranks the documents of several collections by their best passages. Safe from any thread."""
+
+    def __init__(self, dense: DenseIndexes, models: Models, embed_seconds: float) -> None:
+        self._dense = dense
+        self._models = models
+        self._embed_seconds = embed_seconds
+
+    def rank(self, text: str, collections: Sequence[CollectionInfo], k: int, gone: Gone | None = None) -> DenseResult:
+        """The ``k`` best documents of all collections, whose inner products compare: one encoder made them all.
+
+        Documents without an embedding are embedded first, up to the time that is set for that.
+
+        Raises:
+            TooManyRequests: too much is waiting for the encoder.
+            Unavailable: the encoder cannot be loaded, or no document has an embedding yet.
+        """
+        started = time.perf_counter()
+        encoder = self._models.encoder(gone)
+        vector = self._models.encode(text, gone)
+        coverage = self._dense.catch_up([one.key for one in collections], encoder, self._embed_seconds)
+        result = DenseResult()
+        for collection in collections:
+            found = coverage.get(collection.key)
+            if found is None:
+                reason = f"collection '{collection.name}' was not searched: it has been deleted"
+                result.degraded.append(Degraded.of(STAGE, reason, NotFound.error_type))
+                continue
+            result.degraded.extend(_lacking(collection.name, found))
+            try:
+                hits = self._dense.search(collection.key, vector, k)
+            except (NotFound, Unavailable) as fault:
+                reason = f"collection '{collection.name}' was not searched: {fault}"
+                result.degraded.append(Degraded.of(STAGE, reason, fault.error_type))
+                continue
+            result.places.extend(DensePlace(collection, hit) for hit in hits)
+        counts = coverage.values()
+        if (total := sum(one.total for one in counts)) and total == sum(one.missing for one in counts):
+            if total == sum(one.failed for one in counts):
+                raise Unavailable(f"none of the {total} documents could be embedded; the log says why")
+            raise Unavailable(f"none of the {total} documents has an embedding yet; they are being made")
+        result.places.sort(key=lambda place: -place.hit.score)
+        del result.places[k:]
+        result.seconds = time.perf_counter() - started
+        return result
+
+
+def _lacking(name: str, coverage: Coverage) -> list[Degraded]:
+    waiting = coverage.missing - coverage.failed
+    lacking = []
+    if waiting:
+        lacking.append(f"{waiting} of {coverage.total} documents have no embedding yet")
+    if coverage.failed:
+        lacking.append(f"{coverage.failed} of {coverage.total} documents could not be embedded")
+    return [Degraded.of(STAGE, f"collection '{name}': {reason}", "not_embedded") for reason in lacking]

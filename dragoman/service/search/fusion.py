@@ -1,0 +1,192 @@
+"""The ranking of a search: by translated words (BM25), by sentence embeddings (dense), or by both, fused."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dragoman.indexes.dense import DenseHit
+from dragoman.indexes.fusion import rrf
+from dragoman.service.collections.service import CollectionInfo
+from dragoman.service.core.errors import ServiceError, Unavailable
+from dragoman.service.core.priority import in_background
+from dragoman.service.inference.batching import Gone
+from dragoman.service.observability.tracing import span
+from dragoman.service.query.translation import Translated
+from dragoman.service.schemas.search import Degraded, Fusion, RankedBy, SearchRequest
+from dragoman.service.search.bm25 import STAGE as BM25_STAGE
+from dragoman.service.search.bm25 import FirstStage, FirstStageResult, Part, Place
+from dragoman.service.search.dense import STAGE, DensePlace, DenseResult, DenseStage
+from dragoman.service.tables.snapshot import Snapshot
+
+logger = logging.getLogger("dragoman")
+
+FUSION_DEPTH = 100
+"""How many documents of each ranking are fused at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A document's place in the answer's ranking."""
+
+    collection: CollectionInfo
+    key: int
+    score: float
+    first_stage: float
+    part: Part | None = None
+    """Where BM25 ranked it, or None."""
+    passage: DenseHit | None = None
+    """Its best passage where dense search found it, or None."""
+    fusion: Fusion | None = None
+    rerank: float | None = None
+    """The reranker's score, a probability, where it gave one."""
+
+    @property
+    def matched(self) -> bool:
+        """BM25 found it, so that words of it answer words of the query."""
+        return self.part is not None
+
+
+@dataclass(slots=True)
+class Answer:
+    """The ranking, best first, how the query was translated for it, and what it lacks."""
+
+    places: list[Ranked] = field(default_factory=list)
+    translations: list[Translated] = field(default_factory=list)
+    degraded: list[Degraded] = field(default_factory=list)
+    truncated: list[str] = field(default_factory=list)
+    translate_seconds: float = 0.0
+    rank_seconds: float = 0.0
+    dense_seconds: float | None = None
+    rerank_seconds: float = 0.0
+    parts: dict[tuple[int, str], Part] = field(default_factory=dict)
+
+    def part(self, collection: int, language: str) -> Part | None:
+        """What BM25 found in a language of a collection, for evidence in documents that it ranked too low."""
+        return self.parts.get((collection, language))
+
+
+class SearchRanking:
+    """Ranks documents by the method of a request. Safe from any thread."""
+
+    def __init__(self, first_stage: FirstStage, dense: DenseStage, dense_weight: float) -> None:
+        self._first_stage = first_stage
+        self._dense = dense
+        self._dense_weight = dense_weight
+
+    def rank(
+        self,
+        request: SearchRequest,
+        language: str,
+        snapshot: Snapshot,
+        collections: Sequence[CollectionInfo],
+        gone: Gone | None,
+    ) -> Answer:
+        """The ``request.top_k`` best documents of the collections.
+
+        Raises:
+            ServiceError: they cannot be ranked now.
+        """
+        if request.method == "dense":
+            with span("dense"):
+                return _of_dense(self._dense.rank(request.query, collections, request.top_k, gone))
+        if request.method == "hybrid":
+            return self._hybrid(request, language, snapshot, collections, gone)
+        return _of_bm25(
+            self._first_stage.rank(request.query, language, request.method, snapshot, collections, request.top_k)
+        )
+
+    def _hybrid(
+        self,
+        request: SearchRequest,
+        language: str,
+        snapshot: Snapshot,
+        collections: Sequence[CollectionInfo],
+        gone: Gone | None,
+    ) -> Answer:
+        """Both rankings, fused by their ranks; one alone, and saying so, where the other is not to be had."""
+        depth = max(request.top_k, FUSION_DEPTH)
+        started = time.perf_counter()
+        unmatched: ServiceError | None = None
+        try:
+            bm25 = self._first_stage.rank(request.query, language, "psq", snapshot, collections, depth)
+        except Unavailable as fault:
+            if in_background():
+                raise
+            unmatched = fault
+            reason = f"hits are ranked by dense search alone: {fault}"
+            bm25 = FirstStageResult(degraded=[Degraded.of(BM25_STAGE, reason, fault.error_type)])
+        try:
+            with span("dense"):
+                dense = self._dense.rank(request.query, collections, depth, gone)
+        except Exception as fault:
+            if unmatched is not None:
+                raise unmatched from fault
+            if in_background() and isinstance(fault, ServiceError):
+                raise
+            dense = DenseResult(degraded=[_without_dense(fault)])
+        answer = _fused(bm25, dense, self._dense_weight, request.top_k)
+        answer.translate_seconds = bm25.translate_seconds
+        answer.rank_seconds = time.perf_counter() - started - bm25.translate_seconds
+        answer.dense_seconds = dense.seconds
+        return answer
+
+
+def _without_dense(fault: Exception) -> Degraded:
+    if isinstance(fault, ServiceError):
+        reason, cause = str(fault), fault.error_type
+    else:
+        logger.error("dense search failed", exc_info=fault)
+        reason, cause = "the encoder failed", ServiceError.error_type
+    return Degraded.of(STAGE, f"hits are ranked by BM25 alone: {reason}", cause)
+
+
+def _of_bm25(result: FirstStageResult) -> Answer:
+    places = [
+        Ranked(place.part.collection, place.key, place.score, place.first_stage, place.part) for place in result.places
+    ]
+    return Answer(
+        places,
+        result.translations,
+        result.degraded,
+        translate_seconds=result.translate_seconds,
+        rank_seconds=result.rank_seconds,
+    )
+
+
+def _of_dense(result: DenseResult) -> Answer:
+    places = [
+        Ranked(place.collection, place.hit.key, place.hit.score, place.hit.score, passage=place.hit)
+        for place in result.places
+    ]
+    return Answer(places, degraded=result.degraded, rank_seconds=result.seconds, dense_seconds=result.seconds)
+
+
+def _fused(bm25: FirstStageResult, dense: DenseResult, weight: float, k: int) -> Answer:
+    """Weighted reciprocal rank fusion; a document's key is unique in the database, over all collections."""
+    matched = {place.key: (rank, place) for rank, place in enumerate(bm25.places, 1)}
+    near = {place.hit.key: (rank, place) for rank, place in enumerate(dense.places, 1)}
+    answer = Answer(translations=bm25.translations, degraded=[*bm25.degraded, *dense.degraded])
+    for place in bm25.places:
+        answer.parts.setdefault((place.part.collection.key, place.part.translated.language), place.part)
+    answer.places = [
+        _both(key, score, matched.get(key), near.get(key), weight)
+        for key, score in rrf([list(matched), list(near)], k, weights=[1.0, weight])
+    ]
+    return answer
+
+
+def _both(
+    key: int, score: float, matched: tuple[int, Place] | None, near: tuple[int, DensePlace] | None, weight: float
+) -> Ranked:
+    fusion = Fusion(
+        bm25=RankedBy(rank=matched[0], score=matched[1].first_stage, weight=1.0) if matched else None,
+        dense=RankedBy(rank=near[0], score=near[1].hit.score, weight=weight) if near else None,
+    )
+    part = matched[1].part if matched else None
+    passage = near[1].hit if near else None
+    collection = matched[1].part.collection if matched else near[1].collection if near else None
+    assert collection is not None
+    return Ranked(collection, key, score, score, part, passage, fusion)

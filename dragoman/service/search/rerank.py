@@ -1,0 +1,199 @@
+"""The rerank stage of a search: the best hits of the first stage in a new order, or as they were and why."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from threading import BoundedSemaphore
+
+import numpy as np
+
+from dragoman.ranking.about import MartAbout, interpolated
+from dragoman.service.collections.changes import indexed_text
+from dragoman.service.collections.service import Collections
+from dragoman.service.core.errors import InvalidRequest, ServiceError, TooManyRequests
+from dragoman.service.core.priority import in_background, patience
+from dragoman.service.core.settings import Settings
+from dragoman.service.inference.batching import Gone
+from dragoman.service.inference.scoring import Scores
+from dragoman.service.observability.tracing import span
+from dragoman.service.rerank.scoring import Document, Reranking, sigmoid
+from dragoman.service.schemas.search import Degraded, RerankOptions, SearchRequest
+from dragoman.service.search.fusion import Ranked
+from dragoman.service.tables.snapshot import Snapshot
+
+logger = logging.getLogger("dragoman")
+
+STAGE = "rerank"
+
+_ATTAINABLE = ("psq", "smt", "none")
+"""Methods whose scores are shares of what is attainable, which the weight of the first stage was fitted to."""
+_WAITING = 24
+"""Searches that may wait for the reranker, so that others still get a thread."""
+
+
+class UnknownReranker(InvalidRequest):
+    """A reranker was asked for by a name that none has."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """The ranking after the stage, what it lacks, which documents were read in part, and how long it took."""
+
+    places: list[Ranked]
+    degraded: list[Degraded]
+    truncated: list[str]
+    seconds: float = 0.0
+    result: str = "degraded"
+    """``reranked``; ``partial``: some hits could not be scored; ``nothing``: there were none; ``degraded``."""
+
+
+class RerankStage:
+    """Reranks the hits of searches. Safe from any thread."""
+
+    def __init__(self, reranking: Reranking, collections: Collections, settings: Settings, available: bool) -> None:
+        """``available``: there is a reranker to use where a search does not say."""
+        self._reranking = reranking
+        self._collections = collections
+        self._settings = settings
+        self._available = available
+        self._places = BoundedSemaphore(_WAITING)
+
+    def options(self, request: SearchRequest) -> RerankOptions | None:
+        """How a search is to be reranked; None where it is not."""
+        if request.rerank is False:
+            return None
+        if request.rerank is not None:
+            return request.rerank
+        usable = self._available and self._settings.rerank == "measured" and request.method in _ATTAINABLE
+        return RerankOptions() if usable else None
+
+    def rerank(
+        self,
+        request: SearchRequest,
+        options: RerankOptions,
+        language: str,
+        places: Sequence[Ranked],
+        snapshot: Snapshot,
+        gone: Gone | None,
+    ) -> Outcome:
+        """The best ``options.depth`` places in the order of the reranker and the first stage together.
+
+        The others follow as they were. Where it cannot be done the order stays, and ``degraded`` has the reason;
+        background work fails instead.
+
+        Raises:
+            InvalidRequest: there is no reranker of the name asked for.
+            ServiceError: background work cannot be done now.
+        """
+        started = time.perf_counter()
+        outcome = Outcome(list(places), [], [])
+        try:
+            with span("rerank"), self._place():
+                self._rerank(outcome, request, options, language, snapshot, gone)
+        except UnknownReranker:
+            raise
+        except ServiceError as fault:
+            if in_background():
+                raise
+            outcome.degraded.append(_degraded(fault))
+        except Exception as fault:
+            logger.error("reranking failed", exc_info=fault)
+            outcome.degraded.append(_degraded(ServiceError("the reranker failed")))
+        outcome.seconds = time.perf_counter() - started
+        return outcome
+
+    @contextmanager
+    def _place(self) -> Iterator[None]:
+        if in_background():
+            yield
+            return
+        if not self._places.acquire(blocking=False):
+            raise TooManyRequests(f"{_WAITING} searches are waiting for the reranker")
+        try:
+            yield
+        finally:
+            self._places.release()
+
+    def _rerank(
+        self,
+        outcome: Outcome,
+        request: SearchRequest,
+        options: RerankOptions,
+        language: str,
+        snapshot: Snapshot,
+        gone: Gone | None,
+    ) -> None:
+        seconds = patience(self._settings.rerank_seconds)
+        until = time.monotonic() + seconds
+        about = self._reranking.about(gone, seconds)
+        _check_name(options, about)
+        head, tail = outcome.places[: options.depth], outcome.places[options.depth :]
+        documents = self._collections.by_keys([place.key for place in head])
+        chosen = [place for place in head if place.key in documents]
+        if request.rerank is None:  # within one language the model was never measured
+            without = {f"{language}-{language}", *about.not_for}
+            if {f"{language}-{documents[one.key].language}" for one in chosen} <= without:
+                chosen = []  # beside others they are reranked too, or all would come after those
+        texts = [
+            Document(indexed_text(found.title, found.text), found.language)
+            for found in (documents[place.key] for place in chosen)
+        ]
+        if not texts:
+            outcome.result = "nothing"
+            return
+        seconds = max(0.001, until - time.monotonic())
+        pending = self._reranking.begin(request.query, language, texts, snapshot, seconds, gone)
+        found = pending.result(until, gone)
+        _check_name(options, found.about)
+        weight = found.about.first_stage_weight if request.method in _ATTAINABLE else None
+        scored = _reordered(chosen, found, weight)
+        unscored = len(chosen) - len(scored)
+        left = {place.key for place in scored}
+        outcome.places = _following(scored, [place for place in [*head, *tail] if place.key not in left])
+        ids = self._collections.ids_by_keys([chosen[number].key for number in found.truncated])
+        outcome.truncated = [f"rerank: of document {id!r} only the beginning was read" for id in ids.values()]
+        if found.query_cut:
+            outcome.truncated.append("rerank: only the beginning of the query was read beside the documents")
+        if unscored:
+            reason = f"{unscored} of {len(chosen)} hits could not be scored and follow the others"
+            outcome.degraded.append(Degraded.of(STAGE, f"{reason}: {next(iter(found.failed.values()))}", "partial"))
+        outcome.result = "partial" if unscored else "reranked"
+
+
+def _check_name(options: RerankOptions, about: MartAbout) -> None:
+    if options.model is not None and options.model != about.name:
+        raise UnknownReranker(f"rerank.model: there is no reranker named {options.model!r}; there is {about.name!r}")
+
+
+def _reordered(places: Sequence[Ranked], found: Scores, weight: float | None) -> list[Ranked]:
+    """The places that were scored, by those scores and the first stage's together, equal ones as they were.
+
+    Without a weight, of first-stage scores that are no shares, by those scores alone.
+    """
+    scored = [(place, value) for place, value in zip(places, found.values, strict=True) if value is not None]
+    together = np.array([value for _, value in scored])
+    if weight is not None:
+        together = interpolated(together, np.array([place.score for place, _ in scored]), weight)
+    made = [
+        replace(place, rerank=sigmoid(value), score=sigmoid(score))
+        for (place, value), score in zip(scored, together.tolist(), strict=True)
+    ]
+    return [made[number] for number in np.argsort(-together, kind="stable")]
+
+
+def _following(scored: list[Ranked], others: Sequence[Ranked]) -> list[Ranked]:
+    """The others after those scored, with scores below theirs that fall as their own do."""
+    if not scored or not others:
+        return [*scored, *others]
+    highest = max(place.score for place in others)
+    scale = scored[-1].score / highest if highest > 0 else 0.0
+    following = sorted(others, key=lambda place: -place.score)
+    return [*scored, *(replace(place, score=min(place.score * scale, scored[-1].score)) for place in following)]
+
+
+def _degraded(fault: ServiceError) -> Degraded:
+    return Degraded.of(STAGE, f"hits are in first-stage order: {fault}", fault.error_type)

@@ -1,0 +1,289 @@
+"""A search from the request to the answer: one snapshot of the active tables from first stage to explanation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from threading import BoundedSemaphore
+
+from dragoman.indexes.analysis.pipeline import LONGEST_WORD
+from dragoman.lexicon.text.tokens import Analysis
+from dragoman.service.collections.lucene_indexes import Indexes
+from dragoman.service.collections.service import CollectionInfo, Collections
+from dragoman.service.core.errors import InvalidRequest, NotFound, TooManyRequests
+from dragoman.service.core.priority import Traffic, in_background
+from dragoman.service.core.settings import Settings
+from dragoman.service.core.trec import RunLine
+from dragoman.service.inference.batching import Gone
+from dragoman.service.inference.translation import Translations
+from dragoman.service.observability.metrics import Metrics
+from dragoman.service.observability.tracing import span
+from dragoman.service.query.language import FALLBACK, detect
+from dragoman.service.query.translation import described, foreign_words, undecided, unknown
+from dragoman.service.schemas.search import (
+    Contribution,
+    Degraded,
+    Hit,
+    QueryRead,
+    SearchRequest,
+    SearchResponse,
+    Timings,
+)
+from dragoman.service.search.bm25 import FirstStage
+from dragoman.service.search.dense import DenseStage
+from dragoman.service.search.fusion import Answer, SearchRanking
+from dragoman.service.search.hits import Found, HitBuilder, passage_window, plain_hit
+from dragoman.service.search.rerank import RerankStage
+from dragoman.service.search.snippets import Window
+from dragoman.service.tables.service import check_active, check_detectable
+from dragoman.service.tables.snapshot import Snapshot, TableRegistry
+
+MODEL_METHODS = ("dense", "hybrid")
+"""The methods that need the sentence encoder."""
+
+_WAITING = 32
+
+
+class Search:
+    """Answers searches. Every method may be called from any thread."""
+
+    def __init__(
+        self,
+        collections: Collections,
+        indexes: Indexes,
+        registry: TableRegistry,
+        analysis: Callable[[str], Analysis],
+        settings: Settings,
+        metrics: Metrics,
+        dense: DenseStage,
+        translations: Translations,
+        rerank: RerankStage,
+        traffic: Traffic,
+    ) -> None:
+        self._collections = collections
+        self._registry = registry
+        self._analysis = analysis
+        self._settings = settings
+        self._metrics = metrics
+        self._ranking = SearchRanking(FirstStage(indexes, analysis), dense, settings.hybrid_dense_weight)
+        self._translations = translations
+        self._rerank = rerank
+        self._traffic = traffic
+        self._places = BoundedSemaphore(_WAITING)
+
+    def search(
+        self,
+        request: SearchRequest,
+        request_id: str,
+        gone: Gone | None = None,
+        snapshot: Snapshot | None = None,
+    ) -> SearchResponse:
+        """The best documents for a query, with the evidence for each; with this snapshot's tables, or the present.
+
+        Raises:
+            InvalidRequest: naming the field that is not allowed.
+            NotFound: there is no such collection or table.
+            TooManyRequests: too much is waiting for the models.
+            Unavailable: none of the collections can be searched now, or dense search is not possible.
+        """
+        with self._traffic.live(), self._using_models(request):
+            return self._search(request, request_id, gone, snapshot)
+
+    def waits(self, request: SearchRequest) -> bool:
+        """Whether a search is one that waits for the models."""
+        return (
+            request.method in MODEL_METHODS or request.translate_snippets or self._rerank.options(request) is not None
+        )
+
+    def _search(
+        self, request: SearchRequest, request_id: str, gone: Gone | None, snapshot: Snapshot | None
+    ) -> SearchResponse:
+        started = time.perf_counter()
+        query, answer = self._rank(request, gone, snapshot)
+        hits = self._hits(request, answer)
+        timings = Timings(
+            translate=_milliseconds(answer.translate_seconds),
+            first_stage=_milliseconds(answer.rank_seconds),
+            rerank=_milliseconds(answer.rerank_seconds),
+            total=0.0,
+        )
+        if answer.dense_seconds is not None:
+            timings.dense = _milliseconds(answer.dense_seconds)
+        if request.translate_snippets:
+            begun = time.perf_counter()
+            with span("translate_snippets"):
+                untranslated = self._translate_snippets(hits, query.language, gone)
+            self._metrics.degraded(untranslated)
+            answer.degraded.extend(untranslated)
+            timings.translate_snippets = _milliseconds(time.perf_counter() - begun)
+        response = SearchResponse(
+            request_id=request_id,
+            query=query,
+            hits=hits,
+            translation=described(request.query, self._analysis(query.language), answer.translations),
+            degraded=answer.degraded,
+            truncated=[*_cut_words(request.query, self._analysis(query.language)), *answer.truncated],
+            timings_ms=timings,
+        )
+        timings.total = _milliseconds(time.perf_counter() - started)
+        return response
+
+    def _translate_snippets(self, hits: Sequence[Hit], language: str, gone: Gone | None) -> list[Degraded]:
+        snippets = [(hit.language, hit.snippet) for hit in hits]
+        translated, degraded = self._translations.snippets(snippets, language, gone)
+        for hit, text in zip(hits, translated, strict=True):
+            hit.snippet_translation = text
+        return degraded
+
+    @contextmanager
+    def _using_models(self, request: SearchRequest) -> Iterator[None]:
+        """Let only so many searches wait for the models that others still get a thread to be answered on."""
+        if in_background() or (request.method not in MODEL_METHODS and not request.translate_snippets):
+            yield
+            return
+        if not self._places.acquire(blocking=False):
+            raise TooManyRequests(f"{_WAITING} searches are waiting for the models; try again in a moment")
+        try:
+            yield
+        finally:
+            self._places.release()
+
+    def run(self, request: SearchRequest, gone: Gone | None = None) -> tuple[list[RunLine], list[Degraded]]:
+        """The best documents, best first, as a TREC run has them, and which stages did less than was asked.
+
+        Raises:
+            ServiceError: as :meth:`search`.
+        """
+        with self._traffic.live(), self._using_models(request):
+            _, answer = self._rank(request, gone, None)
+        ids = self._collections.ids_by_keys([place.key for place in answer.places])
+        lines = [
+            RunLine(place.collection.name, ids[place.key], place.score) for place in answer.places if place.key in ids
+        ]
+        cut = [Degraded.of("truncated", reason, "truncated") for reason in answer.truncated]
+        return lines, [*answer.degraded, *cut]
+
+    def _rank(self, request: SearchRequest, gone: Gone | None, snapshot: Snapshot | None) -> tuple[QueryRead, Answer]:
+        self._check(request)
+        started = time.perf_counter()
+        snapshot = snapshot or self._registry.snapshot
+        check_active(request.tables or (), snapshot)
+        collections = self._chosen(request)
+        languages = {language for collection in collections for language in collection.languages}
+        query, degraded = self._understood(request, snapshot, languages)
+        if request.tables is not None:
+            snapshot = self._registry.select(snapshot, request.tables, query.language, languages)
+        prepared = time.perf_counter()
+        rerank = self._rerank.options(request)
+        wanted = request if rerank is None else request.model_copy(update={"top_k": max(request.top_k, rerank.depth)})
+        answer = self._ranking.rank(wanted, query.language, snapshot, collections, gone)
+        answer.translate_seconds += prepared - started
+        answer.degraded[:0] = degraded
+        if rerank is not None:
+            outcome = self._rerank.rerank(request, rerank, query.language, answer.places, snapshot, gone)
+            answer.places, answer.rerank_seconds = outcome.places[: request.top_k], outcome.seconds
+            answer.degraded += outcome.degraded
+            answer.truncated += outcome.truncated
+            self._metrics.stage("rerank", outcome.seconds)
+            self._metrics.rerank(outcome.result)
+        self._metrics.stage("translate", answer.translate_seconds)
+        self._metrics.stage("first_stage", answer.rank_seconds)
+        if answer.dense_seconds is not None:
+            self._metrics.stage("dense", answer.dense_seconds)
+        self._metrics.degraded(answer.degraded)
+        words, oov = len(foreign_words(answer.translations)), len(unknown(request.query, answer.translations))
+        self._metrics.query(query.language, words, oov)
+        return query, answer
+
+    def _check(self, request: SearchRequest) -> None:
+        settings = self._settings
+        if len(request.query) > settings.query_chars:
+            raise InvalidRequest(f"query: longer than {settings.query_chars} characters")
+        if request.top_k > settings.top_k_max:
+            raise InvalidRequest(f"top_k: must be at most {settings.top_k_max}")
+        if request.rerank and request.rerank.depth > settings.rerank_depth_max:
+            raise InvalidRequest(f"rerank.depth: must be at most {settings.rerank_depth_max}")
+        for field, names in (("collections", request.collections), ("tables", request.tables)):
+            if len(names or ()) > settings.search_names:
+                raise InvalidRequest(
+                    f"{field}: {len(names or ())} of them; at most {settings.search_names} are allowed"
+                )
+
+    def _chosen(self, request: SearchRequest) -> list[CollectionInfo]:
+        known = {collection.name: collection for collection in self._collections.all()}
+        if request.collections is None:
+            return list(known.values())
+        for place, name in enumerate(request.collections):
+            if name not in known:
+                raise NotFound(f"collections[{place}]: there is no collection named {name!r}")
+        return [known[name] for name in dict.fromkeys(request.collections)]
+
+    def _understood(
+        self, request: SearchRequest, snapshot: Snapshot, languages: Collection[str]
+    ) -> tuple[QueryRead, list[Degraded]]:
+        if request.query_language is not None:
+            return QueryRead(text=request.query, language=request.query_language, detected=False), []
+        check_detectable(snapshot, languages)
+        candidates = {FALLBACK, *languages, *snapshot.languages}
+        found = detect(request.query, candidates, snapshot.knows, partial(_reach, languages, snapshot))
+        degraded = []
+        if not found.decided:
+            degraded.append(Degraded.of("detect", undecided(found.language), "undecided"))
+        return QueryRead(text=request.query, language=found.language, detected=True), degraded
+
+    def _hits(self, request: SearchRequest, answer: Answer) -> list[Hit]:
+        documents = self._collections.by_keys([place.key for place in answer.places])
+        builders: dict[int, HitBuilder] = {}
+        hits: list[Hit] = []
+        for place in answer.places:
+            document = documents.get(place.key)
+            if document is None:
+                continue
+            found = Found(len(hits) + 1, place.score, place.first_stage, place.fusion, place.rerank)
+            passage = place.passage
+            if passage is not None and document.generation != passage.generation:
+                if place.part is None:
+                    continue  # replaced this instant: what was found is no longer there
+                passage = None
+            window = passage_window(document.text, passage) if passage and not place.matched else None
+            part = place.part or answer.part(place.collection.key, document.language)
+            if part is None:
+                window = window or Window(0, 0)
+                contributions: list[Contribution] | None = [] if request.explain else None
+                hits.append(plain_hit(found, place.collection.name, document, window, [], contributions))
+                continue
+            builder = builders.get(id(part))
+            if builder is None:
+                builder = builders[id(part)] = HitBuilder(
+                    request.query,
+                    part.collection.name,
+                    part.translated,
+                    part.statistics,
+                    self._analysis(part.translated.language),
+                    request.explain,
+                )
+            hits.append(builder.hit(found, document, window))
+        return hits
+
+
+def _cut_words(text: str, analysis: Analysis) -> list[str]:
+    """The words of a query that are too long to be indexed whole, and so are searched by their beginnings."""
+    if len(text) <= LONGEST_WORD:
+        return []
+    return [
+        f"query: of the word at character {token.start} only the first {LONGEST_WORD} characters count"
+        for token in analysis.tokens(text)
+        if len(token.word) >= LONGEST_WORD and token.end - token.start > LONGEST_WORD
+    ]
+
+
+def _milliseconds(seconds: float) -> float:
+    return round(seconds * 1000, 3)
+
+
+def _reach(languages: Collection[str], snapshot: Snapshot, source: str) -> float:
+    """The share of the searched languages that are a query's own or have a table that translates it."""
+    reached = [one for one in languages if one == source or (source, one) in snapshot.views]
+    return len(reached) / max(1, len(languages))

@@ -1,0 +1,159 @@
+"""Which words of a document matched which words of a query, and the part of the text that shows it best."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Literal
+
+from dragoman.indexes.passages import SENTENCE_END, grapheme_boundary
+from dragoman.lexicon.query import TranslatedQuery
+from dragoman.lexicon.text.tokens import Token
+
+SNIPPET_LENGTH = 400
+"""The longest snippet, in code points."""
+
+_FINALISTS = 32
+_REPEAT = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """The document word ``text[start:end]`` and the number of the query's term group that it answers."""
+
+    start: int
+    end: int
+    group: int
+    probability: float
+    origin: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The part ``text[start:end]`` of a document."""
+
+    start: int
+    end: int
+
+
+class Matcher:
+    """Finds the document words that a translated query's alternatives match.
+
+    ``form`` says which form of a document's words the alternatives are: index terms (psq, untranslated) or
+    folded surface words (smt).
+    """
+
+    def __init__(self, query: TranslatedQuery, form: Literal["term", "word"]) -> None:
+        self._form = form
+        self._alternatives: dict[str, list[tuple[int, float, int]]] = {}
+        for number, group in enumerate(query.groups):
+            for alternative in group.alternatives:
+                found = (number, alternative.weight, alternative.origin)
+                self._alternatives.setdefault(alternative.term, []).append(found)
+
+    def matches(self, tokens: Iterable[Token]) -> list[Match]:
+        """Every pair of a document word and a query word that the translation relates, in text order.
+
+        Pairs of one document word are ordered by falling probability.
+        """
+        found: list[Match] = []
+        by_word = self._form == "word"
+        for token in tokens:
+            if not token.term:
+                continue
+            answers = self._alternatives.get(token.word if by_word else token.term)
+            if answers is None:
+                continue
+            for group, probability, origin in sorted(answers, key=lambda answer: (-answer[1], answer[0])):
+                found.append(Match(token.start, token.end, group, probability, origin))
+        return found
+
+
+def best_window(
+    text: str,
+    tokens: Sequence[Token],
+    matches: Sequence[Match],
+    importance: Sequence[float],
+    length: int = SNIPPET_LENGTH,
+) -> Window:
+    """The window of at most ``length`` code points whose matches say most about the query.
+
+    A match is worth its probability times the importance of its group; a group's further matches in the same
+    window add a tenth. The window starts at a sentence where one is near, never inside a word, and ends with
+    a word; only a word longer than ``length`` is cut. Without matches it is the beginning of the text.
+    """
+    if len(text) <= length:
+        return Window(0, len(text))
+    if not matches:
+        return Window(0, _end(text, tokens, 0, 0, length))
+    first, last = _densest(matches, importance, length)
+    low, high = matches[first].start, max(match.end for match in matches[first : last + 1])
+    start = _start(text, tokens, low, length - (high - low))
+    return Window(start, _end(text, tokens, start, high, length))
+
+
+def inside(matches: Iterable[Match], window: Window) -> list[Match]:
+    """The matches that lie in the window as a whole."""
+    return [match for match in matches if window.start <= match.start and match.end <= window.end]
+
+
+def _densest(matches: Sequence[Match], importance: Sequence[float], length: int) -> tuple[int, int]:
+    """First and last match of the most valuable window: all windows by their sum, the best ones closely."""
+    worth = [match.probability * importance[match.group] for match in matches]
+    total = list(accumulate(worth, initial=0.0))
+    starts = [match.start for match in matches]
+    ends = [match.end for match in matches]
+    spans: list[tuple[float, int, int]] = []
+    for first, start in enumerate(starts):
+        if first and starts[first - 1] == start:
+            continue
+        last = max(bisect_right(ends, start + length) - 1, first)
+        spans.append((total[last + 1] - total[first], first, last))
+    finalists = sorted(spans, key=lambda span: (-span[0], span[1]))[:_FINALISTS]
+
+    def value(span: tuple[float, int, int]) -> float:
+        best: dict[int, float] = {}
+        whole = 0.0
+        for number in range(span[1], span[2] + 1):
+            group = matches[number].group
+            best[group] = max(best.get(group, 0.0), worth[number])
+            whole += worth[number]
+        return sum(best.values()) * (1.0 - _REPEAT) + whole * _REPEAT
+
+    _, first, last = max(finalists, key=lambda span: (value(span), -span[1]))
+    return first, last
+
+
+def _start(text: str, tokens: Sequence[Token], low: int, spare: int) -> int:
+    """Where a window whose first match starts at ``low`` begins, at most ``spare`` before it."""
+    if spare <= 0:
+        return low
+    if low <= spare // 2:
+        return 0
+    starts = [token.start for token in tokens]
+    sentences: list[int] = [found.end() for found in SENTENCE_END.finditer(text, max(low - spare, 0), low)]
+    for sentence in reversed(sentences):
+        at = bisect_left(starts, sentence)
+        if at == 0 or tokens[at - 1].end <= sentence:
+            return sentence
+    if low <= spare:
+        return 0
+    return min(starts[bisect_left(starts, low - spare // 2)], low)
+
+
+def _end(text: str, tokens: Sequence[Token], start: int, least: int, length: int) -> int:
+    """Where a window from ``start`` ends: after a word and the punctuation that clings to it."""
+    limit = start + length
+    if limit >= len(text):
+        return len(text)
+    ends = [token.end for token in tokens]
+    at = bisect_right(ends, limit) - 1
+    if at < 0 or ends[at] <= start:
+        return grapheme_boundary(text, start, limit)
+    end = max(ends[at], min(least, limit))
+    next_start = tokens[at + 1].start if at + 1 < len(tokens) else len(text)
+    while end < min(limit, next_start) and not text[end].isspace():
+        end += 1
+    return end

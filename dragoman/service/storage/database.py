@@ -1,0 +1,248 @@
+"""The database: SQLite (write-ahead log) by default, PostgreSQL by URL; sessions, migrations, bulk loads."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+from sqlalchemy import Connection, Engine, create_engine, event, false, inspect, make_url, text, update
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.orm import Session
+
+from dragoman.service.core.errors import Unavailable
+from dragoman.service.storage.instance_lock import DatabaseClaim, instance_name, mark_connections, patiently
+from dragoman.service.storage.models import Base, Collection, ServiceInstance, now
+
+BUSY_MS = 30_000
+MIGRATIONS = Path(__file__).parent / "migrations"
+_MIGRATION_LOCK = 7_203_915_001
+_ENTRY_COLUMNS = "version_id, number, source, target, p_ts, p_st"
+_ENTRY_TYPES = ("int8", "int4", "text", "text", "float8", "float8")
+
+_ONE_STATE: dict[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+_CONNECTION: dict[str, Any] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+"""How long a server that does not answer is waited for, where the URL does not say."""
+
+EntryRow = tuple[str, str, float, float]
+"""source, target, P(target|source), P(source|target)"""
+
+
+class Store:
+    """The database behind the service. ``read`` and ``write`` open a session each; both may be used from
+    any thread. What a ``write`` block did is durable once the block has ended.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.sqlite = make_url(url).get_backend_name() == "sqlite"
+        self.engine = _sqlite_engine(url) if self.sqlite else _postgresql_engine(url)
+        self._writer = self.engine.execution_options(dragoman_write=True)
+        self._reader = self.engine if self.sqlite else self.engine.execution_options(**_ONE_STATE)
+        self._claim: DatabaseClaim | None = None
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """A session that sees one consistent state and changes nothing."""
+        with Session(self._reader, expire_on_commit=False) as session:
+            yield session
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """A transaction, committed at the end of the block, undone when the block raises.
+
+        On SQLite it is the only writer from its first statement on, so that it cannot fail half-way for
+        having read before another wrote.
+        """
+        with Session(self._writer, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    def claim(self, patience: float) -> None:
+        """Keep every other instance of the service off the database from now on, and migrate it.
+
+        SQLite's is in the data directory, which has a lock of its own.
+
+        Raises:
+            DatabaseTaken: another instance uses it, still after ``patience`` seconds.
+            Unavailable: as :meth:`migrate`.
+        """
+        if self.sqlite:
+            self.migrate()
+            return
+        self._claim = claim = DatabaseClaim()
+        mark_connections(self.engine, claim)
+        patiently(self.migrate, patience)
+        with self.write() as session:
+            session.merge(ServiceInstance(id=1, number=claim.number, name=claim.name, since=now()))
+        claim.recorded = True
+
+    def migrate(self) -> None:
+        """Bring the database to the present schema; safe when several processes start at once.
+
+        Raises:
+            Unavailable: the database cannot be reached, or is of a later version than this program.
+        """
+        try:
+            with self._writer.connect() as connection, connection.begin():
+                self._migrate(connection)
+        except OperationalError as fault:
+            raise Unavailable(f"the database cannot be opened: {_first_line(fault)}") from fault
+
+    def _migrate(self, connection: Connection) -> None:
+        if not self.sqlite:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
+        config = Config()
+        config.set_main_option("script_location", str(MIGRATIONS))
+        config.attributes["connection"] = connection
+        present = MigrationContext.configure(connection).get_current_revision()
+        script = ScriptDirectory.from_config(config)
+        try:
+            if present is not None:
+                script.get_revision(present)
+        except CommandError as fault:
+            raise Unavailable(
+                f"the database is of a later version of Dragoman (schema {present}); use that version"
+            ) from fault
+        command.upgrade(config, "head")
+
+    def writable(self) -> bool:
+        """Whether a transaction that writes can be made now."""
+        try:
+            with self._writer.connect() as connection, connection.begin() as transaction:
+                connection.execute(update(Collection).where(false()).values(language="en"))
+                transaction.rollback()
+        except (DBAPIError, PoolTimeout, Unavailable):
+            return False
+        return True
+
+    def check(self) -> None:
+        """Read something; raises what SQLAlchemy does where the database cannot be read."""
+        with self.read() as session:
+            session.execute(text("SELECT version_num FROM alembic_version"))
+
+    def has_table(self, model: type[Base]) -> bool:
+        """Whether the database has a model's table."""
+        return bool(inspect(self.engine).has_table(model.__tablename__))
+
+    def close(self) -> None:
+        self.engine.dispose()
+
+
+@contextmanager
+def existing_store(url: str) -> Iterator[Store]:
+    """A database of whatever schema it has, closed at the end of the block; a server may be using it as well."""
+    store = Store(url)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def opened_store(url: str) -> Iterator[Store]:
+    """As :func:`existing_store`, brought to the present schema.
+
+    Raises:
+        Unavailable: see :meth:`Store.migrate`.
+    """
+    with existing_store(url) as store:
+        store.migrate()
+        yield store
+
+
+def insert_entries(session: Session, version_id: int, rows: Iterable[EntryRow], start: int = 0) -> int:
+    """Add entries to a table version inside the session's transaction; a million take a few seconds.
+
+    Entries are numbered from ``start`` in the order given. Returns the number after the last one.
+    """
+    connection = session.connection()
+    numbered = ((version_id, number, *row) for number, row in enumerate(rows, start))
+    if connection.dialect.name == "postgresql":
+        return start + _copy_entries(connection, numbered)
+    statement = f"INSERT INTO table_entries ({_ENTRY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"
+    count = start
+    while chunk := list(islice(numbered, 20_000)):
+        connection.exec_driver_sql(statement, chunk)
+        count += len(chunk)
+    return count
+
+
+def _copy_entries(connection: Connection, rows: Iterable[tuple[Any, ...]]) -> int:
+    """In binary, which spares the client the writing of numbers and the server the reading of them."""
+    driver = connection.connection.driver_connection
+    if driver is None:
+        raise Unavailable("the database connection is closed")
+    count = 0
+    statement = f"COPY table_entries ({_ENTRY_COLUMNS}) FROM STDIN (FORMAT BINARY)"
+    with driver.cursor() as cursor, cursor.copy(statement) as copy:
+        copy.set_types(_ENTRY_TYPES)
+        for row in rows:
+            copy.write_row(row)
+            count += 1
+    return count
+
+
+def _sqlite_engine(url: str) -> Engine:
+    engine = create_engine(
+        url, connect_args={"timeout": BUSY_MS / 1000}, pool_size=16, max_overflow=48, hide_parameters=True
+    )
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: Any, _record: Any) -> None:
+        connection.isolation_level = None  # the transactions begin below, not where the driver guesses
+        _write_ahead(connection)
+        for pragma in ("synchronous = FULL", "foreign_keys = ON"):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        write = connection.get_execution_options().get("dragoman_write", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    return engine
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Have a new database log its writes ahead. Where another connection is doing so too, SQLite refuses at once,
+    whatever its busy timeout, so the waiting is done here.
+    """
+    deadline = time.monotonic() + BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as fault:
+            if fault.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+        time.sleep(0.01)
+
+
+def _postgresql_engine(url: str) -> Engine:
+    given = make_url(url).query
+    chosen = {name: value for name, value in _CONNECTION.items() if name not in given}
+    chosen["fallback_application_name"] = instance_name()
+    return create_engine(
+        url, pool_pre_ping=True, pool_size=16, max_overflow=48, connect_args=chosen, hide_parameters=True
+    )
+
+
+def _first_line(fault: DBAPIError) -> str:
+    message = re.sub(r"://[^@\s]*@", "://", str(fault.orig)).strip()
+    return message.splitlines()[0] if message else type(fault.orig).__name__

@@ -1,0 +1,109 @@
+"""One instance of the service to a PostgreSQL database, so that what it keeps beside the database stays true.
+
+An instance follows its own changes alone: documents, tables and versions that another one changed would be missing
+from its indexes and snapshots, and a starting one removes what the other's uploads are still building. So every
+connection of an instance carries the instance's mark, a shared advisory lock, which PostgreSQL takes away when the
+connection ends, however it ends. While another instance's mark is there, a connection is refused. The database also
+records which instance came last, so that one which lost its connections to another does not go on with what it
+knew before.
+
+Session locks need a session: a pooler between, such as PgBouncer, has to pool by session.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Engine, event
+
+from dragoman.service.core.errors import Unavailable
+
+_GATE = 7_203_915_002
+_MARKS = 720_391_503
+_POLL_SECONDS = 0.2
+_SERVER_KEEPALIVES = {"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3"}
+"""Seconds, seconds and number, after which the server forgets a client whose machine is gone, and its mark."""
+
+_OTHERS = """
+    SELECT coalesce(nullif(activity.application_name, ''), 'process ' || locks.pid)
+    FROM pg_locks AS locks LEFT JOIN pg_stat_activity AS activity ON activity.pid = locks.pid
+    WHERE locks.locktype = 'advisory' AND locks.objsubid = 2 AND locks.classid = %s AND locks.objid <> %s
+      AND locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    LIMIT 1"""
+
+
+class DatabaseTaken(Unavailable):
+    """Another instance uses the database, or has used it since this one did."""
+
+
+class DatabaseClaim:
+    """The mark of this instance, which is put on each of its connections."""
+
+    def __init__(self) -> None:
+        self.number = 1 + secrets.randbelow(2**31 - 1)
+        self.name = instance_name()
+        self.recorded = False
+        """Whether the database names this instance as the last that came."""
+
+    def mark(self, connection: Any) -> None:
+        """Mark a new psycopg connection, which holds the mark until it is closed.
+
+        Raises:
+            DatabaseTaken: another instance uses the database, or has used it since this one did.
+        """
+        with connection.transaction():
+            for setting, value in _SERVER_KEEPALIVES.items():
+                connection.execute("SELECT set_config(%s, %s, false)", (setting, value))
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_GATE,))
+            other = connection.execute(_OTHERS, (_MARKS, self.number)).fetchone()
+            if other is not None:
+                raise DatabaseTaken(f"the database is in use by another instance ({other[0]})")
+            if self.recorded:
+                last = connection.execute("SELECT number, name FROM service_instance").fetchone()
+                if last is None or last[0] != self.number:
+                    raise DatabaseTaken(
+                        "another instance has used the database since "
+                        f"({last[1] if last else 'unknown'}); this one has to be started again"
+                    )
+            connection.execute("SELECT pg_advisory_lock_shared(%s, %s)", (_MARKS, self.number))
+
+
+def instance_name() -> str:
+    """What PostgreSQL is told that this process is."""
+    return f"dragoman process {os.getpid()} on {socket.gethostname()}"[:63]
+
+
+def mark_connections(engine: Engine, claim: DatabaseClaim) -> None:
+    """Mark every connection that the engine makes from now on."""
+
+    @event.listens_for(engine, "do_connect")
+    def connect(dialect: Any, _record: Any, arguments: list[Any], options: dict[str, Any]) -> Any:
+        connection = dialect.connect(*arguments, **options)
+        try:
+            claim.mark(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def patiently(work: Callable[[], None], seconds: float) -> None:
+    """Do ``work``, and again while the database is taken: one that was killed takes a moment to be forgotten.
+
+    Raises:
+        DatabaseTaken: it still is after so many seconds.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            work()
+            return
+        except DatabaseTaken:
+            if time.monotonic() >= until:
+                raise
+        time.sleep(_POLL_SECONDS)

@@ -1,0 +1,1 @@
+"""Translation tables: uploaded, versioned, activated and rolled back; what searches see is one snapshot of them."""

@@ -1,0 +1,322 @@
+"""Translation tables in the database: rows that become visible, active or gone in one transaction each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from threading import Lock
+from typing import cast
+
+import numpy as np
+from sqlalchemy import delete, exists, func, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from dragoman.lexicon.table.table import Table
+from dragoman.service.core.errors import Conflict, NotFound
+from dragoman.service.storage.database import EntryRow, Store, insert_entries
+from dragoman.service.storage.models import TableEntry, TableVersion, TranslationTable
+from dragoman.service.tables.snapshot import ActiveVersion, Kind
+
+BUILDING, READY, DELETED = "building", "ready", "deleted"
+_ENTRIES_PER_TRANSACTION = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersion:
+    """What is known of a version before its entries are stored."""
+
+    name: str
+    source: str
+    target: str
+    kind: Kind
+    weight: float
+    format: str
+    created_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What reading the file of a version came to."""
+
+    checksum: str
+    source_terms: int
+    entries: int
+    rejected: int
+    pruned: int
+
+
+@dataclass(frozen=True, slots=True)
+class VersionInfo:
+    """One version of a table."""
+
+    version: int
+    active: bool
+    checksum: str
+    kind: Kind
+    weight: float
+    format: str
+    source_terms: int
+    entries: int
+    rejected: int
+    pruned: int
+    created_at: datetime
+    created_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TableInfo:
+    """A table with its versions, oldest first."""
+
+    name: str
+    source: str
+    target: str
+    versions: tuple[VersionInfo, ...]
+
+    @property
+    def active(self) -> VersionInfo | None:
+        return next((version for version in self.versions if version.active), None)
+
+
+class TableStore:
+    """The tables of a database. Versions that are being built or deleted are seen by nobody."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._beginning = Lock()
+
+    def tables(self, name: str | None = None) -> list[TableInfo]:
+        """All tables that have versions, or the one of this name, by name."""
+        wanted = select(TranslationTable, TableVersion).join(TableVersion).where(TableVersion.state == READY)
+        if name is not None:
+            wanted = wanted.where(TranslationTable.name == name)
+        found: dict[str, TableInfo] = {}
+        with self._store.read() as session:
+            for table, row in session.execute(wanted.order_by(TranslationTable.name, TableVersion.version)):
+                known = found.get(table.name)
+                versions = (*(known.versions if known else ()), _info(row))
+                found[table.name] = TableInfo(table.name, table.source, table.target, versions)
+        return list(found.values())
+
+    def ready(self) -> tuple[list[ActiveVersion], list[ActiveVersion]]:
+        """All versions that could be active, and those that are."""
+        with self._store.read() as session:
+            rows = session.execute(
+                select(TranslationTable, TableVersion).join(TableVersion).where(TableVersion.state == READY)
+            ).all()
+        every = [(_version(table, row), row.active) for table, row in rows]
+        return [version for version, _ in every], [version for version, active in every if active]
+
+    def languages(self, name: str) -> tuple[str, str] | None:
+        """The source and target language of a table, or None where there is none of this name."""
+        with self._store.read() as session:
+            row = session.scalar(select(TranslationTable).where(TranslationTable.name == name))
+        return None if row is None else (row.source, row.target)
+
+    def next_number(self, name: str) -> int:
+        """The number that the next version of a table gets."""
+        with self._store.read() as session:
+            return _next_number(session, name)
+
+    def begin(self, new: NewVersion) -> int:
+        """Make the row of a version that is being built.
+
+        Raises:
+            Conflict: the table is of other languages, or made by another upload at the same moment.
+        """
+        try:
+            with self._beginning, self._store.write() as session:
+                table = session.scalar(select(TranslationTable).where(TranslationTable.name == new.name))
+                if table is None:
+                    table = TranslationTable(name=new.name, source=new.source, target=new.target)
+                    session.add(table)
+                    session.flush()
+                check_languages(new.name, (table.source, table.target), (new.source, new.target))
+                row = TableVersion(
+                    table_id=table.id,
+                    version=_building_number(session, table.id),
+                    kind=new.kind,
+                    weight=new.weight,
+                    format=new.format,
+                    state=BUILDING,
+                    created_by=new.created_by,
+                )
+                session.add(row)
+        except IntegrityError as fault:
+            raise Conflict(f"another upload of table '{new.name}' began at the same moment; try again") from fault
+        return row.id
+
+    def fill(self, row_id: int, table: Table) -> None:
+        """Store the entries of a version that is being built, in transactions of bounded size."""
+        rows = entry_rows(table)
+        number = 0
+        while chunk := list(islice(rows, _ENTRIES_PER_TRANSACTION)):
+            with self._store.write() as session:
+                number = insert_entries(session, row_id, chunk, number)
+
+    def publish(self, row_id: int, number: int, counts: Counts, activate: bool) -> None:
+        """Let a version that was being built be seen, and be active where asked for, in one transaction.
+
+        Raises:
+            Conflict: the number is taken.
+        """
+        values = {
+            "version": number,
+            "state": READY,
+            "checksum": counts.checksum,
+            "source_terms": counts.source_terms,
+            "entries": counts.entries,
+            "rejected": counts.rejected,
+            "pruned": counts.pruned,
+        }
+        with self._store.write() as session:
+            session.execute(update(TableVersion).where(TableVersion.id == row_id).values(values))
+            if activate:
+                _activate(session, row_id)
+
+    def activate(self, row_id: int) -> None:
+        """Make a version the active one of its table."""
+        with self._store.write() as session:
+            _activate(session, row_id)
+
+    def deactivate(self, row_id: int) -> None:
+        """Make a version inactive."""
+        with self._store.write() as session:
+            session.execute(update(TableVersion).where(TableVersion.id == row_id).values(active=False))
+
+    def hide(self, row_id: int) -> None:
+        """Mark a version as deleted: from then on nobody sees it."""
+        with self._store.write() as session:
+            session.execute(update(TableVersion).where(TableVersion.id == row_id).values(state=DELETED))
+
+    def purge(self, row_id: int) -> None:
+        """Remove the entries of a version that is building or deleted, and all that nothing needs any more.
+
+        The row of a deleted version stays, and with it its number, for as long as its table has others.
+        Nothing happens to a version that is ready.
+        """
+        with self._store.read() as session:
+            if session.scalar(select(TableVersion.state).where(TableVersion.id == row_id)) == READY:
+                return
+        while self._purge_some(row_id):
+            pass
+        with self._store.write() as session:
+            unfinished = (TableVersion.id == row_id, TableVersion.state == BUILDING)
+            session.execute(delete(TableVersion).where(*unfinished))
+            _forget_empty_tables(session)
+
+    def _purge_some(self, row_id: int) -> bool:
+        of_version = TableEntry.version_id == row_id
+        with self._store.write() as session:
+            first = session.scalar(select(func.min(TableEntry.number)).where(of_version))
+            if first is None:
+                return False
+            session.execute(delete(TableEntry).where(of_version, TableEntry.number < first + _ENTRIES_PER_TRANSACTION))
+        return True
+
+    def unfinished(self) -> list[int]:
+        """Versions that were being built or deleted when the process ended."""
+        with_entries = exists().where(TableEntry.version_id == TableVersion.id)
+        with self._store.read() as session:
+            building = select(TableVersion.id).where(TableVersion.state == BUILDING)
+            deleted = select(TableVersion.id).where(TableVersion.state == DELETED, with_entries)
+            return [*session.scalars(building), *session.scalars(deleted)]
+
+    def load(self, version: ActiveVersion) -> Table:
+        """The table of a version from its entries.
+
+        Raises:
+            NotFound: it has been deleted.
+        """
+        entry = (TableEntry.source, TableEntry.target, TableEntry.p_ts, TableEntry.p_st)
+        wanted = select(*entry).where(TableEntry.version_id == version.id).order_by(TableEntry.number)
+        with self._store.read() as session:
+            rows = cast("Iterator[EntryRow]", iter(session.execute(wanted, execution_options={"yield_per": 20_000})))
+            table = Table.from_entries(version.source, version.target, rows)
+        if not len(table):
+            raise NotFound(f"version {version.version} of table '{version.name}' has been deleted")
+        return table
+
+
+def check_languages(name: str, present: tuple[str, str], wanted: tuple[str, str]) -> None:
+    """Raise :class:`Conflict` unless an upload is for the languages that its table has."""
+    if present != wanted:
+        raise Conflict(
+            f"table '{name}' is from {present[0]} to {present[1]}: "
+            f"choose another name for one from {wanted[0]} to {wanted[1]}"
+        )
+
+
+def entry_rows(table: Table) -> Iterator[EntryRow]:
+    """The entries of a table in the order of their source terms, then of their target terms."""
+    sources, targets = list(table.sources), list(table.targets)
+    side = table.by_source
+    for first in range(0, len(table), _ENTRIES_PER_TRANSACTION):
+        some = slice(first, first + _ENTRIES_PER_TRANSACTION)
+        owners = np.searchsorted(side.indptr, np.arange(first, min(some.stop, len(table))), side="right") - 1
+        columns = (owners, side.ids[some], side.forward[some], side.backward[some])
+        for source, target, forward, backward in zip(*(column.tolist() for column in columns), strict=True):
+            yield sources[source], targets[target], forward, backward
+
+
+def _next_number(session: Session, name: str) -> int:
+    highest = session.scalar(
+        select(func.max(TableVersion.version)).join(TranslationTable).where(TranslationTable.name == name)
+    )
+    return max(highest or 0, 0) + 1
+
+
+def _building_number(session: Session, table_id: int) -> int:
+    lowest = session.scalar(select(func.min(TableVersion.version)).where(TableVersion.table_id == table_id))
+    return min(lowest or 0, 0) - 1
+
+
+def _activate(session: Session, row_id: int) -> None:
+    table_id = select(TableVersion.table_id).where(TableVersion.id == row_id).scalar_subquery()
+    session.execute(
+        update(TableVersion).where(TableVersion.table_id == table_id, TableVersion.active).values(active=False)
+    )
+    session.execute(update(TableVersion).where(TableVersion.id == row_id).values(active=True))
+
+
+def _forget_empty_tables(session: Session) -> None:
+    """Remove tables with no version but deleted ones: their names are free again."""
+    of_table = TableVersion.table_id == TranslationTable.id
+    alive = exists().where(of_table, TableVersion.state != DELETED)
+    unpurged = exists().where(of_table, TableEntry.version_id == TableVersion.id)
+    empty = list(session.scalars(select(TranslationTable.id).where(~alive, ~unpurged)))
+    if empty:
+        session.execute(delete(TableVersion).where(TableVersion.table_id.in_(empty)))
+        session.execute(delete(TranslationTable).where(TranslationTable.id.in_(empty)))
+
+
+def _version(table: TranslationTable, row: TableVersion) -> ActiveVersion:
+    return ActiveVersion(
+        id=row.id,
+        name=table.name,
+        version=row.version,
+        source=table.source,
+        target=table.target,
+        kind=cast("Kind", row.kind),
+        weight=row.weight,
+        checksum=row.checksum,
+    )
+
+
+def _info(row: TableVersion) -> VersionInfo:
+    return VersionInfo(
+        version=row.version,
+        active=row.active,
+        checksum=row.checksum,
+        kind=cast("Kind", row.kind),
+        weight=row.weight,
+        format=row.format,
+        source_terms=row.source_terms,
+        entries=row.entries,
+        rejected=row.rejected,
+        pruned=row.pruned,
+        created_at=row.created_at,
+        created_by=row.created_by,
+    )

@@ -1,0 +1,400 @@
+"""Translation tables: uploaded, versioned, activated, rolled back; database first, then the compiled files."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from threading import Event, Lock, Thread
+from typing import TypeVar
+
+import numpy as np
+
+from dragoman.lexicon.formats.build import Normalised
+from dragoman.lexicon.formats.reader import Rejection
+from dragoman.lexicon.table.table import Entry, Table
+from dragoman.lexicon.text.languages import check_language
+from dragoman.lexicon.text.tokens import Analysis, fold_term
+from dragoman.service.core.errors import Conflict, InvalidRequest, NotFound, Unavailable, classify
+from dragoman.service.core.names import check_name
+from dragoman.service.core.priority import in_background
+from dragoman.service.core.settings import Settings
+from dragoman.service.storage.database import Store
+from dragoman.service.tables.reading import read_table
+from dragoman.service.tables.repository import Counts, NewVersion, TableInfo, TableStore, check_languages
+from dragoman.service.tables.snapshot import ActiveVersion, CompiledTables, Kind, Snapshot, TableRegistry
+
+logger = logging.getLogger("dragoman")
+
+_MEND_SECONDS = 10.0
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """What is uploaded, and what is to become of it."""
+
+    name: str
+    source: str
+    target: str
+    format: str = "tsv"
+    kind: Kind = "statistical"
+    weight: float = 1.0
+    activate: bool = False
+    dry_run: bool = False
+    created_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """What an upload led to; for a dry run, what it would lead to."""
+
+    version: int
+    checksum: str
+    source_terms: int
+    entries: int
+    rejected: Sequence[Rejection]
+    """The first of the rejected lines."""
+    rejected_total: int
+    pruned: int
+    active: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """What a table version knows about a term of ``language``."""
+
+    folded: str
+    language: str
+    version: int
+    entries: Sequence[Entry]
+
+
+class Tables:
+    """All translation tables of a service. Every method may be called from any thread.
+
+    ``registry`` holds what is active, compiled for searching; from :meth:`start` on it changes right after
+    the database has.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        settings: Settings,
+        analysis: Callable[[str], Analysis],
+        pinned: Callable[[int], str | None] = lambda id: None,
+        installed: Callable[[Snapshot], object] = lambda snapshot: None,
+    ) -> None:
+        """``pinned`` says what still needs a version, by its row id, though it may not be active any more.
+
+        ``installed`` is called with every snapshot that searches see from now on.
+        """
+        self._store = TableStore(store)
+        self._settings = settings
+        self._publishing = Lock()
+        self._serving = False
+        self._pinned = pinned
+        self._installed = installed
+        self._closing = Event()
+        self._files = CompiledTables(settings.tables_dir, self._load, analysis)
+        self.registry = TableRegistry(self._files)
+
+    def start(self) -> None:
+        """Remove what unfinished uploads left behind, and compile what is active where it is not yet."""
+        for row_id in self._store.unfinished():
+            logger.warning("table version row %d was never finished and is removed", row_id)
+            self._store.purge(row_id)
+        self._serving = True
+        self._serve()
+        for version in self.registry.snapshot.versions:
+            self._files.opened(version)
+        if self.registry.snapshot.unserved:
+            Thread(target=self._mend, name="dragoman-tables", daemon=True).start()
+
+    def close(self) -> None:
+        """Give up mending."""
+        self._closing.set()
+
+    def upload(self, upload: Upload, parts: Iterator[bytes], gzip: bool = False) -> Uploaded:
+        """Read a table file as it streams in and keep it as a new version, active at once where asked for.
+
+        A line that gives no entry is rejected with its number and the reason, and the others go on.
+
+        Raises:
+            InvalidRequest: parameters that are not allowed, or a file without a usable entry.
+            Conflict: the table exists for other languages.
+            ServiceError: the file cannot be read to its end; the message has the line. Nothing is kept.
+        """
+        _check(upload)
+        present = self._store.languages(upload.name)
+        if present is not None:
+            check_languages(upload.name, present, (upload.source, upload.target))
+        read = read_table(parts, upload.source, upload.target, upload.format, self._settings, gzip)
+        counts = Counts(
+            content_checksum(read.table),
+            read.source_terms,
+            read.entries,
+            read.rejected_count,
+            read.pruned,
+        )
+        number = self._store.next_number(upload.name) if upload.dry_run else self._keep(upload, read, counts)
+        return Uploaded(
+            version=number,
+            checksum=counts.checksum,
+            source_terms=counts.source_terms,
+            entries=counts.entries,
+            rejected=read.rejected,
+            rejected_total=counts.rejected,
+            pruned=counts.pruned,
+            active=upload.activate and not upload.dry_run,
+        )
+
+    def all(self) -> list[TableInfo]:
+        """All tables by name."""
+        return self._store.tables()
+
+    def get(self, name: str) -> TableInfo:
+        """One table.
+
+        Raises:
+            NotFound: there is none of this name.
+        """
+        found = self._store.tables(name)
+        if not found:
+            raise NotFound(f"there is no translation table named {name[:64]!r}")
+        return found[0]
+
+    def activate(self, name: str, version: int) -> TableInfo:
+        """Make a version, newer or older, the one that searches use from now on.
+
+        Raises:
+            NotFound: no such table or version.
+        """
+        with self._publishing:
+            ready, active = self._store.ready()
+            chosen = self._one(ready, name, version)
+            if chosen not in active:
+                others = [other for other in active if other.name != name]
+                self._switch(ready, [*others, chosen], lambda: self._store.activate(chosen.id))
+        return self.get(name)
+
+    def deactivate(self, name: str) -> TableInfo:
+        """Let searches go on without this table; nothing to do where no version of it is active.
+
+        Raises:
+            NotFound: there is no table of this name.
+        """
+        self.get(name)
+        with self._publishing:
+            ready, active = self._store.ready()
+            chosen = [version for version in active if version.name == name]
+            if chosen:
+                others = [other for other in active if other.name != name]
+                self._switch(ready, others, lambda: self._store.deactivate(chosen[0].id))
+        return self.get(name)
+
+    def pin(self, commit: Callable[[Sequence[ActiveVersion]], T]) -> T:
+        """Have ``commit`` note the active versions as pinned before any can be deleted."""
+        with self._publishing:
+            return commit(self._store.ready()[1])
+
+    def pinned(self, ids: Collection[int]) -> Snapshot:
+        """The snapshot of pinned versions, by their row ids.
+
+        Raises:
+            NotFound: one has been deleted all the same.
+        """
+        ready, _ = self._store.ready()
+        chosen = [version for version in ready if version.id in ids]
+        if len(chosen) < len(set(ids)):
+            raise NotFound("a version of a translation table that is needed has been deleted")
+        return self.registry.at(chosen)
+
+    def delete(self, name: str, version: int) -> None:
+        """Delete a version; its number is not given again while the table has other versions.
+
+        Raises:
+            NotFound: no such table or version.
+            Conflict: it is active, or pinned.
+        """
+        with self._publishing:
+            ready, active = self._store.ready()
+            chosen = self._one(ready, name, version)
+            if chosen in active:
+                raise Conflict(
+                    f"version {version} of table '{name}' is active: activate another or deactivate the table first"
+                )
+            if (by := self._pinned(chosen.id)) is not None:
+                raise Conflict(f"version {version} of table '{name}' is needed by {by}")
+            others = [other for other in ready if other != chosen]
+            self._switch(others, active, lambda: self._store.hide(chosen.id))
+        self._store.purge(chosen.id)
+
+    def active_for(self, source: str, target: str) -> list[tuple[ActiveVersion, Table]]:
+        """The active versions between two languages, in either direction, with their tables."""
+        _, active = self._store.ready()
+        wanted = {source, target}
+        return [(one, self._store.load(one)) for one in active if {one.source, one.target} == wanted]
+
+    def look_up(self, name: str, term: str, version: int | None = None, inverse: bool | None = None) -> Lookup:
+        """What a version (by default the active one) knows about a term, which is folded first.
+
+        ``inverse`` says whether it is a term of the table's target language; by default it is one where the
+        source side does not know it and the target side does.
+
+        Raises:
+            NotFound: no such table or version, or none is active.
+        """
+        ready, active = self._store.ready()
+        if version is not None:
+            chosen = self._one(ready, name, version)
+        else:
+            found = [one for one in active if one.name == name]
+            if not found:
+                self.get(name)
+                raise NotFound(f"table '{name}' has no active version: name one with ?version=")
+            chosen = found[0]
+        table = self._files.table(chosen)
+        sides = [table, table.inverse()] if inverse is None else [table.inverse() if inverse else table]
+        answers = [_look_up(side, term, chosen.version) for side in sides]
+        return next((answer for answer in answers if answer.entries), answers[0])
+
+    def _serve(self) -> None:
+        """Let searches see what is active, but for what cannot be compiled."""
+        with self._publishing:
+            ready, active = self._store.ready()
+            self._install(self.registry.prepare(active, forgiving=True), ready)
+
+    def _mend(self) -> None:
+        """Try again what could not be compiled, until all can."""
+        while self.registry.snapshot.unserved and not self._closing.wait(_MEND_SECONDS):
+            try:
+                self._serve()
+            except Exception as fault:
+                logger.warning("the tables could not be looked at again: %s", classify(fault) or fault)
+
+    def _load(self, version: ActiveVersion) -> Table:
+        table = self._store.load(version)
+        if content_checksum(table) != version.checksum:
+            raise Unavailable(
+                f"version {version.version} of table '{version.name}' in the database does not agree with its checksum:"
+                " upload it again, or activate another version"
+            )
+        return table
+
+    def _keep(self, upload: Upload, read: Normalised, counts: Counts) -> int:
+        row_id = self._store.begin(
+            NewVersion(
+                upload.name,
+                upload.source,
+                upload.target,
+                upload.kind,
+                upload.weight,
+                upload.format,
+                upload.created_by,
+            )
+        )
+        try:
+            self._store.fill(row_id, read.table)
+            return self._publish(row_id, upload, read.table, counts)
+        except BaseException:
+            self._store.purge(row_id)
+            raise
+
+    def _publish(self, row_id: int, upload: Upload, table: Table, counts: Counts) -> int:
+        """Compile a stored version, then let it be seen; what is compiled is ready before a search needs it."""
+        with self._publishing:
+            number = self._store.next_number(upload.name)
+            new = ActiveVersion(
+                row_id,
+                upload.name,
+                number,
+                upload.source,
+                upload.target,
+                upload.kind,
+                upload.weight,
+                counts.checksum,
+            )
+            ready, active = self._store.ready()
+            self._files.save(new, table)
+            if upload.activate:
+                active = [*(one for one in active if one.name != upload.name), new]
+            self._switch([*ready, new], active, lambda: self._store.publish(row_id, number, counts, upload.activate))
+        return number
+
+    def _install(self, snapshot: Snapshot, ready: Iterable[ActiveVersion]) -> None:
+        self.registry.install(snapshot, ready)
+        self._installed(snapshot)
+
+    def _switch(
+        self, ready: Sequence[ActiveVersion], active: Sequence[ActiveVersion], commit: Callable[[], None]
+    ) -> None:
+        """Compile what searches will need, change the database, and only then what searches see."""
+        if not self._serving:
+            commit()
+            return
+        snapshot = self.registry.prepare(active)
+        commit()
+        self._install(snapshot, ready)
+
+    def _one(self, ready: Sequence[ActiveVersion], name: str, version: int) -> ActiveVersion:
+        for one in ready:
+            if one.name == name and one.version == version:
+                return one
+        self.get(name)
+        raise NotFound(f"table '{name}' has no version {version}")
+
+
+def check_active(names: Sequence[str], snapshot: Snapshot) -> None:
+    """Raise :class:`NotFound` for a name that no active table has, :class:`Unavailable` for one that is not served."""
+    for place, name in enumerate(names):
+        if name not in snapshot.names:
+            for one in snapshot.unserved.values():
+                if any(member.name == name for member in one.members):
+                    raise Unavailable(f"tables[{place}]: cannot be served now: {one}")
+            raise NotFound(f"tables[{place}]: there is no active table named {name!r}")
+
+
+def check_detectable(snapshot: Snapshot, languages: Collection[str]) -> None:
+    """Raise :class:`Unavailable` where background work is to detect a language for want of the tables to tell it by.
+
+    ``languages`` are those of the documents; none where they too are to be detected.
+    """
+    for pair, one in snapshot.unserved.items():
+        if in_background() and not (languages and set(pair).isdisjoint(languages)):
+            raise Unavailable(f"a language cannot be detected now, for lack of {one}")
+
+
+def content_checksum(table: Table) -> str:
+    """SHA-256 of the normalised entries in their canonical order: same content, same checksum."""
+    digest = hashlib.sha256()
+    side = table.by_source
+    for array, dtype in (
+        (table.sources.offsets, "<i8"),
+        (table.sources.blob, "u1"),
+        (table.targets.offsets, "<i8"),
+        (table.targets.blob, "u1"),
+        (side.indptr, "<i8"),
+        (side.ids, "<i4"),
+        (side.forward, "<f4"),
+        (side.backward, "<f4"),
+    ):
+        digest.update(np.ascontiguousarray(array, dtype=dtype).data)
+    return digest.hexdigest()
+
+
+def _check(upload: Upload) -> None:
+    try:
+        check_name(upload.name)
+        check_language(upload.source)
+        check_language(upload.target)
+    except ValueError as fault:
+        raise InvalidRequest(str(fault)) from fault
+    if upload.source == upload.target:
+        raise InvalidRequest("source and target must be different languages")
+
+
+def _look_up(table: Table, term: str, version: int) -> Lookup:
+    folded = fold_term(term, table.source)
+    return Lookup(folded, table.source, version, table.translations(folded))

@@ -1,0 +1,352 @@
+"""The active translation tables as searches see them: one immutable snapshot, replaced as a whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import shutil
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+from typing import Literal
+
+from dragoman.lexicon.table.compose import Member, analysed, merge
+from dragoman.lexicon.table.table import CorruptTable, Table
+from dragoman.lexicon.text.tokens import Analysis
+from dragoman.service.core.errors import classify
+
+logger = logging.getLogger("dragoman")
+
+COMPILED_VERSION = "2"
+"""Changes whenever compiled tables of the same versions may differ from those on disk."""
+
+_SELECTIONS = 32
+
+Kind = Literal["statistical", "glossary"]
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveVersion:
+    """A table version that searches use."""
+
+    id: int
+    name: str
+    version: int
+    source: str
+    target: str
+    kind: Kind
+    weight: float
+    checksum: str
+
+    @property
+    def pair(self) -> Pair:
+        """The two languages in alphabetical order: one table serves both directions."""
+        return (self.source, self.target) if self.source <= self.target else (self.target, self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """All that the active tables know about one pair of languages, in one direction.
+
+    An entry's origin is the place of its table version in ``members``.
+    """
+
+    members: tuple[ActiveVersion, ...]
+    surface: Table
+    """Keyed by folded words: what people read and the smt method uses."""
+    analysed: Table
+    """Keyed by index terms: what the psq method uses."""
+
+    def inverse(self) -> View:
+        """The same knowledge from the target language to the source language."""
+        return View(self.members, self.surface.inverse(), self.analysed.inverse())
+
+    @property
+    def glossaries(self) -> frozenset[int]:
+        """The origins that are glossaries."""
+        return _glossaries(self.members)
+
+
+def _glossaries(members: Sequence[ActiveVersion]) -> frozenset[int]:
+    return frozenset(place for place, member in enumerate(members) if member.kind == "glossary")
+
+
+@dataclass(frozen=True, slots=True)
+class Unserved:
+    """Active versions of one pair of languages that cannot be compiled now, and why."""
+
+    members: tuple[ActiveVersion, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{_named(self.members)}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The active versions at one moment with their compiled views; never changed, so a request holds one."""
+
+    versions: tuple[ActiveVersion, ...] = ()
+    views: dict[Pair, View] = field(default_factory=dict)
+    """By source and target language; both directions of every pair."""
+    unserved: dict[Pair, Unserved] = field(default_factory=dict)
+    """Active versions that are not among ``versions``."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(version.name for version in self.versions)
+
+    def lacking(self, source: str, target: str) -> Unserved | None:
+        """The active versions between two languages where they cannot be served."""
+        return self.unserved.get((min(source, target), max(source, target)))
+
+    @property
+    def languages(self) -> frozenset[str]:
+        """Every language that some active table translates from or to."""
+        return frozenset(language for pair in self.views for language in pair)
+
+    def knows(self, language: str, word: str) -> bool:
+        """Whether some active table has the folded word on its side of ``language``."""
+        return any(view.surface.sources.index(word) >= 0 for pair, view in self.views.items() if pair[0] == language)
+
+
+class CompiledTables:
+    """The compiled, memory-mapped files under a directory; all of them derived from the database.
+
+    ``<version id>/<checksum>.safetensors`` holds one version, ``merged/<key>-{surface,analysed}.safetensors``
+    what is active for a pair of languages. A missing or corrupt file is made again.
+    """
+
+    def __init__(
+        self, directory: Path, load: Callable[[ActiveVersion], Table], analysis: Callable[[str], Analysis]
+    ) -> None:
+        self._directory = directory
+        self._merged = directory / "merged"
+        self._load = load
+        self._analysis = analysis
+
+    def save(self, version: ActiveVersion, table: Table) -> None:
+        """Write the compiled file of a version."""
+        path = self._path(version)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        table.save(path)
+
+    def table(self, version: ActiveVersion) -> Table:
+        """The table of a version, in the direction it was uploaded in."""
+        path = self._path(version)
+        table = self.opened(version)
+        if table is None:
+            self.save(version, self._load(version))
+            logger.info(
+                "compiled table %s version %d again from the database: %s",
+                version.name,
+                version.version,
+                path,
+            )
+            table = Table.open(path)
+        return table
+
+    def opened(self, version: ActiveVersion) -> Table | None:
+        """The table of a version where its compiled file is there and whole; a damaged one is removed."""
+        path = self._path(version)
+        table = _open(path, _named([version]))
+        if table is None:
+            path.unlink(missing_ok=True)
+        return table
+
+    def view(self, pair: Pair, members: Sequence[ActiveVersion]) -> View:
+        """The merged view of some versions of one pair, opened or compiled."""
+        key = self.key(pair, members)
+        surface_path = self._merged / f"{key}-surface.safetensors"
+        analysed_path = self._merged / f"{key}-analysed.safetensors"
+        what = _named(members)
+        surface = _open(surface_path, what)
+        if surface is None:
+            surface = _saved(merge([self._member(pair, member) for member in members]), surface_path)
+        by_term = _open(analysed_path, what)
+        if by_term is None:
+            source, target = (self._analysis(language) for language in pair)
+            by_term = _saved(analysed(surface, source, target, _glossaries(members)), analysed_path)
+        return View(tuple(members), surface, by_term)
+
+    def key(self, pair: Pair, members: Sequence[ActiveVersion]) -> str:
+        """The name of a merged view: it tells apart whatever may compile differently."""
+        described = {
+            "compiled": COMPILED_VERSION,
+            "pair": pair,
+            "analyses": [self._analysis(language).fingerprint for language in pair],
+            "members": [
+                [member.name, member.version, member.source, member.kind, member.weight, member.checksum]
+                for member in members
+            ],
+        }
+        return hashlib.sha256(json.dumps(described, ensure_ascii=False).encode()).hexdigest()[:32]
+
+    def keep_only(self, versions: Iterable[ActiveVersion], merged: Collection[str]) -> None:
+        """Delete the compiled files of all other versions and views; open ones stay usable as they are."""
+        kept = {str(version.id) for version in versions}
+        try:
+            for folder in list(self._directory.glob("[0-9]*")):
+                if folder.name not in kept:
+                    shutil.rmtree(folder, ignore_errors=True)
+            for path in list(self._merged.glob("*")):
+                if path.name.split("-")[0] not in merged:
+                    path.unlink(missing_ok=True)
+        except OSError as fault:
+            logger.warning("compiled tables that nothing uses could not be deleted: %s", fault)
+
+    def _member(self, pair: Pair, version: ActiveVersion) -> Member:
+        table = self.table(version)
+        oriented = table if (table.source, table.target) == pair else table.inverse()
+        return Member(oriented, version.name, version.version, version.kind, version.weight)
+
+    def _path(self, version: ActiveVersion) -> Path:
+        return self._directory / str(version.id) / f"{version.checksum}.safetensors"
+
+
+def _named(members: Sequence[ActiveVersion]) -> str:
+    return ", ".join(f"table '{one.name}' version {one.version}" for one in members)
+
+
+def _open(path: Path, what: str) -> Table | None:
+    try:
+        return Table.open(path)
+    except FileNotFoundError:
+        return None
+    except CorruptTable as fault:
+        logger.warning("the compiled file of %s is unusable and is made again: %s: %s", what, path, fault.reason)
+        return None
+
+
+def _saved(table: Table, path: Path) -> Table:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.save(path)
+    return Table.open(path)
+
+
+class TableRegistry:
+    """Holds the current :class:`Snapshot` and compiles what a new one needs before it takes over.
+
+    Changes are made by one thread at a time (the caller's lock); snapshots may be taken from any thread.
+    """
+
+    def __init__(self, files: CompiledTables) -> None:
+        self.files = files
+        self._snapshot = self._previous = Snapshot()
+        self._compiling = Lock()
+        self._selected: OrderedDict[str, View] = OrderedDict()
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What is active now. A request takes it once."""
+        return self._snapshot
+
+    def prepare(self, versions: Iterable[ActiveVersion], forgiving: bool = False) -> Snapshot:
+        """The snapshot of these versions, with every view compiled; the current one stays in place.
+
+        What cannot be compiled is ``unserved`` in it where that was so before, or where this is ``forgiving``.
+
+        Raises:
+            Exception: what compiling failed with.
+        """
+        ordered = tuple(sorted(versions, key=lambda version: version.name))
+        views: dict[Pair, View] = {}
+        unserved: dict[Pair, Unserved] = {}
+        with self._compiling:
+            for pair in sorted({version.pair for version in ordered}):
+                members = tuple(version for version in ordered if version.pair == pair)
+                current = self._snapshot.views.get(pair)
+                if current is None or current.members != members:
+                    try:
+                        current = self.files.view(pair, members)
+                    except Exception as fault:
+                        before = self._snapshot.unserved.get(pair)
+                        if not forgiving and (before is None or before.members != members):
+                            raise
+                        unserved[pair] = _unserved(members, fault, before)
+                        continue
+                _add(views, pair, current)
+        served = tuple(version for version in ordered if version.pair not in unserved)
+        return Snapshot(served, views, unserved)
+
+    def install(self, snapshot: Snapshot, ready: Iterable[ActiveVersion]) -> None:
+        """Make ``snapshot`` the current one.
+
+        Files of versions that are not ``ready`` are deleted, and those of views that neither this snapshot
+        has nor the one before it, so that the way back is short.
+        """
+        with self._compiling:
+            if snapshot.versions != self._snapshot.versions:
+                self._previous = self._snapshot
+            self._snapshot = snapshot
+            active = set(snapshot.versions)
+            for key in [key for key, view in self._selected.items() if not active.issuperset(view.members)]:
+                del self._selected[key]
+            views = [*self._previous.views.items(), *snapshot.views.items()]
+            keys = {self.files.key(pair, view.members) for pair, view in views if pair[0] < pair[1]}
+            self.files.keep_only(ready, keys | self._selected.keys())
+
+    def at(self, versions: Iterable[ActiveVersion]) -> Snapshot:
+        """The snapshot of these versions, whether or not they are active still; compiled where it has to be.
+
+        What cannot be compiled is ``unserved`` in it.
+        """
+        current, ordered = self._snapshot, tuple(sorted(versions, key=lambda version: version.name))
+        if current.versions == ordered and not current.unserved:
+            return current
+        views: dict[Pair, View] = {}
+        unserved: dict[Pair, Unserved] = {}
+        for pair in sorted({version.pair for version in ordered}):
+            members = tuple(version for version in ordered if version.pair == pair)
+            whole, before = current.views.get(pair), current.unserved.get(pair)
+            if before is not None and before.members == members:
+                unserved[pair] = before  # it is tried again where all that is active is
+                continue
+            try:
+                _add(views, pair, whole if whole and whole.members == members else self._subset(pair, members))
+            except Exception as fault:
+                unserved[pair] = _unserved(members, fault, None)
+        return Snapshot(tuple(version for version in ordered if version.pair not in unserved), views, unserved)
+
+    def select(self, snapshot: Snapshot, names: Collection[str], source: str, targets: Iterable[str]) -> Snapshot:
+        """A snapshot of the tables with these names alone, for queries in ``source`` and documents in ``targets``.
+
+        A combination that is asked for the first time is compiled now.
+        """
+        chosen = tuple(version for version in snapshot.versions if version.name in names)
+        views: dict[Pair, View] = {}
+        for target in targets:
+            pair = (source, target) if source <= target else (target, source)
+            members = tuple(version for version in chosen if version.pair == pair)
+            if not members or pair in views:
+                continue
+            whole = snapshot.views[pair]
+            _add(views, pair, whole if whole.members == members else self._subset(pair, members))
+        return Snapshot(chosen, views)
+
+    def _subset(self, pair: Pair, members: tuple[ActiveVersion, ...]) -> View:
+        key = self.files.key(pair, members)
+        with self._compiling:
+            view = self._selected.get(key)
+            if view is None:
+                view = self._selected[key] = self.files.view(pair, members)
+            self._selected.move_to_end(key)
+            while len(self._selected) > _SELECTIONS:
+                self._selected.popitem(last=False)
+        return view
+
+
+def _unserved(members: tuple[ActiveVersion, ...], fault: Exception, before: Unserved | None) -> Unserved:
+    found = Unserved(members, str(classify(fault) or f"{type(fault).__name__}: {fault}"))
+    if found != before:
+        logger.error("%s cannot be served; all else is: %s", _named(members), found.reason, exc_info=fault)
+    return found
+
+
+def _add(views: dict[Pair, View], pair: Pair, view: View) -> None:
+    views[pair] = view
+    views[pair[1], pair[0]] = view.inverse()

@@ -1,0 +1,108 @@
+"""Hugging Face checkpoints behind our interface, and XLM-R's weights as the start of a VECO model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import (
+    PreTrainedTokenizerFast,
+    XLMRobertaForMaskedLM,
+)
+
+from dragoman.backbone.checkpoints import CheckpointError
+from dragoman.backbone.loading import load_encoder
+from dragoman.backbone.pretrained.huggingface import from_xlm_roberta
+from dragoman.backbone.sentences import SentenceEncoder
+from tests.backbone.pretrained.hub_samples import write_checkpoints
+from tests.backbone.samples import raw_lines
+
+TEXTS = ["die Biene  findet Honig", "salt", "the volcano  sees grey ash"]
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return write_checkpoints(tmp_path_factory.mktemp("hub"))
+
+
+@pytest.mark.parametrize("name", ["bert", "xlm-roberta", "mt5", "mt5-encoder"])
+def test_hidden_states_are_those_of_transformers(checkpoints: dict[str, Path], name: str) -> None:
+    from transformers import AutoModelForTextEncoding, AutoTokenizer
+
+    encoder = load_encoder(str(checkpoints[name]))
+    ids, mask = encoder.batch([one.ids for one in encoder.subwords(TEXTS[:2])])
+    tokenizer = AutoTokenizer.from_pretrained(checkpoints[name])
+    theirs = tokenizer(TEXTS[:2], padding=True, return_tensors="pt")
+    assert torch.equal(ids, theirs["input_ids"])
+    model = AutoModelForTextEncoding.from_pretrained(checkpoints[name]).eval()
+    with torch.no_grad():
+        known = model(input_ids=ids, attention_mask=theirs["attention_mask"], output_hidden_states=True).hidden_states
+        ours = encoder(ids, mask)
+    assert len(ours) == encoder.layers + 1 == 3
+    for one, other in zip(ours, known, strict=True):
+        torch.testing.assert_close(one[mask], other[mask], rtol=1e-4, atol=1e-4)
+    rows = SentenceEncoder(encoder).encode([*TEXTS, " ".join(raw_lines("sw"))])
+    assert rows.shape == (4, encoder.width)
+
+
+@pytest.mark.parametrize("name", ["bert", "xlm-roberta"])
+def test_pairs_are_framed_as_the_tokenizer_does(checkpoints: dict[str, Path], name: str) -> None:
+    encoder = load_encoder(str(checkpoints[name]))
+    first, second = (one.ids for one in encoder.subwords(TEXTS[:2]))
+    pair = encoder.pair(first, second)
+    known = PreTrainedTokenizerFast.from_pretrained(checkpoints[name])(*TEXTS[:2], return_token_type_ids=True)
+    assert pair.ids == known["input_ids"]
+    assert pair.segments == (known["token_type_ids"] if name == "bert" else None)
+    assert pair.positions is None
+    assert pair.ids[pair.first : pair.first + len(first)] == first
+    assert pair.ids[pair.second : pair.second + len(second)] == second
+
+
+@pytest.mark.parametrize("name", ["bert", "xlm-roberta"])
+def test_the_length_is_what_the_positions_allow(checkpoints: dict[str, Path], name: str) -> None:
+    encoder = load_encoder(str(checkpoints[name]))
+    assert encoder.max_length == 40
+    ids, mask = encoder.batch([[7] * encoder.room])
+    assert ids.shape == (1, 40)
+    with torch.no_grad():
+        encoder(ids, mask)
+
+
+def test_offsets_cover_all_but_white_space(checkpoints: dict[str, Path]) -> None:
+    encoder = load_encoder(str(checkpoints["xlm-roberta"]))
+    for text, encoded in zip(TEXTS, encoder.subwords(TEXTS), strict=True):
+        assert "".join(dict.fromkeys(text[a:b] for a, b in encoded.offsets if " " in text[a:b])) == ""
+        covered = {place for a, b in encoded.offsets for place in range(a, b)}
+        assert covered == {place for place, character in enumerate(text) if not character.isspace()}
+
+
+def test_a_model_from_xlm_roberta_gives_its_states_and_predictions(checkpoints: dict[str, Path]) -> None:
+    folder = checkpoints["xlm-roberta"]
+    theirs = XLMRobertaForMaskedLM.from_pretrained(folder).eval()
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
+    ours, subwords, random = from_xlm_roberta(str(folder))
+    assert random == [name for name, _ in ours.named_parameters() if ".cross" in name]
+    ours.eval()
+    order = {subwords.piece(number): number for number in range(len(subwords))}
+    for text in ["die Biene findet Honig", "salt", raw_lines("sw")[0][:60]]:
+        known = tokenizer(text, return_tensors="pt")["input_ids"]
+        ids = torch.tensor([[1, *subwords.ids([text])[0], 2]])
+        pieces = tokenizer.convert_ids_to_tokens(known[0].tolist())
+        assert [subwords.piece(one) for one in ids[0].tolist()] == pieces
+        with torch.no_grad():
+            out = theirs(input_ids=known, output_hidden_states=True)
+            states = ours.encode(ids, torch.ones_like(ids, dtype=torch.bool))
+            logits = ours.predict(states[-1])
+        for one, other in zip(states, out.hidden_states, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+        vocabulary = tokenizer.get_vocab()
+        rows = [(order[piece], number) for piece, number in vocabulary.items() if piece in order]
+        assert len(rows) == len(vocabulary)
+        mine, yours = (torch.tensor(part) for part in zip(*rows, strict=True))
+        torch.testing.assert_close(logits[..., mine], out.logits[..., yours], rtol=1e-4, atol=1e-4)
+
+
+def test_other_architectures_are_refused(checkpoints: dict[str, Path]) -> None:
+    with pytest.raises(CheckpointError, match="'bert', not xlm-roberta"):
+        from_xlm_roberta(str(checkpoints["bert"]))

@@ -1,0 +1,7 @@
+"""What tests of benchmarks share: a small vocabulary."""
+
+from __future__ import annotations
+
+from tests.backbone.conftest import subwords, text
+
+__all__ = ["subwords", "text"]

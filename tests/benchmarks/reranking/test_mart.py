@@ -1,0 +1,186 @@
+"""The benchmarks of reranking on the smallest input: they run, and say what they should."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import ttest_1samp, ttest_ind, ttest_rel
+
+from benchmarks.reranking.mart_tables import p_of_mean, searched, summary
+from dragoman.backbone.loading import load_encoder
+from dragoman.backbone.tokenizer import Subwords
+from dragoman.ranking.about import LateInteractionAbout, MartAbout
+from dragoman.ranking.checkpoints import load_mart, save_mart
+from dragoman.ranking.mart import Mart, MartConfig
+from dragoman.ranking.training.lists import read_lists
+from tests.ranking.samples import config_table, write_encoder, write_lists
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def lists(tmp_path: Path, subwords: Subwords) -> Path:
+    encoder = write_encoder(tmp_path / "encoder", subwords, layers=3)
+    for name, seed in (("lists/a", 1), ("tuning/b", 2), ("test/c-en-de", 3), ("test/c-de-en", 4)):
+        write_lists(tmp_path / name, encoder, queries=6, seed=seed)
+    return tmp_path
+
+
+def run(module: str, *arguments: object) -> str:
+    command = [sys.executable, "-m", f"benchmarks.reranking.{module}", *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def write_rows(path: Path, rows: list[dict[str, str]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def rows_of(markdown: str) -> list[list[str]]:
+    lines = [line for line in markdown.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_the_comparison_of_variants(lists: Path) -> None:
+    table = {name: value for name, value in config_table(lists, lists / "encoder").items() if name != "model"}
+    config = lists / "tables.toml"
+    config.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in table.items()))
+    options = ["--config", config, "--test", lists / "test", "--output", lists / "out", "--seeds", 2, "--threads", 1]
+    printed = run("mart_tables", *options, "--variants", "bert,mart,placebo")
+    for order in ("alone", "together with psq"):
+        tables = printed.split(f"**{order}**\n\n")[1].split("**")[0].split("\n\n")
+        rows, by_data_set = map(rows_of, tables[:2])
+        assert by_data_set[0] == ["mart, more than", "tasks", "psq", "bert (2)", "placebo (2)"]
+        assert by_data_set[2][:2] == ["c", "2"]
+        assert rows[0][1:] == ["queries", "psq", "bert (2)", "mart (2)", "placebo (2)"]
+        assert [row[0] for row in rows[2:]] == ["c-de-en", "c-en-de", "mean", "p against mart", "p against psq"]
+        for first, second, mean in zip(
+            *([float(cell.strip("*")) for cell in row[2:]] for row in rows[2:5]), strict=True
+        ):
+            assert mean == pytest.approx((first + second) / 2, abs=2e-3)
+    kept = (lists / "out" / "mart-1" / "report.json").stat().st_mtime_ns
+    assert run("mart_tables", *options, "--variants", "bert,mart,placebo") == printed
+    assert (lists / "out" / "mart-1" / "report.json").stat().st_mtime_ns == kept
+    with pytest.raises(AssertionError, match="remove the file"):  # another depth than the kept scores have
+        run("mart_tables", *options, "--variants", "mart", "--depth", 3)
+    shutil.copytree(lists / "test", lists / "test-dictionary")  # where a variant looks that reranks by dictionaries
+    again = run("mart_tables", *options, "--variants", "mart,dictionary at search")
+    pairs = [row[3:] for row in rows_of(again) if row[0].startswith(("c-", "mean")) and len(row) == 5]
+    assert len(pairs) == 6 and all(mart == dictionary for mart, dictionary in pairs)  # the same lists
+
+
+SIZES = st.lists(st.integers(2, 40), min_size=2, max_size=2)
+
+
+def drawn(seed: int, *sizes: int) -> list[np.ndarray]:
+    """Differences of so many questions for each task, of another spread and mean in each."""
+    random = np.random.default_rng(seed)
+    return [random.normal(random.normal(0, 0.3), random.uniform(0.1, 2), size) for size in sizes]
+
+
+@given(st.integers(0, 10**6), st.integers(2, 40), st.integers(1, 4))
+def test_p_of_one_data_set_is_that_of_the_paired_t_test_of_its_questions(seed: int, size: int, tasks: int) -> None:
+    own, other = (drawn(seed + more, *[size] * tasks) for more in (0, 1))
+    found = p_of_mean({f"x-sentence-en-{task}": own[task] - other[task] for task in range(tasks)})
+    assert found == pytest.approx(ttest_rel(np.mean(own, 0), np.mean(other, 0)).pvalue, rel=1e-6, abs=1e-12)
+
+
+@given(st.integers(0, 10**6), SIZES)
+def test_p_of_two_data_sets_of_one_task_each_is_that_of_welchs_test(seed: int, sizes: list[int]) -> None:
+    first, second = drawn(seed, *sizes)
+    found = p_of_mean({"x-sentence-en-de": first, "y-passage-sw-en": second})
+    assert found == pytest.approx(ttest_ind(first, -second, equal_var=False).pvalue, rel=1e-6, abs=1e-12)
+
+
+@given(st.integers(0, 10**6), SIZES)
+def test_p_neither_depends_on_the_order_nor_on_scale_nor_on_sign(seed: int, sizes: list[int]) -> None:
+    differences = dict(zip(("x-s-en-de", "x-s-de-en", "y-s-en-sw"), drawn(seed, sizes[0], *sizes), strict=True))
+    found = p_of_mean(differences)
+    turned = {name: -3 * differences[name] for name in reversed(differences)}
+    assert found == pytest.approx(p_of_mean(turned), rel=1e-6, abs=1e-12)
+    assert 0 <= found <= 1
+
+
+def test_p_by_hand() -> None:
+    first, second = np.array([1.0, 2.0, 3.0, 2.0]), np.array([0.0, 1.0, 0.0, -1.0])
+    # Means 2 and 0, variances 2/3 and 2/3: the mean of tasks is 1, its variance (2/3 / 4 + 2/3 / 4) / 2^2 = 1 / 12, and
+    # degrees of freedom (1/6 + 1/6)^2 / (2 (1/6)^2 / 3) = 6. Two-tailed p of t = sqrt(12) with 6.
+    assert p_of_mean({"x-s-en-de": first, "y-s-en-de": second}) == pytest.approx(0.0134, abs=1e-5)
+    # A second task of the first data set that is the first again: no more observations, but two tasks of three. The
+    # mean is 4/3, its variance (4 * 1/6 + 1/6) / 9 = 5 / 54, degrees of freedom (5/6)^2 / ((4/9 + 1/36) / 3) = 75 / 17.
+    three = p_of_mean({"x-s-en-de": first, "x-s-de-en": first, "y-s-en-de": second})
+    assert three == pytest.approx(0.009516, abs=1e-6)
+    assert p_of_mean({"x-s-en-de": np.zeros(4)}) == 1.0
+
+
+def test_every_task_weighs_the_same_in_the_test_as_in_the_mean() -> None:
+    """A difference in the one task of a data set is not significant in the mean with ten that nobody can tell apart."""
+    noise = np.random.default_rng(3)
+    psq = {f"x-s-en-{number}": noise.random(80) for number in range(10)} | {"y-p-sw-en": noise.random(80)}
+    same, other = noise.normal(0, 0.3, 80), noise.normal(0.2, 0.3, 80)
+    mart = {name: values + (other if name.startswith("y") else same) for name, values in psq.items()}
+    runs = [{name: {"psq": psq[name], "alone": mart[name], "interpolated": mart[name]} for name in psq}]
+    rows = {row[0]: row[-1] for row in rows_of(summary({"mart": runs}, {}).split("**together")[0])}
+    assert float(rows["p against psq"]) > 0.2
+    assert ttest_1samp(other, 0).pvalue < 1e-4
+    assert ttest_1samp(np.concatenate([same, other]), 0).pvalue < 0.01  # as if both data sets had as many tasks
+
+
+def test_first_stage_runs_stand_beside_the_variants(tmp_path: Path, subwords: Subwords) -> None:
+    data, name = tmp_path / "xquad_r", "xquad_r-sentence-en-de"
+    encoder = write_encoder(tmp_path / "encoder", subwords, layers=3)
+    write_lists(tmp_path / "lists" / name, encoder, queries=4, seed=1)
+    queries = [read_lists(tmp_path / "lists" / name)[number].name for number in range(4)]
+    write_rows(data / "corpus" / "sentence.de.jsonl", [{"id": f"d{number}", "text": "x"} for number in range(8)])
+    write_rows(data / "queries" / "en.jsonl", [{"id": query, "text": "x"} for query in queries])
+    judged = "".join(f"{query} 0 d{number} 1\n" for number, query in enumerate(queries))
+    (data / "qrels").mkdir()
+    (data / "qrels" / "sentence.en.trec").write_text(judged)
+    run = tmp_path / "runs" / name / "smt.trec"
+    run.parent.mkdir(parents=True)
+    ranked = [(queries[0], ["d0"]), (queries[1], ["d7", "d1"]), (queries[2], ["d7", "d6", "d5", "d2"])]
+    lines = [(query, key, rank) for query, keys in ranked for rank, key in enumerate(keys, 1)]
+    run.write_text("".join(f"{query} Q0 {key} {rank} {1 / rank} smt\n" for query, key, rank in lines))
+    arguments = Namespace(data=tmp_path, test=tmp_path / "lists", first_stage=tmp_path / "runs", queries=None, depth=3)
+    found = searched(arguments)
+    assert found["smt"][name].tolist() == [1.0, 0.5, 0.0, 0.0]  # the third's answer is below the depth
+    assert found["human translation"] == {}
+
+
+def test_the_similarity_of_translations(lists: Path) -> None:
+    model = Mart(load_encoder(str(lists / "encoder")), MartConfig([0, 1]))
+    save_mart(lists / "mart", model, MartAbout("tiny"))
+    run("mart_similarity", "--lists", lists / "test" / "c-en-de", "--output", lists / "out", "--model", lists / "mart")
+    report = json.loads((lists / "out" / "similarity.json").read_text())
+    assert report["queries"] > 0
+    for kind in ("translations", "random pairs"):
+        assert report[f"{kind}, with table"] == report[f"{kind}, without"]  # it starts as its encoder
+        assert len(report[f"{kind}, without"]) == 4
+    assert (lists / "out" / "similarity.png").stat().st_size > 1000
+
+
+def test_weights_are_fitted_and_written(lists: Path) -> None:
+    model = Mart(load_encoder(str(lists / "encoder")), MartConfig([0, 1]))
+    save_mart(lists / "mart", model, MartAbout("tiny", training={"steps": 3}))
+    options = ["--model", lists / "mart", "--tuning", lists / "tuning", "--encoder", lists / "encoder", "--layer", 1]
+    printed = run("mart_fit", *options)
+    means = [float(cell) for cell in printed.split("| mean |")[1].split("\n")[0].strip(" |").split("|")]
+    assert means[4] >= means[5]  # all together have those weights to choose from that do without the first stage
+    about = load_mart(str(lists / "mart"))[1]
+    assert about.training == {"steps": 3}
+    _, weight, _, share = map(float, printed.split("all: (")[1].split(")")[0].split(", "))
+    expected = LateInteractionAbout(str(lists / "encoder"), 1, weight) if weight else None
+    assert about.late_interaction == expected
+    assert about.not_for == ([] if means[4] > means[0] else ["en-de"])
+    assert about.standalone is not None and about.standalone.weight == share

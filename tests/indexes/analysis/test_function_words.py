@@ -1,0 +1,58 @@
+"""Function words: those that are listed, as words of the language's analysis; common words to tell a language by."""
+
+from __future__ import annotations
+
+import pytest
+
+from dragoman.indexes.analysis.function_words import _LISTED, common_words, function_words
+from dragoman.indexes.analysis.pipeline import analysis
+
+ABOUT = {
+    "en": "volcano bank first us may will mine state up over after",
+    "de": "vulkan wort welt erste",
+    "zh": "光 火山 速度 时间 人 水",
+    "vi": "nước anh sao thế không bao tiếng nhà",
+    "sw": "sauti maji mkubwa watu volkano",
+    "so": "dagaal biyo dal",
+    "pl": "wulkan wojna rok",
+}
+
+
+@pytest.mark.parametrize("language", sorted(_LISTED))
+def test_they_are_words_of_the_analysis(language: str) -> None:
+    assert function_words(language)
+    for word in function_words(language):
+        assert word in [token.word for token in analysis(language).tokens(word)]
+
+
+@pytest.mark.parametrize("language", sorted(ABOUT))
+def test_words_that_say_what_about_are_none(language: str) -> None:
+    assert not {*ABOUT[language].split()} & function_words(language)
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "about"),
+    [
+        ("en", "Where did the first volcano erupt?", ["first", "volcano", "erupt"]),
+        ("en", "How many volcanoes are there?", ["volcanoes"]),
+        ("de", "Wann brach der Vulkan aus?", ["brach", "vulkan"]),
+        ("de", "Wie viele Vulkane gibt es?", ["vulkane", "gibt"]),
+        ("zh", "什么是火山", ["火山"]),
+        ("zh", "为什么天空是蓝色的", ["天空", "蓝色"]),
+        ("vi", "nước Anh là gì", ["nước", "anh"]),
+        ("sw", "Nani ni rais wa Kenya?", ["rais", "kenya"]),
+        ("pl", "Co to jest wulkan?", ["wulkan"]),
+    ],
+)
+def test_a_question_without_them_says_what_it_is_about(language: str, question: str, about: list[str]) -> None:
+    found = [token for token in analysis(language).tokens(question) if token.term]
+    assert [token.word for token in found if token.word not in function_words(language)] == about
+
+
+def test_a_language_without_a_list_has_none() -> None:
+    assert function_words("qu") == common_words("qu") == frozenset()
+
+
+def test_lists_of_a_language_s_news_are_not_used() -> None:
+    assert common_words("ms") == frozenset()
+    assert {"what", "who", "the"} <= common_words("en")

@@ -1,0 +1,241 @@
+"""One analysis for documents, queries and tables."""
+
+from __future__ import annotations
+
+import unicodedata
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.indexes.analysis.analyzers import ANALYZERS
+from dragoman.indexes.analysis.pipeline import LONGEST_WORD, LuceneAnalysis, analysis
+from dragoman.lexicon.text.languages import LANGUAGES, UnknownLanguage
+from dragoman.lexicon.text.tokens import Token, fold, words
+
+SENTENCES = {
+    "ar": "وَذَهَبَتِ البناتُ إلى المدارس القديمة، والكتابُ على الطاولة",
+    "bg": "Ученичките четоха дългите книги в библиотеката",
+    "cs": "Žákyně četly dlouhé knihy v městských knihovnách",
+    "de": "Die Häuser der Straßenbahnfahrer über den grünen Hügeln",
+    "el": "Οι μαθήτριες διάβαζαν τα μεγάλα βιβλία της βιβλιοθήκης",
+    "en": "The teacher's houses weren't running 1,000 times in the U.S.",
+    "es": "Las niñas leían los libros más largos según él; también aquí",
+    "fa": "کتاب‌های بزرگ‌ترین کتابخانهٔ شهر را می‌خوانند",
+    "fi": "Opettajat lukivat pitkiä kirjoja kaupunkien kirjastoissa",
+    "fr": "L'été, les élèves d'aujourd'hui étudiaient à l'université où il était",
+    "hi": "लड़कियाँ पुस्तकालय में लंबी किताबें पढ़ती थीं",
+    "hu": "Az iskolás lányok hosszú könyveket olvastak a könyvtárakban",
+    "id": "Anak-anak perempuan membacakan buku-buku panjang di perpustakaan",
+    "ko": "학생들은 도서관에서 긴 책을 읽었다",
+    "nb": "Jentene leste lange bøker på bibliotekene",
+    "pl": "Uczennice czytały długie książki w miejskich bibliotekach",
+    "pt": "As eleições e as relações não são só opiniões; a eleição é",
+    "ro": "Fetele citeau cărţile şi revistele în biblioteci",
+    "ru": "Ученицы читали длинные книги в библиотеках, ещё и ёжики",
+    "sr": "Ученице су читале дугачке књиге у библиотекама",
+    "sw": "Wanafunzi walisoma vitabu virefu maktabani",
+    "ta": "மாணவிகள் நூலகத்தில் நீண்ட புத்தகங்களைப் படித்தனர்",
+    "tr": "Öğrenciler İstanbul'da kütüphanelerde uzun kitapları okuyorlardı",
+    "uk": "Учениці читали довгі книги у п'яти бібліотеках",
+    "vi": "Các nữ sinh đọc những quyển sách dài trong thư viện",
+}
+UNSPACED = {
+    "ja": "東京タワーに行って𠮷野家で美味しい牛丼を食べました。Tokyoは2020年",
+    "th": "นักเรียนอ่านหนังสือเล่มยาวในห้องสมุดที่สุด",
+    "zh": "我来到北京清华大学，學習𠮷自然語言处理2020年。",
+}
+EVERYTHING = SENTENCES | UNSPACED
+STOP_WORDS = {
+    "ar": ["إلى", "الى", "على", "التي"],
+    "de": ["und", "für", "FÜR"],
+    "en": ["the", "The", "and"],
+    "es": ["también", "tambien", "más", "MÁS"],
+    "fr": ["à", "a", "même", "meme"],
+    "ja": ["が", "ます", "こと"],
+    "ru": ["ещё", "еще", "И"],
+    "th": ["ที่สุด", "และ"],
+    "tr": ["için", "ve"],
+    "uk": ["також"],
+}
+SAME_TERM = {
+    "ar": ["الكتاب", "كتاب", "والكتاب", "كِتَاب"],
+    "de": ["Häuser", "Haus", "häusern"],
+    "en": ["running", "runs", "RUN"],
+    "es": ["canción", "cancion", "canciones"],
+    "fa": ["کتاب", "كتاب", "کتاب‌های", "کتابها"],
+    "fr": ["général", "general", "généraux"],
+    "ja": ["食べる", "食べ"],
+    "pl": ["domach", "domu", "dom"],
+    "pt": ["eleições", "eleição", "eleicoes", "ELEICAO"],
+    "ru": ["ёж", "еж"],
+    "uk": ["книгами", "книга"],
+}
+
+
+def terms(language: str, text: str) -> list[str]:
+    return [token.term for token in analysis(language).tokens(text)]
+
+
+@pytest.mark.parametrize("language", EVERYTHING)
+def test_offsets_and_words_are_those_of_the_text(language: str) -> None:
+    text = EVERYTHING[language]
+    found = analysis(language).tokens(text)
+    assert found
+    for token in found:
+        assert fold(text[token.start : token.end], language) == token.word
+    assert [(t.start, t.end) for t in found] == sorted((t.start, t.end) for t in found)
+    assert all(a.end <= b.start for a, b in pairwise(found))
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_a_word_alone_means_what_it_means_in_a_text(language: str) -> None:
+    chosen = analysis(language)
+    for text in SENTENCES.values() if language not in UNSPACED else ():
+        for token in chosen.tokens(text):
+            (alone,) = chosen.tokens(text[token.start : token.end])
+            assert (alone.word, alone.term) == (token.word, token.term)
+            assert [t.term for t in chosen.tokens(token.word)] == [token.term]
+
+
+@pytest.mark.parametrize("language", UNSPACED)
+def test_the_term_depends_on_the_word_alone(language: str) -> None:
+    known: dict[str, str] = {}
+    for text in (UNSPACED[language], UNSPACED[language] * 3, "x " + UNSPACED[language][3:]):
+        for token in analysis(language).tokens(text):
+            assert known.setdefault(token.word, token.term) == token.term
+
+
+@pytest.mark.parametrize("language", EVERYTHING)
+def test_canonically_equivalent_texts_have_equal_terms(language: str) -> None:
+    text = EVERYTHING[language]
+    composed = terms(language, unicodedata.normalize("NFC", text))
+    assert composed == terms(language, unicodedata.normalize("NFD", text))
+    assert any(composed)
+
+
+@pytest.mark.parametrize(("language", "listed"), STOP_WORDS.items())
+def test_stop_words_have_no_term_with_or_without_marks(language: str, listed: list[str]) -> None:
+    assert {word: terms(language, word) for word in listed} == {word: [""] for word in listed}
+
+
+@pytest.mark.parametrize(("language", "same"), SAME_TERM.items())
+def test_forms_of_a_word_meet(language: str, same: list[str]) -> None:
+    assert len({tuple(terms(language, word)) for word in same}) == 1
+    assert terms(language, same[0]) != [""]
+
+
+@pytest.mark.parametrize("language", ANALYZERS)
+def test_every_analyzer_of_the_jar_works(language: str) -> None:
+    found = analysis(language)
+    assert isinstance(found, LuceneAnalysis)
+    assert terms(language, "Xyzzy 1984 0010100") == [*terms(language, "xyzzy"), "1984", "0010100"]
+    assert ANALYZERS[language] in found.fingerprint
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_terms_are_single_words_of_bounded_length(language: str) -> None:
+    text = " ".join([*EVERYTHING.values(), "a" * 1000, "é" * 300, "字" * 300, "0" * 400, "½ ﬃ Ⅷ o'neill's"])
+    for token in analysis(language).tokens(text):
+        assert 0 < len(token.word) <= LONGEST_WORD
+        assert len(token.term) <= LONGEST_WORD
+        assert token.term == "" or token.term.split() == [token.term]
+
+
+def test_long_words_are_cut_and_span_the_whole_word() -> None:
+    for language in ("en", "sw"):
+        (token,) = analysis(language).tokens(" " + "b" * 70_000)
+        assert (token.start, token.end) == (1, 70_001)
+        assert token.word == "b" * LONGEST_WORD
+        (again,) = analysis(language).tokens("b" * LONGEST_WORD)
+        assert again.term == token.term
+
+
+def test_languages_without_an_analyzer_have_plain_words() -> None:
+    assert terms("sw", "Wanafunzi walisoma") == ["wanafunzi", "walisoma"]
+    assert terms("ko", "학생들은") == ["학생들은"]
+
+
+def test_segmented_languages_have_words() -> None:
+    assert [t.word for t in analysis("zh").tokens("我来到北京清华大学")] == ["我", "来到", "北京", "清华大学"]
+    assert [t.word for t in analysis("th").tokens("ผมรักภาษาไทย")] == ["ผม", "รัก", "ภาษาไทย"]
+    assert [t.term for t in analysis("ja").tokens("寿司を食べた")] == ["寿司", "", "食べる", ""]
+
+
+def test_one_object_for_all_and_unknown_languages_refused() -> None:
+    assert analysis("de") is analysis("de")
+    with pytest.raises(UnknownLanguage, match="did you mean 'de'"):
+        analysis("de-AT")
+
+
+def test_fingerprints_differ_and_name_what_the_output_depends_on() -> None:
+    fingerprints = {language: analysis(language).fingerprint for language in LANGUAGES}
+    assert len(set(fingerprints.values())) == len(fingerprints)
+    assert "rjieba" in fingerprints["zh"]
+    assert "pythainlp" in fingerprints["th"]
+    assert "kuromoji" in fingerprints["ja"]
+    assert "9." in fingerprints["ja"]
+
+
+def test_what_is_indexed_are_the_tokens_without_stop_words() -> None:
+    texts = [SENTENCES["de"], "", "Neue Wörter, die nie gesehen", SENTENCES["de"], "w" * 300]
+    kept = [[token for token in analysis("de").tokens(text) if token.term] for text in texts]
+    expected = [([token.word for token in text], [token.term for token in text]) for text in kept]
+    assert LuceneAnalysis("de", None, "").indexed(texts) == expected
+
+
+def test_many_texts_at_once_have_the_tokens_of_each_alone() -> None:
+    texts = [SENTENCES["de"], "", "Neue Wörter, die nie gesehen", SENTENCES["de"], "w" * 300]
+    expected = [analysis("de").tokens(text) for text in texts]
+    assert LuceneAnalysis("de", None, "").batch(texts) == expected
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(["de", "en", "fr", "uk", "ja", "zh", "th", "sw"]), st.text(max_size=60))
+def test_any_text_is_analysed(language: str, text: str) -> None:
+    found = analysis(language).tokens(text)
+    assert [token.word for token in found if len(token.word) < LONGEST_WORD] == [
+        word for token in found if len(word := fold(text[token.start : token.end], language)) < LONGEST_WORD
+    ]
+
+
+def test_words_that_analyzers_split_keep_one_term() -> None:
+    odd = ["l·l", "col·legi", "a'b'c", "rock'n'roll", "x'", "кап'ян", "१२३", "ab1", "1ab", "é́", "ᬅᬓ"]
+    for language in ANALYZERS:
+        for word in odd:
+            plain = words(word, language)
+            assert len(analysis(language).tokens(word)) == len(plain) or language in UNSPACED
+
+
+def test_the_cache_forgets_and_still_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dragoman.indexes.analysis.pipeline._CACHED_WORDS", 50)
+    fresh = LuceneAnalysis("en", None, "")
+    texts = [f"houses w{i} running x{i}" for i in range(300)]
+    expected = [analysis("en").tokens(text) for text in texts]
+    assert [fresh.tokens(text) for text in texts] == expected
+    assert [fresh.tokens(text) for text in reversed(texts)] == expected[::-1]
+    assert len(fresh._recent) + len(fresh._older) <= 104
+
+
+def test_eight_threads_get_what_one_gets() -> None:
+    texts = [
+        (language, " ".join(text.split()[i:] + [f"{w}{i}" for w in text.split()[:3]]))
+        for i in range(40)
+        for language, text in EVERYTHING.items()
+    ]
+
+    def analysed(pair: tuple[str, str]) -> list[Token]:
+        return fresh[pair[0]].tokens(pair[1])
+
+    expected = [analysis(language).tokens(text) for language, text in texts]
+    for _ in range(3):
+        fresh = {
+            language: LuceneAnalysis(language, None, "")
+            if language in ANALYZERS and language not in UNSPACED
+            else analysis(language)
+            for language in EVERYTHING
+        }
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(analysed, texts)) == expected

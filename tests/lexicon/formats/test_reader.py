@@ -1,0 +1,196 @@
+"""Every format, its faults with their lines and what was expected instead."""
+
+import gzip
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dragoman.lexicon.formats.reader import (
+    FORMATS,
+    Limits,
+    RawEntry,
+    Rejection,
+    TableFormatError,
+    TableTooLarge,
+    read,
+)
+
+
+def entries(text: str | bytes, format: str = "tsv", **limits: int) -> list[RawEntry | Rejection]:
+    data = text.encode() if isinstance(text, str) else text
+    return list(read([data], format, Limits(**limits)))
+
+
+def reason(text: str, format: str = "tsv", **limits: int) -> str:
+    """Why the second line of a file whose first is right is rejected."""
+    first = {"jsonl": '{"source": "a", "target": "b"}', "csv": "a,b", "giza": "a b 1", "muse": "a b"}
+    found = entries(f"{first.get(format, 'a' + chr(9) + 'b')}\n{text}\n", format, **limits)
+    assert len(found) == 2
+    assert isinstance(found[0], RawEntry)
+    assert isinstance(found[1], Rejection)
+    assert found[1].line == 2
+    return found[1].reason
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        ("tsv", "\ufeffhouse\tHaus\n\nhouse\t Gebäude \t0.25\nbig house\tHaus\t1e-1\t1\r\nx\ty\t\t.5"),
+        ("csv", '\ufeffhouse,Haus\n\nhouse," Gebäude ",0.25\nbig house,"Haus",1e-1,1\r\nx,y,,.5'),
+        (
+            "jsonl",
+            '{"source": "house", "target": "Haus"}\n\n'
+            '{"source": "house", "target": "Geb\\u00e4ude", "probability": 0.25}\n'
+            '{"source": "big house", "target": "Haus", "probability": 0.1, "inverse_probability": 1}\n'
+            '{"target": "y", "source": "x", "probability": null, "inverse_probability": 0.5}',
+        ),
+    ],
+)
+def test_the_same_entries_in_every_tabular_format(format: str, text: str) -> None:
+    expected = [
+        RawEntry(1, "house", "Haus", None, None),
+        RawEntry(3, "house", "Gebäude", 0.25, None),
+        RawEntry(4, "big house", "Haus", 0.1, 1.0),
+        RawEntry(5, "x", "y", None, 0.5),
+    ]
+    assert entries(text, format) == expected
+    assert entries(gzip.compress(text.encode()), format) == expected
+
+
+def test_giza_and_muse() -> None:
+    assert entries("house Haus 0.5\nx  y\t1e-07\n", "giza") == [
+        RawEntry(1, "house", "Haus", 0.5, None),
+        RawEntry(2, "x", "y", 1e-07, None),
+    ]
+    assert entries("house Haus\nhouse\tGebäude\n", "muse") == [
+        RawEntry(1, "house", "Haus", None, None),
+        RawEntry(2, "house", "Gebäude", None, None),
+    ]
+
+
+def test_csv_quotes() -> None:
+    assert entries('"a, b","say ""hi""",0.5\n', "csv") == [RawEntry(1, "a, b", 'say "hi"', 0.5, None)]
+
+
+@pytest.mark.parametrize("format", ["tsv", "csv"])
+def test_a_header_is_no_entry(format: str) -> None:
+    separator = "\t" if format == "tsv" else ","
+    text = separator.join(["Source", "target", "p_target_given_source"]) + "\n" + separator.join("ab") + "\n"
+    assert entries(text, format) == [RawEntry(2, "a", "b", None, None)]
+
+
+@pytest.mark.parametrize(
+    ("format", "line", "expected"),
+    [
+        ("tsv", "house", "expected 2 to 4 columns separated by tabs (source, target, P(target|source), "),
+        ("tsv", "a\tb\t1\t1\t1", "found 5"),
+        ("tsv", "house\tHaus\twiktionary", "P(target|source) must be a number between 0 and 1, not 'wiktionary'"),
+        ("tsv", "house\tHaus\t1_0", "must be a number"),
+        ("tsv", "house\tHaus\t０.５", "must be a number"),
+        ("tsv", "house\t", "the target is empty"),
+        ("tsv", "\u3000\tHaus", "the source is empty"),
+        ("tsv", "a\tb\tNaN", "P(target|source) is NaN"),
+        ("tsv", "a\tb\t0.5\t-inf", "P(source|target) is -inf"),
+        ("tsv", "a\tb\t1e999", "P(target|source) is inf"),
+        ("tsv", "a\tb\t-0.25", "P(target|source) is negative: '-0.25'"),
+        ("tsv", "a\tb\t0.5\t1.01", "P(source|target) is over 1: '1.01'"),
+        ("tsv", "a\x07\tb", "the source holds the control character U+0007"),
+        ("tsv", "a\tb\u2028c", "the target holds the control character U+2028"),
+        ("tsv", "a\tb\x00", "the target holds the control character U+0000"),
+        ("csv", '"a,b', "not CSV: unexpected end of data"),
+        ("csv", '"a"b,c', "not CSV: ',' expected after '\"'"),
+        ("csv", "a;b", "expected 2 to 4 columns separated by commas"),
+        ("giza", "a b", "expected 3 columns separated by spaces (source, target, P(target|source)), found 2"),
+        ("giza", "NULL b 0.1", "NULL stands for no word"),
+        ("muse", "new york b", "expected 2 columns separated by a space (source, target), found 3"),
+        ("jsonl", "{", "not JSON"),
+        ("jsonl", "[" * 30_000, "not JSON"),
+        ("jsonl", "[1]", "not a JSON object"),
+        ("jsonl", '{"source": "a"}', "the field target is missing"),
+        ("jsonl", '{"source": "a", "target": 1}', "target must be a string"),
+        ("jsonl", '{"source": "a", "source": "b", "target": "c"}', "given twice"),
+        ("jsonl", '{"source": "a", "target": "c", "prob": 1}', "unknown field 'prob': expected source, target, "),
+        ("jsonl", '{"source": "a", "target": "c", "probability": NaN}', "NaN is not a number between 0 and 1"),
+        ("jsonl", '{"source": "a", "target": "c", "probability": -Infinity}', "-Infinity is not a number"),
+        ("jsonl", '{"source": "a", "target": "c", "probability": true}', "probability must be a number"),
+        ("jsonl", '{"source": "a", "target": "c", "probability": "1"}', "probability must be a number"),
+        ("jsonl", '{"source": "a", "target": "c", "probability": 1' + "0" * 400 + "}", "is inf"),
+        ("jsonl", '{"source": "a", "target": "c", "inverse_probability": 2}', "P(source|target) is over 1"),
+        ("jsonl", '{"source": "a\\ud800", "target": "c"}', "the source holds the lone surrogate U+D800"),
+        ("jsonl", '{"source": "a", "target": "c\\u0000"}', "the target holds the control character U+0000"),
+    ],
+)
+def test_faulty_lines_are_rejected_with_the_reason(format: str, line: str, expected: str) -> None:
+    assert expected in reason(line, format)
+
+
+def test_long_lines_and_terms_are_rejected() -> None:
+    assert reason("a\t" + "b" * 100, line_bytes=100) == "longer than 100 bytes"
+    assert reason("a\t" + "ü" * 21, term_characters=20) == "the target is longer than 20 characters"
+    assert entries("a\t" + "ü" * 20, term_characters=20) == [RawEntry(1, "a", "ü" * 20, None, None)]
+
+
+def test_a_reason_never_repeats_a_long_value() -> None:
+    assert len(reason("a\tb\t" + "x" * 10_000)) < 200
+
+
+def test_invalid_utf8_is_rejected_with_its_line() -> None:
+    assert entries(b"a\tb\n\xc3\x28\tc\nd\te\n") == [
+        RawEntry(1, "a", "b", None, None),
+        Rejection(2, "not valid UTF-8"),
+        RawEntry(3, "d", "e", None, None),
+    ]
+
+
+def test_a_file_without_an_entry_is_refused_with_its_first_fault() -> None:
+    with pytest.raises(TableFormatError, match=r"line 3: no line of the file is an entry.*expected 2 to 4") as error:
+        entries("\n\nnothing\nelse\n")
+    assert error.value.line == 3
+    with pytest.raises(TableFormatError, match="holds no entry"):
+        entries("\n \n")
+
+
+def test_too_many_entries_are_refused() -> None:
+    with pytest.raises(TableTooLarge, match="line 3: the file holds more than 2 entries"):
+        entries("a\tb\nc\td\ne\tf\n", entries=2)
+
+
+def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ValueError, match="unknown table format 'xls': choose one of tsv, csv, giza"):
+        entries("a\tb", "xls")
+
+
+values = st.none() | st.floats(0, 1)
+terms = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1).filter(
+    lambda text: text.strip() == text and text.strip('",\ufeff')
+)
+
+
+@given(st.lists(st.tuples(terms, terms, values, values), min_size=1, max_size=5))
+def test_what_is_written_is_read(rows: list[tuple[str, str, float | None, float | None]]) -> None:
+    expected = [RawEntry(i, *row) for i, row in enumerate(rows, start=1)]
+    tsv = "".join("\t".join("" if v is None else str(v) for v in row) + "\n" for row in rows)
+    assert entries(tsv) == expected
+    keys = ("source", "target", "probability", "inverse_probability")
+    jsonl = "".join(json.dumps(dict(zip(keys, row, strict=True))) + "\n" for row in rows)
+    assert entries(jsonl, "jsonl") == expected
+
+
+@given(st.sampled_from(FORMATS), st.binary(max_size=200))
+def test_no_bytes_whatever_raise_anything_else(format: str, data: bytes) -> None:
+    try:
+        found = entries(data, format)
+    except TableFormatError:
+        return
+    assert any(isinstance(item, RawEntry) for item in found)
+
+
+@given(st.sampled_from(FORMATS), st.text(st.sampled_from('a,"\t {}:[]\\u0d8<>/&;é1.e-\n'), max_size=80))
+def test_no_text_whatever_raises_anything_else(format: str, text: str) -> None:
+    try:
+        found = entries(text, format)
+    except TableFormatError:
+        return
+    assert any(isinstance(item, RawEntry) for item in found)

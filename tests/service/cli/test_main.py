@@ -1,0 +1,230 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dragoman.service.cli import main
+from tests.service.searching import ndjson
+from tests.service.serving import dragoman, server
+
+NDJSON = {"content-type": "application/x-ndjson"}
+FIRST_KEY = "this is the first key of this database: from now on the service needs a key for every request"
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory with a small German collection, and no server on it."""
+    directory = tmp_path_factory.mktemp("cli") / "data"
+    with server(directory) as running:
+        running.client.post("/v1/collections", json={"name": "news", "language": "de"})
+        body = ndjson(
+            [
+                {"id": "1", "text": "Der Hund bellt."},
+                {"id": "a b/2", "text": "Das Wetter bleibt [bold]schön[/bold]."},
+            ]
+        )
+        running.client.post("/v1/collections/news/documents", content=body, headers=NDJSON).raise_for_status()
+        assert running.stop() in (0, -15)
+    return directory
+
+
+def test_a_command_that_fails_in_a_process_of_its_own_says_one_line(tmp_path: Path) -> None:
+    done = dragoman("search", "x", "--collection", "c", "--data-dir", tmp_path / "missing")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (
+        done.stderr.strip() == f"dragoman: there is no data directory {tmp_path / 'missing'}; --data-dir names another"
+    )
+
+
+def test_a_command_does_not_wait_for_a_model_that_is_still_at_work(tmp_path: Path) -> None:
+    program = """
+import atexit, threading, time
+from dragoman.service.cli import main as cli
+from dragoman.service.inference import batching as worker
+thread = threading.Thread(target=time.sleep, args=(60,), daemon=True)
+thread.start()
+worker._LEFT.append(thread)
+atexit.register(print, "the interpreter's own end, which would stop the thread inside of torch")
+cli.main()
+"""
+    search = ["search", "x", "--collection", "c", "--data-dir", str(tmp_path / "missing")]
+    command = [sys.executable, "-c", program, *search]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    assert "there is no data directory" in done.stderr
+
+
+def test_every_command_explains_itself_and_every_option_has_a_variable() -> None:
+    commands = [
+        ("serve",),
+        ("demo",),
+        ("search",),
+        ("evaluate",),
+        ("index", "rebuild"),
+        ("table", "train"),
+        ("table", "import"),
+        ("keys", "create"),
+    ]
+    for command in commands:
+        done = dragoman(*command, "--help")
+        assert done.returncode == 0, done.stderr
+        options = [line for line in done.stdout.splitlines() if line.lstrip("│ *").startswith("--")]
+        assert len(options) > 1
+        text = " ".join(done.stdout.replace("│", " ").split())
+        assert text.count("[env var: DRAGOMAN_") == len(options) - 1, command  # all but --help
+
+
+Fails = Callable[..., None]
+
+
+@pytest.fixture
+def fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Fails:
+    """Check that a command ends as a user's mistake does, with this message."""
+
+    def check(message: str, *arguments: object, **settings: object) -> None:
+        with monkeypatch.context() as patched, pytest.raises(SystemExit) as ended:
+            for name in [name for name in os.environ if name.startswith("DRAGOMAN_")]:
+                patched.delenv(name)
+            for name, value in settings.items():
+                patched.setenv(f"DRAGOMAN_{name.upper()}", str(value))
+            patched.setenv("COLUMNS", "200")
+            patched.setattr(sys, "argv", ["dragoman", *map(str, arguments)])
+            main()
+        said = capsys.readouterr()
+        assert ended.value.code == 2
+        assert message in " ".join(said.err.split()), said.err
+        assert not said.out
+
+    return check
+
+
+def test_mistakes_are_one_line_and_exit_code_2(fails: Fails, data: Path, tmp_path: Path) -> None:
+    where = ("--data-dir", data)
+    fails("no collection named 'nope'", "index", "rebuild", "nope", *where)
+    fails("there is no data directory", "index", "rebuild", "x", "--data-dir", tmp_path / "missing")
+    assert not (tmp_path / "missing").exists()
+    fails("no collection named 'nope'", "search", "vulkan", "--collection", "nope", *where)
+    fails("top_k: ", "search", "vulkan", "--collection", "news", "--top-k", 0, *where)
+    fails("query: ", "search", "", "--collection", "news", *where)
+    fails("method: ", "search", "x", "--collection", "news", "--method", "magic", *where)
+    fails("unknown language code 'xx'", "search", "x", "--collection", "news", "--query-language", "xx", *where)
+    fails("does not exist", "table", "import", tmp_path / "no.tsv", "--name", "t", "--source", "en", "--target", "de")
+    fails("Missing option '--name'", "table", "import", __file__)
+    fails("no such file", "table", "train", "--parallel", tmp_path / "no", "--source", "en", "--target", "de",
+           "--output", tmp_path / "t.tsv")  # fmt: skip
+    fails("No such command", "dance")
+
+
+def test_serve_refuses_what_it_cannot_or_must_not_do(fails: Fails, tmp_path: Path) -> None:
+    fails("refusing to listen on 0.0.0.0: other machines could reach it, and no API key", "serve", "--host", "0.0.0.0")
+    fails("import_batch: Input should be greater than 0", "serve", import_batch=0)
+    fails("database_url: use postgresql://", "serve", "--database-url", "mysql://x")
+    fails("the database cannot be opened", "serve", "--database-url", f"sqlite:///{tmp_path}/no/x.db",
+           "--data-dir", tmp_path / "d")  # fmt: skip
+    fails("is not a number followed by k, m or g", "serve", "--data-dir", tmp_path / "d", jvm_heap="lots")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        fails(f"cannot listen on http://127.0.0.1:{port}/", "serve", "--port", port, "--data-dir", tmp_path / "d")
+    (tmp_path / "file").write_text("x")
+    fails("cannot be written", "serve", "--data-dir", tmp_path / "file")
+
+
+def test_a_second_process_on_the_same_data_is_refused(fails: Fails, data: Path) -> None:
+    with server(data):
+        for command in (
+            ("serve", "--port", 0),
+            ("index", "rebuild", "news"),
+            ("search", "x", "--collection", "news"),
+        ):
+            fails("is in use by another dragoman process (process ", *command, "--data-dir", data)
+
+
+def test_a_rebuilt_index_is_a_new_one_and_finds_the_same(data: Path) -> None:
+    (pointer,) = data.glob("indexes/*/current")
+    before = pointer.read_text()
+    done = dragoman("index", "rebuild", "news", "--data-dir", data)
+    assert done.returncode == 0, done.stderr
+    assert "news: 2 documents, generation 1" in done.stderr
+    assert pointer.read_text() != before
+    found = dragoman("search", "Hund", "--collection", "news", "--query-language", "de", "--data-dir", data)
+    assert "news/1" in found.stdout
+
+
+def test_a_search_without_hits_says_so_and_as_what_language_the_query_was_taken(data: Path) -> None:
+    where = ("--collection", "news", "--data-dir", data)
+    found = dragoman("search", "volcano", *where, "--query-language", "en")
+    assert (found.returncode, found.stdout) == (0, "no hits; the query was in English (en)\n")
+    answer = json.loads(dragoman("search", "volcano eruption", *where, "--json").stdout)
+    assert (answer["hits"], answer["query"]["detected"]) == ([], True)
+    found = dragoman("search", "volcano eruption", *where)
+    assert found.returncode == 0, found.stderr
+    assert re.fullmatch(
+        rf"no hits; the query was taken as \w+ \({answer['query']['language']}\), --query-language names another\n",
+        found.stdout,
+    )
+
+
+def test_the_first_key_says_what_it_makes_and_what_it_changes(data: Path, tmp_path: Path) -> None:
+    create = ("keys", "create", "--scope", "admin", "--data-dir")
+    fresh = tmp_path / "fresh" / "data"
+    done = dragoman(*create, fresh)
+    assert done.returncode == 0, done.stderr
+    assert f"a new data directory is made: {fresh}; --data-dir names another folder\n" in done.stderr
+    assert FIRST_KEY in done.stderr
+    assert re.fullmatch(r"dragoman_\S+\n", done.stdout)
+    again = dragoman(*create, fresh)
+    assert again.returncode == 0, again.stderr
+    assert "a new" not in again.stderr
+    assert FIRST_KEY not in again.stderr
+    (tmp_path / "empty").mkdir()
+    assert f"a new database is made in {tmp_path / 'empty'}; " in dragoman(*create, tmp_path / "empty").stderr
+    served = dragoman(*create, data)
+    assert "a new" not in served.stderr
+    assert FIRST_KEY in served.stderr
+    assert dragoman("keys", "forget", "--data-dir", data).returncode == 0
+
+
+def test_a_table_is_trained_imported_and_searched_with_without_a_server(data: Path, tmp_path: Path) -> None:
+    parallel = tmp_path / "pairs.tsv"
+    words = [("vulkan", "volcano"), ("wetter", "weather"), ("haus", "house"), ("hund", "dog"), ("katze", "cat")]
+    lines = [f"{a} {b}\t{c} {d}" for a, c in words for b, d in words if a != b]
+    parallel.write_text("\n".join(lines) + "\n")
+    more = tmp_path / "more.tsv"
+    more.write_text("vulkan\tvolcano\nwetter\tweather\n")
+    table = tmp_path / "table.tsv"
+    report = tmp_path / "report.json"
+    done = dragoman("table", "train", "--parallel", parallel, more, "--source", "en", "--target", "de",
+                    "--output", table, "--plain", "--report", report)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "volcano\tvulkan\t" in table.read_text()
+    assert len(json.loads(report.read_text())["files"]) == 2
+    checked = dragoman("table", "import", table, "--name", "mine", "--source", "en", "--target", "de", "--dry-run",
+                       "--data-dir", data)  # fmt: skip
+    assert "checked, not stored" in checked.stderr
+    assert dragoman("search", "dog", "--collection", "news", "--query-language", "en", "--data-dir", data,
+                    "--json").stdout.count('"rank"') == 0  # fmt: skip
+    done = dragoman("table", "import", table, "--name", "mine", "--source", "en", "--target", "de", "--data-dir", data)
+    assert done.returncode == 0, done.stderr
+    assert "mine version 1: " in done.stderr
+    assert "active" in done.stderr
+    found = dragoman("search", "dog", "--collection", "news", "--query-language", "en", "--data-dir", data, "--json")
+    answer = json.loads(found.stdout)
+    assert [hit["id"] for hit in answer["hits"]] == ["1"]
+    assert answer["translation"]["tables"] == [{"name": "mine", "version": 1}]
+    text = dragoman("search", "weather", "--collection", "news", "--query-language", "en", "--data-dir", data).stdout
+    assert "news/a b/2" in text
+    assert "[bold]schön[/bold]" in text
+
+
+def test_a_broken_table_is_one_line_with_its_place(fails: Fails, data: Path, tmp_path: Path) -> None:
+    table = tmp_path / "t.tsv.gz"
+    table.write_bytes(b"\x1f\x8b\x08 broken")
+    fails("gzip", "table", "import", table, "--name", "t", "--source", "en", "--target", "de", "--data-dir", data)

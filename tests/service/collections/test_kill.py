@@ -1,0 +1,104 @@
+"""A real server, killed at random moments of an import."""
+
+from __future__ import annotations
+
+import random
+import time
+from pathlib import Path
+from threading import Thread
+
+import httpx
+import pytest
+
+from dragoman.service.core.settings import Settings
+from tests.service.searching import found, ndjson, running
+from tests.service.serving import Server
+
+NDJSON = {"content-type": "application/x-ndjson"}
+QUICK = {"import_batch": 20, "index_commit_seconds": 0.05}
+
+
+class Importer(Thread):
+    """Sends documents without end, some of them again, some deleted; knows what was acknowledged.
+
+    ``text`` of an id says which request wrote it, so that an old version cannot pass for a new one.
+    """
+
+    def __init__(self, url: str, noise: random.Random, known: dict[str, int | None], first: int) -> None:
+        super().__init__()
+        self.url = url
+        self.noise = noise
+        self.acknowledged = known
+        self.pending: dict[str, int | None] = {}
+        self.request = first
+
+    def run(self) -> None:
+        with httpx.Client(base_url=self.url, timeout=30, trust_env=False) as client:
+            try:
+                while True:
+                    self.request += 1
+                    self._send_one(client)
+                    self.acknowledged.update(self.pending)
+                    self.pending = {}
+            except httpx.TransportError:
+                pass  # the server is dead
+
+    def _send_one(self, client: httpx.Client) -> None:
+        present = [id for id, version in self.acknowledged.items() if version is not None]
+        if present and self.noise.random() < 0.2:
+            id = self.noise.choice(present)
+            self.pending = {id: None}
+            assert client.delete(f"/v1/collections/c/documents/{id}").status_code == 204
+            return
+        ids = [f"d{self.noise.randrange(4000)}" for _ in range(self.noise.choice([1, 30, 200]))]
+        self.pending = dict.fromkeys(ids, self.request)
+        body = ndjson({"id": id, "text": f"neno{id} toleo{self.request} wote"} for id in ids)
+        answer = client.post("/v1/collections/c/documents", content=body, headers=NDJSON)
+        assert answer.json()["accepted"] == len(ids), answer.text
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_nothing_acknowledged_is_lost_and_nothing_is_there_twice(
+    tmp_path: Path, database_url: str | None, seed: int
+) -> None:
+    noise = random.Random(seed)
+    settings = QUICK if database_url is None else {**QUICK, "database_url": database_url}
+    known: dict[str, int | None] = {}
+    request = 0
+    for round in range(3):
+        server = Server(tmp_path, **settings)
+        if round == 0:
+            server.client.post("/v1/collections", json={"name": "c", "language": "sw"}).raise_for_status()
+        importer = Importer(server.url, noise, known, request)
+        importer.start()
+        wanted = request + noise.randrange(1, 12)
+        while importer.request < wanted and importer.is_alive():
+            time.sleep(0.001)
+        time.sleep(noise.uniform(0.0, 0.1))
+        server.kill()
+        importer.join()
+        request = importer.request
+        known = _check(Settings(data_dir=tmp_path, database_url=database_url), known, importer.pending)
+    assert sum(version is not None for version in known.values()) > 20
+
+
+def _check(settings: Settings, known: dict[str, int | None], pending: dict[str, int | None]) -> dict[str, int | None]:
+    """Compare the database and the index with what was acknowledged; returns what is there.
+
+    An id of the request that was under way may be as before it or as after it.
+    """
+    with running(settings) as runtime:
+        info = runtime.collections.get("c")
+        assert (info.index_state, info.index_generation) == ("ready", info.generation)
+        ids = found(runtime, "c", "wote")
+        assert len(ids) == len(set(ids)) == info.documents
+        stored = {id: int(runtime.collections.document("c", id).text.split()[1][5:]) for id in ids}
+        for id in known.keys() | pending.keys():
+            allowed = {known.get(id)} | ({pending[id]} if id in pending else set())
+            assert stored.get(id) in allowed, id
+        assert stored.keys() <= known.keys() | pending.keys()
+        for version in {*stored.values()}:
+            expected = sorted(id for id, of in stored.items() if of == version)
+            assert sorted(found(runtime, "c", f"toleo{version}")) == expected
+        assert all(found(runtime, "c", f"neno{id}") == [id] for id in random.sample(ids, min(50, len(ids))))
+    return dict(stored)

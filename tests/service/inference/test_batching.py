@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Event
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dragoman.service.core.errors import TooManyRequests, Unavailable
+from dragoman.service.inference.batching import Limits, Worker, gathered
+
+
+class Machine:
+    """Computes upper case; a text ``bad`` fails its batch. Waits at ``gate`` with each batch."""
+
+    def __init__(self) -> None:
+        self.batches: list[tuple[Any, list[str]]] = []
+        self.gate = Event()
+        self.begun = Event()
+
+    def __call__(self, task: Any, texts: list[str]) -> Sequence[Any]:
+        self.batches.append((task, texts))
+        self.begun.set()
+        assert self.gate.wait(30)
+        if "bad" in texts:
+            raise ValueError("bad text")
+        return [KeyError(text) if text == "odd" else f"{task}:{text.upper()}" for text in texts]
+
+
+@contextmanager
+def working(queue: int = 100, batch: int = 4, batch_cost: int = 1000) -> Iterator[tuple[Machine, Worker]]:
+    machine = Machine()
+    worker = Worker(machine, queue, lambda task: Limits(batch, batch_cost))
+    try:
+        yield machine, worker
+    finally:
+        machine.gate.set()
+        worker.close()
+
+
+def held(machine: Machine, worker: Worker) -> Any:
+    """Keep the worker busy with one item, so that what comes after gathers."""
+    first = worker.submit("hold", ["first"])
+    assert machine.begun.wait(10)
+    return first
+
+
+def test_items_of_many_clients_share_a_forward_pass() -> None:
+    with working() as (machine, worker):
+        held(machine, worker)
+        futures = [worker.submit("t", [letter])[0] for letter in "abcdef"]
+        machine.gate.set()
+        assert gathered(futures, 10) == [f"t:{letter.upper()}" for letter in "abcdef"]
+        assert machine.batches[1:] == [("t", ["a", "b", "c", "d"]), ("t", ["e", "f"])]
+
+
+def test_a_long_request_does_not_keep_a_short_one_waiting() -> None:
+    with working() as (machine, worker):
+        held(machine, worker)
+        long = worker.submit("t", [f"long{n}" for n in range(20)])
+        short = worker.submit("t", ["short"])
+        other = worker.submit("u", ["other"])
+        machine.gate.set()
+        gathered([*long, *short, *other], 10)
+        assert "short" in machine.batches[1][1]
+        assert machine.batches[2] == ("u", ["other"])
+
+
+def test_a_batch_has_its_limits() -> None:
+    with working(batch_cost=10) as (machine, worker):
+        held(machine, worker)
+        futures = worker.submit("t", ["x" * 50, "abc", "abcd", "abcde"])
+        machine.gate.set()
+        gathered(futures, 10)
+        assert [texts for _, texts in machine.batches[1:]] == [["x" * 50], ["abc", "abcd"], ["abcde"]]
+
+
+def test_one_bad_item_fails_alone() -> None:
+    with working() as (machine, worker):
+        held(machine, worker)
+        futures = worker.submit("t", ["a", "bad", "b", "odd"])
+        machine.gate.set()
+        assert [futures[0].result(10), futures[2].result(10)] == ["t:A", "t:B"]
+        with pytest.raises(ValueError, match="bad text"):
+            futures[1].result(10)
+        with pytest.raises(KeyError):
+            futures[3].result(10)
+        assert gathered(worker.submit("t", ["c"]), 10) == ["t:C"]
+
+
+def test_a_full_queue_refuses_and_says_when_to_come_again() -> None:
+    with working(queue=3) as (machine, worker):
+        held(machine, worker)
+        worker.submit("t", ["a", "b"])
+        with pytest.raises(TooManyRequests) as refused:
+            worker.submit("t", ["c", "d"])
+        assert refused.value.headers["Retry-After"] == "1"
+        with pytest.raises(TooManyRequests):
+            worker.admit("t", 2)
+        worker.admit("t", 1)
+        worker.submit("t", ["c"])
+        assert len(worker.submit("t", ["d"] * 50, background=True)) == 50
+
+
+def test_a_request_longer_than_the_queue_is_taken_when_nothing_waits() -> None:
+    with working(queue=3) as (machine, worker):
+        machine.gate.set()
+        assert len(gathered(worker.submit("t", ["a"] * 10), 10)) == 10
+
+
+def test_cancelled_items_are_never_computed_and_make_room() -> None:
+    with working(queue=3) as (machine, worker):
+        held(machine, worker)
+        gone = worker.submit("t", ["a", "b", "c"])
+        for future in gone:
+            future.cancel()
+        stay = worker.submit("t", ["d", "e"])
+        machine.gate.set()
+        assert gathered(stay, 10) == ["t:D", "t:E"]
+        assert machine.batches[1:] == [("t", ["d", "e"])]
+
+
+def test_a_client_that_goes_away_takes_its_items_along() -> None:
+    with working() as (machine, worker):
+        held(machine, worker)
+        futures = worker.submit("t", ["a", "b"])
+        with pytest.raises(Unavailable, match="client has gone"):
+            gathered(futures, 10, gone=lambda: True)
+        with pytest.raises(Unavailable, match=r"longer than 0\.01 seconds"):
+            gathered(worker.submit("t", ["c"]), 0.01)
+        machine.gate.set()
+        gathered(worker.submit("t", ["d"]), 10)
+        assert machine.batches[1:] == [("t", ["d"])]
+
+
+def test_background_work_gives_way_but_is_not_starved() -> None:
+    with working(batch=1) as (machine, worker):
+        held(machine, worker)
+        background = worker.submit("slow", ["b"] * 3, background=True)
+        asked = worker.submit("t", ["a"] * 16)
+        machine.gate.set()
+        gathered([*background, *asked], 10)
+        order = [task for task, _ in machine.batches[1:]]
+        assert order[0] == "t"
+        assert 5 <= order.index("slow") <= 9
+        assert order.count("slow") == 3
+
+
+def test_closing_fails_what_waits_and_takes_nothing_more() -> None:
+    with working() as (machine, worker):
+        first = held(machine, worker)
+        waiting = worker.submit("t", ["a"]) + worker.submit("t", ["b"], background=True)
+        closing = threading.Thread(target=worker.close)
+        closing.start()
+        for future in waiting:
+            with pytest.raises(Unavailable, match="stopping"):
+                future.result(10)
+        machine.gate.set()
+        closing.join(10)
+        assert first[0].result(10) == "hold:FIRST"
+        with pytest.raises(Unavailable, match="stopping"):
+            worker.submit("t", ["c"])
+        assert not [thread for thread in threading.enumerate() if thread.name == "dragoman-worker"]
+
+
+def test_a_wrong_number_of_results_is_a_fault_and_not_a_hang() -> None:
+    worker = Worker(lambda task, texts: ["one"], 10, lambda task: Limits(4, 100))
+    with pytest.raises(Exception, match="1 results for 2 texts"):
+        gathered(worker.submit("t", ["a", "b"]), 10)
+    worker.close()
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from("tu"), st.lists(st.sampled_from(["a", "bb", "bad", "odd"]), max_size=6))),
+    st.integers(1, 5),
+)
+def test_every_item_gets_its_own_result_whatever_the_batches(requests, batch: int) -> None:
+    with working(queue=1000, batch=batch, batch_cost=5) as (machine, worker):
+        machine.gate.set()
+        results: list[Callable[[], None]] = []
+        for task, texts in requests:
+            for text, future in zip(texts, worker.submit(task, texts), strict=True):
+                results.append(lambda task=task, text=text, future=future: _check(task, text, future))
+        for check in results:
+            check()
+        time.sleep(0)
+        assert worker._waiting == 0
+
+
+def _check(task: str, text: str, future: Any) -> None:
+    fault = future.exception(10)
+    if text == "bad":
+        assert isinstance(fault, ValueError)
+    elif text == "odd":
+        assert isinstance(fault, KeyError)
+    else:
+        assert future.result() == f"{task}:{text.upper()}"
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(60, 3), (0, 0)])
+def test_a_thread_that_is_left_at_its_work_is_left_with_the_process(seconds: float, status: int) -> None:
+    program = f"""
+import time
+from dragoman.service.inference import batching as worker
+worker._PATIENCE_SECONDS = 0.2
+working = worker.Worker(lambda task, items: time.sleep({seconds}) or items, 10, lambda task: worker.Limits(1, 1))
+working.submit("task", ["item"])
+while working.waiting():
+    time.sleep(0.01)
+working.close()
+print("closed")
+worker.leave(3)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (status, "closed\n"), done.stderr

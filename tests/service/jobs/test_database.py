@@ -1,0 +1,65 @@
+"""Jobs whose PostgreSQL goes away, or is taken over, while they are under way."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dragoman.service.core.settings import Settings
+from dragoman.service.jobs import queue as durable
+from tests.service import job_client, postgresql
+from tests.service.job_client import rerank_lines
+from tests.service.jobs.test_service import scorer, service, submit
+from tests.service.modelling import LinkScorer
+from tests.service.serving import Server, server, wait_for
+from tests.service.standing_in import STANDING_IN
+from tests.service.storage.test_instance_lock import claimed, cut_off
+
+__all__ = ["scorer"]
+
+pytestmark = pytest.mark.skipif(postgresql.programs() is None, reason="PostgreSQL's programs are not installed")
+
+
+@pytest.fixture
+def cluster() -> Iterator[postgresql.Cluster]:
+    started = postgresql.Cluster()
+    yield started
+    started.remove()
+
+
+def test_a_service_whose_database_is_down_stops_all_the_same(
+    tmp_path: Path, cluster: postgresql.Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STANDING_IN_SECONDS", "0.02")
+    settings = {"database_url": cluster.url, "job_chunk_lines": 4}
+    running = Server(tmp_path, STANDING_IN, **settings)
+    id = job_client.submit(running.client, rerank_lines(80))
+    wait_for(lambda: job_client.done(running.client, id) > 0)
+    cluster.stop()
+    wait_for(lambda: any("the database cannot be reached" in line for line in running.log))
+    assert running.stop() == 0
+    cluster.start()
+    with server(tmp_path, STANDING_IN, **settings) as running:
+        assert job_client.finished(running.client, id)["counts"]["completed"] == 80
+
+
+def test_an_instance_that_lost_its_database_to_another_leaves_the_jobs_to_it(
+    tmp_path: Path, cluster: postgresql.Cluster, scorer: LinkScorer, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = Settings(data_dir=tmp_path, database_url=cluster.url)
+    with service(settings, scorer) as runtime, caplog.at_level(logging.ERROR, "dragoman"):
+        scorer.barrier.clear()
+        submit(runtime, rerank_lines(20))
+        wait_for(lambda: bool(scorer.batches))
+        assert durable._open is not None
+        cut_off(cluster.url)
+        other = claimed(cluster.url)
+        scorer.barrier.set()
+        wait_for(lambda: durable._open is None)
+        told = [one.getMessage() for one in caplog.records if "jobs are not run any more" in one.getMessage()]
+        assert len(told) == 1 and "in use by another instance" in told[0]
+        runtime.jobs._runner.wake()
+        other.close()

@@ -1,0 +1,235 @@
+"""The rerank stage of a search: the new order, its scores and evidence, and first-stage order where it fails."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from dragoman.ranking.about import MartAbout
+from dragoman.service.core.errors import InvalidRequest
+from dragoman.service.core.settings import Settings
+from dragoman.service.rerank.scoring import sigmoid
+from dragoman.service.runtime import Runtime
+from dragoman.service.schemas.search import SearchRequest, SearchResponse
+from dragoman.service.tables.service import Upload
+from tests.service.modelling import LinkScorer, WordEncoder, standing_in
+
+TABLE = b"volcano\tVulkan\t1\t1\nash\tAsche\t0.6\t0.6\nash\tEsche\t0.4\t0.4\n"
+DOCUMENTS = {
+    "short": "Vulkan",
+    "both": "Der Vulkan speit Asche",
+    "ash": "Asche und Asche und Asche auf dem Feld",
+    "tree": "Die Esche im Wald",
+    "ship": "Ein Schiff im Hafen",
+}
+
+
+@pytest.fixture
+def scorer() -> LinkScorer:
+    return LinkScorer()
+
+
+@pytest.fixture
+def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scorer: LinkScorer) -> Iterator[Runtime]:
+    import_module("dragoman.ranking.scoring")  # PyTorch alone may take longer than the two seconds below
+    with standing_in(monkeypatch, WordEncoder(), None, scorer):
+        yield from started(Settings(data_dir=tmp_path, rerank_seconds=2.0))
+        scorer.barrier.set()
+
+
+def started(settings: Settings) -> Iterator[Runtime]:
+    opened = Runtime(settings)
+    try:
+        opened.start()
+        opened.tables.upload(Upload("words", "en", "de", activate=True), iter([TABLE]))
+        opened.collections.create("de", "de")
+        lines = [json.dumps({"id": key, "text": text}).encode() + b"\n" for key, text in DOCUMENTS.items()]
+        opened.collections.import_documents("de", iter(lines))
+        yield opened
+    finally:
+        opened.close()
+
+
+def ask(runtime: Runtime, query: str = "volcano ash", **more: Any) -> SearchResponse:
+    given = {"rerank": {}, "query_language": "en"} | more
+    return runtime.search.search(SearchRequest.model_validate({"query": query} | given), "id")
+
+
+def ids(answer: SearchResponse) -> list[str]:
+    return [hit.id for hit in answer.hits]
+
+
+def test_hits_are_ordered_by_model_and_first_stage_together(runtime: Runtime, scorer: LinkScorer) -> None:
+    plain = ask(runtime, rerank=False)
+    assert scorer.batches == []
+    assert all(hit.scores.rerank is None for hit in plain.hits)
+    answer = ask(runtime)
+    assert ids(answer)[0] == "both"
+    assert set(ids(answer)) == set(ids(plain))
+    known = {hit.id: hit for hit in plain.hits}
+    for hit in answer.hits:
+        assert hit.scores.first_stage == known[hit.id].scores.first_stage
+        assert hit.highlights == known[hit.id].highlights
+        assert hit.scores.rerank is not None
+        assert 0 < hit.score < hit.scores.rerank < 1
+    assert [hit.score for hit in answer.hits] == sorted((hit.score for hit in answer.hits), reverse=True)
+    assert [hit.rank for hit in answer.hits] == [1, 2, 3, 4]
+    assert answer.degraded == []
+    assert answer.timings_ms.rerank > 0
+
+
+def test_a_first_stage_s_share_joins_a_document_s_score_by_itself(runtime: Runtime) -> None:
+    linked = {"short": 1.0, "both": 1.6, "ash": 1.8, "tree": 0.4}
+    model = {key: sum_of_t + len(DOCUMENTS[key].split()) / 1000 for key, sum_of_t in linked.items()}
+    alone = {key: model[key] + linked[key] / 10 for key in linked}
+    shares = {hit.id: hit.score for hit in ask(runtime, rerank=False).hits}
+    answer = ask(runtime)
+    assert set(ids(answer)) == set(linked)
+    for hit in answer.hits:
+        assert hit.scores.rerank == pytest.approx(sigmoid(alone[hit.id]), abs=1e-4)
+        assert hit.score == pytest.approx(sigmoid(alone[hit.id] + math.log(shares[hit.id])), abs=1e-4)
+    assert ids(answer)[0] == "both"
+    dense = ask(runtime, method="dense")
+    assert set(linked) <= set(ids(dense)) and ids(dense)[0] == "ash"
+    assert [hit.score for hit in dense.hits] == [hit.scores.rerank for hit in dense.hits]
+
+
+def test_only_the_depth_is_reranked_and_the_rest_follows(runtime: Runtime, scorer: LinkScorer) -> None:
+    plain = ask(runtime, rerank=False)
+    answer = ask(runtime, rerank={"depth": 2})
+    assert set(ids(answer)[:2]) == set(ids(plain)[:2])
+    assert ids(answer)[2:] == ids(plain)[2:]
+    assert [hit.scores.rerank is None for hit in answer.hits] == [False, False, True, True]
+    assert [hit.score for hit in answer.hits] == sorted((hit.score for hit in answer.hits), reverse=True)
+    assert sum(map(len, scorer.batches)) == 2
+
+
+def test_a_depth_beyond_the_hits_asked_for_is_looked_at(runtime: Runtime, scorer: LinkScorer) -> None:
+    assert ids(ask(runtime, top_k=1, rerank={"depth": 4})) == ["both"]
+    assert sum(map(len, scorer.batches)) == 4
+
+
+def test_the_table_chosen_is_the_one_that_reranks(runtime: Runtime) -> None:
+    runtime.tables.upload(Upload("other", "en", "de", activate=True), iter([b"volcano\tSchiff\t1\t1\n"]))
+    answer = ask(runtime, "volcano", tables=["other"])
+    assert ids(answer) == ["ship"]
+    assert answer.hits[0].scores.rerank == pytest.approx(0.75, abs=0.01)  # the link counts 1 and its share .1
+
+
+def test_a_reranker_that_fails_leaves_the_first_stage(runtime: Runtime, scorer: LinkScorer) -> None:
+    plain = ask(runtime, rerank=False)
+    scorer.barrier.clear()
+    slow = ask(runtime)
+    scorer.barrier.set()
+    assert ids(slow) == ids(plain)
+    assert [hit.score for hit in slow.hits] == [hit.score for hit in plain.hits]
+    (told,) = slow.degraded
+    assert (told.stage, "first-stage order" in told.reason, "not scored in time" in told.reason) == (
+        "rerank",
+        True,
+        True,
+    )
+    assert ask(runtime).degraded == []
+
+
+def test_a_document_that_cannot_be_scored_follows_the_others(runtime: Runtime) -> None:
+    runtime.collections.import_documents("de", iter([b'{"id": "bad", "text": "Vulkan Asche nan"}\n']))
+    answer = ask(runtime)
+    assert ids(answer)[-1] == "bad"
+    (told,) = answer.degraded
+    assert "1 of 5 hits could not be scored and follow the others: the model's score" in told.reason
+
+
+def test_a_reranker_of_another_name_is_refused(runtime: Runtime) -> None:
+    assert ids(ask(runtime, rerank={"model": "links"}))[0] == "both"
+    with pytest.raises(InvalidRequest, match=r"rerank.model: there is no reranker named 'cross'; there is 'links'"):
+        ask(runtime, rerank={"model": "cross"})
+
+
+def test_a_query_that_is_too_long_is_read_in_part_and_says_so(runtime: Runtime) -> None:
+    answer = ask(runtime, "volcano ash " + "word " * 150)
+    assert answer.degraded == []
+    assert all(hit.scores.rerank is not None for hit in answer.hits)
+    assert answer.truncated == ["rerank: only the beginning of the query was read beside the documents"]
+
+
+def test_memory_that_is_out_halves_the_batch(runtime: Runtime, scorer: LinkScorer) -> None:
+    scorer.most = 9
+    answer = ask(runtime)
+    assert answer.degraded == []
+    assert all(hit.scores.rerank is not None for hit in answer.hits)
+    assert max(sum(batch) for batch in scorer.batches) > 9 >= min(sum(batch) for batch in scorer.batches)
+
+
+@pytest.mark.parametrize(
+    ("rerank", "not_for", "method", "reranked"),
+    [
+        ("measured", [], "psq", True),
+        ("measured", [], "smt", True),
+        ("measured", ["en-de"], "psq", False),
+        ("measured", ["de-en"], "psq", True),
+        ("measured", [], "dense", False),
+        ("never", [], "psq", False),
+    ],
+)
+def test_what_a_search_that_does_not_say_gets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rerank: Any, not_for: list[str], method: str, reranked: bool
+) -> None:
+    scorer = LinkScorer()
+    scorer.about = MartAbout("links", not_for=not_for)
+    with standing_in(monkeypatch, WordEncoder(), None, scorer):
+        for runtime in started(Settings(data_dir=tmp_path, rerank=rerank, reranker="links")):
+            answer = ask(runtime, rerank=None, method=method)
+            assert answer.degraded == []
+            assert [hit.scores.rerank is not None for hit in answer.hits] == [reranked] * len(answer.hits)
+            assert answer.hits
+
+
+def test_documents_in_the_querys_language_are_reranked_only_where_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with standing_in(monkeypatch, WordEncoder(), None, LinkScorer()):
+        for runtime in started(Settings(data_dir=tmp_path, rerank="measured", reranker="links")):
+            for rerank, expected in ((None, False), ({}, True)):
+                answer = ask(runtime, "Vulkan", query_language="de", rerank=rerank)
+                assert {hit.scores.rerank is not None for hit in answer.hits} == {expected}
+
+
+def test_beside_others_hits_of_pairs_that_do_not_gain_are_reranked_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scorer = LinkScorer()
+    scorer.about = MartAbout("links", first_stage_weight=1.0, not_for=["en-fr"])
+    with standing_in(monkeypatch, WordEncoder(), None, scorer):
+        for runtime in started(Settings(data_dir=tmp_path, rerank="measured", reranker="links")):
+            runtime.tables.upload(Upload("more", "en", "fr", activate=True), iter([b"volcano\tvolcan\t1\t1\n"]))
+            runtime.collections.create("fr", "fr")
+            runtime.collections.import_documents("fr", iter([b'{"id": "volcan", "text": "Le volcan volcan"}\n']))
+            mixed, alone = (
+                ask(runtime, "volcano", rerank=None),
+                ask(runtime, "volcano", rerank=None, collections=["fr"]),
+            )
+            assert ids(mixed)[0] == "volcan"
+            assert all(hit.scores.rerank is not None for hit in mixed.hits) and len(mixed.hits) == 3
+            assert [hit.scores.rerank for hit in alone.hits] == [None]
+
+
+def test_searches_that_wait_are_limited(runtime: Runtime, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask(runtime)
+    scorer.barrier.clear()
+    answers: list[SearchResponse] = []
+    waiting = [Thread(target=lambda: answers.append(ask(runtime))) for _ in range(30)]
+    for thread in waiting:
+        thread.start()
+    for thread in waiting:
+        thread.join()
+    reasons = [answer.degraded[0].reason for answer in answers]
+    assert sum("24 searches are waiting for the reranker" in reason for reason in reasons) == 6
+    assert len(answers) == 30
