@@ -13,7 +13,7 @@ import argparse
 from pathlib import Path
 
 from dragoman.ranking.training.lists import lists_in, read_lists, relinked
-from dragoman.service.evaluation.local_service import workbench
+from dragoman.service.evaluation.local_service import local_service
 from dragoman.service.evaluation.service import TableFile
 
 
@@ -34,7 +34,7 @@ def main() -> None:
     for language, pairs in wanted.items():
         table = TableFile(arguments.tables / f"en-{language}.dictionary.tsv", "en", language)
         if table.path.exists():
-            with workbench([table]) as bench:
+            with local_service([table]) as bench:
                 for path, output in pairs:
                     lists = read_lists(path)
                     view = bench.view(lists.source, lists.target)

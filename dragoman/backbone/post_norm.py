@@ -71,11 +71,11 @@ class Layer:
     outer: Product
     feed_forward_norm: Norm
 
-    def joined(self, x: Tensor, mixed: Tensor, beside: Tensor | None) -> Tensor:
+    def joined(self, x: Tensor, mixed: Tensor, extra: Tensor | None) -> Tensor:
         """The layer's states, from those before it, what attention mixed of them, and what joins that."""
         x = self.attention_norm(self.out(mixed).add_(x))
-        if beside is not None:
-            x = x + beside
+        if extra is not None:
+            x = x + extra
         return self.feed_forward_norm(self.outer(self.inner.gelu(x)).add_(x))
 
 
@@ -94,11 +94,11 @@ class PostNormEncoder:
         rows = self._rows(tokens)
         last = len(self._layers) - 1
         x = self._states(tokens, rows, last, added)
-        layer, beside = self._layers[last], added[last](x) if last in added else None
+        layer, extra = self._layers[last], added[last](x) if last in added else None
         assert layer.query is not None
         first = x[rows.first]
         mixed = rows.from_first(layer.query(first), layer.read(x))
-        return layer.joined(first, mixed, None if beside is None else beside[rows.first])
+        return layer.joined(first, mixed, None if extra is None else extra[rows.first])
 
     def states(self, tokens: Tokens, layer: int) -> Tensor:
         """The states (T, W) of a layer, 0 being the embeddings; the last layer has none but the first states.
@@ -120,8 +120,8 @@ class PostNormEncoder:
             x = x + (table[0] if tokens.segments is None else F.embedding(tokens.segments, table))
         x = self._norm(x)
         for number, layer in enumerate(self._layers[:layers]):
-            beside = added[number](x) if number in added else None
-            x = layer.joined(x, rows(layer.read(x)), beside)
+            extra = added[number](x) if number in added else None
+            x = layer.joined(x, rows(layer.read(x)), extra)
         return x
 
 

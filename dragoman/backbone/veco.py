@@ -145,10 +145,10 @@ class Layer(nn.Module):
         `added` gives from the layer's input what joins the self-attention's output (B, L, W), if anything.
         """
         attended, seen = self.attention(x, mask, past)
-        beside = None if added is None else added(x)
+        extra = None if added is None else added(x)
         x = self.attention_norm(x + self.dropout(attended))
-        if beside is not None:
-            x = x + beside
+        if extra is not None:
+            x = x + extra
         if memory is not None:
             if self.cross is None or self.cross_norm is None:
                 raise ValueError("this model was built without cross-attention and has no decoder path")

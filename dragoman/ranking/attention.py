@@ -19,7 +19,7 @@ from dragoman.lexicon.table.table import Table
 
 Ints = NDArray[np.int64]
 Direction = Literal["forward", "backward", "mean"]
-Beside = Mapping[str, Mapping[str, float]]
+ExtraLinks = Mapping[str, Mapping[str, float]]
 """T of terms of passages that a term of the query reaches without a table."""
 THRESHOLD = 0.01
 
@@ -61,7 +61,7 @@ class TranslationReference:
         *,
         direction: Direction = "mean",
         threshold: float = THRESHOLD,
-        beside: Beside | None = None,
+        extra: ExtraLinks | None = None,
         glossaries: frozenset[int] = frozenset(),
     ) -> None:
         """`table` leads from the query's language to the passages'; of what `beside` has too, the larger T counts.
@@ -75,7 +75,7 @@ class TranslationReference:
                 continue
             if term not in known:
                 known[term] = _translations(term, table, direction, threshold, glossaries)
-                for other, weight in ({term: 1.0} if beside is None else beside.get(term, {})).items():
+                for other, weight in ({term: 1.0} if extra is None else extra.get(term, {})).items():
                     if weight >= threshold:
                         known[term][other] = max(weight, known[term].get(other, 0.0))
             for other, weight in known[term].items():

@@ -107,7 +107,7 @@ class Runtime:
         self.dense.start()
         if not serving:
             return
-        if self.settings.rerank == "measured" and self.settings.worker_url is None and has_reranker(self.settings):
+        if self.settings.rerank == "auto" and self.settings.worker_url is None and has_reranker(self.settings):
             self.models.worker.submit(Load("reranker"), ["reranker"], background=True)
         self.jobs.start()
 

@@ -19,7 +19,7 @@ from dragoman.service.access.keys import Keys
 from dragoman.service.app import create_app
 from dragoman.service.core.errors import InvalidRequest, Unavailable
 from dragoman.service.core.settings import DATABASE, Settings
-from dragoman.service.http.header_timeout import impatient
+from dragoman.service.http.header_timeout import with_header_timeout
 from dragoman.service.observability.tracing import traced
 from dragoman.service.runtime import Runtime
 from dragoman.service.storage.database import existing_store
@@ -132,7 +132,7 @@ def _run(settings: Settings, name: str, make: Callable[[], FastAPI], ready: Call
             server_header=False,
             proxy_headers=False,
             timeout_graceful_shutdown=settings.shutdown_seconds,
-            http=impatient(settings.request_head_seconds),
+            http=with_header_timeout(settings.request_head_seconds),
             lifespan="on",
         )
         address = _address(settings.host, listener.getsockname()[1])

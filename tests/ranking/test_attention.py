@@ -114,13 +114,13 @@ def test_the_table_is_not_changed_and_equal_words_are_linked_without_one() -> No
 def test_what_is_known_beside_the_table_links_too() -> None:
     table = Table.from_entries("en", "de", [("bee", "Biene", 0.8, 0.4)])
     query, passage = Words(["bee", "elwai"], [(0, 3), (4, 9)]), Words(["elway", "Biene", "elvei"], [(0, 0)] * 3)
-    beside = {"elwai": {"elway": 1.0, "elvei": 0.005}, "bee": {"Biene": 0.3}, "asked": {"Biene": 1.0}}
-    found = TranslationReference(query, table, beside=beside).links(passage)
+    extra = {"elwai": {"elway": 1.0, "elvei": 0.005}, "bee": {"Biene": 0.3}, "asked": {"Biene": 1.0}}
+    found = TranslationReference(query, table, extra=extra).links(passage)
     assert [*zip(found.left.tolist(), found.right.tolist(), strict=True)] == [(1, 0), (0, 1)]
     assert found.weights.tolist() == pytest.approx([1.0, 0.6])  # the larger
     same = Words(["bee", "1492"], [(0, 0)] * 2)
-    for beside, linked in ((None, [0, 1]), ({}, []), ({"1492": {"1492": 1.0}}, [1])):  # equal terms are no exception
-        assert TranslationReference(same, table, beside=beside).links(same).left.tolist() == linked
+    for extra, linked in ((None, [0, 1]), ({}, []), ({"1492": {"1492": 1.0}}, [1])):  # equal terms are no exception
+        assert TranslationReference(same, table, extra=extra).links(same).left.tolist() == linked
 
 
 def test_a_cut_passage_keeps_the_links_that_are_left() -> None:

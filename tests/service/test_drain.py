@@ -113,6 +113,6 @@ def metrics(worker: Worker) -> str:
 
 
 def test_a_stop_while_the_model_is_being_loaded_is_an_orderly_one(tmp_path: Path) -> None:
-    with server(tmp_path / "data", rerank="measured") as running:
+    with server(tmp_path / "data", rerank="auto") as running:
         running.tell(signal.SIGTERM)
         assert running.ended() == 0

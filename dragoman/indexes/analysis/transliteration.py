@@ -82,24 +82,8 @@ def similarity(first: str, second: str) -> float:
     return SequenceMatcher(None, left, right, autojunk=False).ratio()
 
 
-class Listened:
-    """Terms by their skeletons, to find those that sound like another."""
-
-    def __init__(self, terms: Iterable[str]) -> None:
-        self._terms: dict[str, list[str]] = {}
-        for term in terms:
-            for form in skeletons(term):
-                self._terms.setdefault(form, []).append(term)
-
-    def like(self, term: str, least: float) -> dict[str, float]:
-        """The terms with a skeleton of ``term`` and at least such a similarity, which is given with each."""
-        heard = dict.fromkeys(other for form in skeletons(term) for other in self._terms.get(form, ()))
-        alike = {other: similarity(term, other) for other in heard}
-        return {other: value for other, value in alike.items() if value >= least}
-
-
-def most_alike(term: str, heard: Iterable[str]) -> list[tuple[str, float]]:
-    """The (at most 50) terms most like ``term`` of those with a skeleton of it, each with its similarity."""
-    near = [(other, similarity(term, other)) for other in set(heard)]
+def most_alike(term: str, candidates: Iterable[str]) -> list[tuple[str, float]]:
+    """The candidates most like ``term``, at most 50, each with its similarity; all share a skeleton with it."""
+    near = [(other, similarity(term, other)) for other in set(candidates)]
     near = [(other, value) for other, value in near if value >= LEAST_SIMILARITY]
     return sorted(near, key=lambda item: (-item[1], item[0]))[:_ALTERNATIVES]

@@ -8,14 +8,14 @@ from dragoman.indexes.documents import Row
 from dragoman.indexes.java import classes as java
 from dragoman.indexes.lucene.fields import term_field
 from dragoman.indexes.lucene.tools import toolbox
-from dragoman.indexes.memory.snapshot import CollectedTerms
+from dragoman.indexes.memory.snapshot import MemoryIndex
 
 __all__ = ["load"]
 
 _DOCUMENTS_AT_ONCE = 1_000
 
 
-def load(reader: Any, collected: CollectedTerms) -> None:
+def load(reader: Any, collected: MemoryIndex) -> None:
     """Give ``collected`` all documents that are not deleted."""
     count = reader.maxDoc()
     if not count:

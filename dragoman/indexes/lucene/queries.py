@@ -13,10 +13,10 @@ from dragoman.indexes.java import classes as java
 from dragoman.indexes.lucene.fields import query_field
 from dragoman.indexes.lucene.terms import Terms
 from dragoman.indexes.lucene.tools import BETWEEN, NOWHERE, SUM, toolbox
-from dragoman.indexes.memory.lru import Recent
+from dragoman.indexes.memory.lru import LruCache
 from dragoman.indexes.memory.ranker import SMALLEST_WEIGHT, ArrayRanking, check_weight
 from dragoman.indexes.memory.scores import GroupScores, ScoreCache, best
-from dragoman.indexes.memory.snapshot import Sealed
+from dragoman.indexes.memory.snapshot import IndexSnapshot
 from dragoman.lexicon.query import TranslatedQuery
 
 __all__ = ["Queries"]
@@ -55,16 +55,16 @@ class _Group:
 class Queries:
     """Builds and runs queries over one reader, and remembers what it may need again."""
 
-    def __init__(self, reader: Any, sealed: Sealed | None) -> None:
+    def __init__(self, reader: Any, snapshot: IndexSnapshot | None) -> None:
         self._reader = reader
-        self._sealed = sealed
+        self._sealed = snapshot
         self._arrays: dict[str, ArrayRanking] = {}
         self._size: int = reader.maxDoc()
         self._searcher = java.IndexSearcher(reader)
         self._searcher.setQueryCache(None)
         self.terms = Terms(reader, self._searcher)
         self.cache = ScoreCache(np.zeros(self._size, dtype=np.int64))
-        self._groups: Recent[_Key, _Group] = Recent(_CACHED_GROUPS)
+        self._groups: LruCache[_Key, _Group] = LruCache(_CACHED_GROUPS)
 
     def arrays(self, language: str) -> ArrayRanking | None:
         """What ranks by index terms without Java; None where the index is too large for that. For any thread."""

@@ -13,7 +13,7 @@ from dragoman.indexes.java import classes as java
 from dragoman.indexes.lucene.fields import KEY_FIELD, sound_field, term_field, word_field
 from dragoman.indexes.lucene.loading import load
 from dragoman.indexes.lucene.queries import Queries
-from dragoman.indexes.memory.snapshot import CollectedTerms
+from dragoman.indexes.memory.snapshot import MemoryIndex
 
 __all__ = ["LuceneStore"]
 
@@ -56,7 +56,7 @@ class LuceneStore:
         self._directory = java.MMapDirectory(java.File(str(directory)).toPath())
         self._writer: Any = None
         self._reader: Any = None
-        self._collected = CollectedTerms()
+        self._collected = MemoryIndex()
         try:
             exists, self.generation, self.metadata = self._committed()
             config = java.IndexWriterConfig(_whitespace_analyzer())
@@ -72,7 +72,7 @@ class LuceneStore:
             raise
         if exists:
             load(self._reader, self._collected)
-        self.queries = Queries(self._reader, self._collected.sealed())
+        self.queries = Queries(self._reader, self._collected.snapshot())
         self._frequencies = _field_type(java.IndexOptions.DOCS_AND_FREQS)
         self._stored = _field_type(java.IndexOptions.DOCS_AND_FREQS)
         self._stored.setStored(True)
@@ -128,7 +128,7 @@ class LuceneStore:
         newer = java.DirectoryReader.openIfChanged(self._reader, self._writer)
         if newer is not None:
             older, self._reader = self._reader, newer
-            self.queries = Queries(newer, self._collected.sealed())
+            self.queries = Queries(newer, self._collected.snapshot())
             older.close()
 
     def documents(self) -> int:

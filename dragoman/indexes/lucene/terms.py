@@ -85,12 +85,12 @@ class Terms:
         if found is None:
             if len(self._sounds) >= _CACHED_SOUNDS:
                 self._sounds.clear()
-            heard = [other for form in skeletons(term) for other in self._heard(language, form)]
-            found = most_alike(term, heard)
+            candidates = [other for form in skeletons(term) for other in self._sharing(language, form)]
+            found = most_alike(term, candidates)
             self._sounds[language, term] = found
         return found
 
-    def _heard(self, language: str, form: str) -> Iterator[str]:
+    def _sharing(self, language: str, form: str) -> Iterator[str]:
         """The index terms with the skeleton ``form``."""
         terms = java.MultiTerms.getTerms(self._reader, sound_field(language))
         if terms is None:

@@ -1,18 +1,18 @@
-"""A bounded memory of what was used recently."""
+"""A bounded cache that keeps what was used recently."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-__all__ = ["Recent"]
+__all__ = ["LruCache"]
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class Recent(Generic[K, V]):
-    """A mapping in two generations: when the younger is full, it becomes the older, and the older is forgotten.
+class LruCache(Generic[K, V]):
+    """An approximate LRU cache in two generations: when the younger is full, it becomes the older, and that is dropped.
 
     What is looked up moves to the younger generation, so that everything used since the last change of
     generations survives the next. Reading and writing cost what a dictionary costs; threads may do both, and at

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dragoman.indexes.bm25 import BM25
 from dragoman.indexes.explanation import Statistics, stored_length
 from dragoman.indexes.memory.scores import LEAST, GroupScores
-from dragoman.indexes.memory.term_ids import NOTHING, Numbering
+from dragoman.indexes.memory.term_ids import NOTHING, TermDictionary
 
 __all__ = ["Postings", "WeightedTerms"]
 
@@ -36,7 +36,7 @@ class Postings:
     """The documents of one language as they were at one moment; never changed, so safe from any thread.
 
     Args:
-        numbering: the numbers of terms; may grow behind the back of this object.
+        term_dictionary: the numbers of terms; may grow while this object is used.
         keys: database key by document, for the documents that hold any term.
         documents: the document of every token.
         terms: the term's number of every token.
@@ -44,14 +44,14 @@ class Postings:
 
     def __init__(
         self,
-        numbering: Numbering,
+        term_dictionary: TermDictionary,
         keys: NDArray[np.int64],
         documents: NDArray[np.int32],
         terms: NDArray[np.int32],
     ) -> None:
         self.keys = keys
         self.dense = len(keys) <= _DENSE_DOCUMENTS
-        self.numbering = numbering
+        self.term_dictionary = term_dictionary
         self._count = count = len(keys)
         tokens = terms.astype(np.int64) * count + documents
         tokens.sort()
@@ -74,7 +74,7 @@ class Postings:
 
     def document_frequencies(self, terms: Collection[str]) -> dict[str, int]:
         """In how many documents each term occurs."""
-        numbers = self._known(self.numbering.numbers(terms, len(terms)))
+        numbers = self._known(self.term_dictionary.numbers(terms, len(terms)))
         return dict(zip(terms, self._frequencies[numbers].tolist(), strict=True))
 
     def statistics(self, terms: Collection[str]) -> Statistics:
@@ -83,8 +83,8 @@ class Postings:
 
     def sharing_skeleton(self, term: str) -> list[str] | None:
         """The terms of any document that share a skeleton with ``term``; None where there are too many terms."""
-        heard = self.numbering.heard.terms(term)
-        return None if heard is None else [t for t, df in self.document_frequencies(heard).items() if df]
+        found = self.term_dictionary.sharing_skeleton(term)
+        return None if found is None else [t for t, df in self.document_frequencies(found).items() if df]
 
     def structured(self, groups: Sequence[WeightedTerms], bm25: BM25) -> list[GroupScores]:
         """One BM25 term per group, with ``tf_e = sum_f w_f tf_f`` and ``df_e = sum_f w_f df_f``."""

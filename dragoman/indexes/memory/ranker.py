@@ -11,10 +11,10 @@ import numpy as np
 from dragoman.indexes.analysis.transliteration import most_alike
 from dragoman.indexes.bm25 import BM25, Ranking
 from dragoman.indexes.explanation import Statistics
-from dragoman.indexes.memory.lru import Recent
+from dragoman.indexes.memory.lru import LruCache
 from dragoman.indexes.memory.postings import Postings, WeightedTerms
 from dragoman.indexes.memory.scores import GroupScores, ScoreCache, best
-from dragoman.indexes.memory.term_ids import Numbering
+from dragoman.indexes.memory.term_ids import TermDictionary
 from dragoman.lexicon.query import Alternative, TranslatedQuery
 
 __all__ = ["SMALLEST_WEIGHT", "ArrayRanking", "check_weight"]
@@ -37,7 +37,7 @@ class _Entry(NamedTuple):
     """How many numbers there were when the terms were looked up."""
 
 
-_LISTS: Recent[tuple[int, Numbering], _Entry] = Recent(_CACHED_LISTS, _CACHED_TERMS)
+_LISTS: LruCache[tuple[int, TermDictionary], _Entry] = LruCache(_CACHED_LISTS, _CACHED_TERMS)
 """Lists of alternatives as arrays, for all indexes."""
 
 
@@ -47,7 +47,7 @@ class ArrayRanking:
     def __init__(self, postings: Postings) -> None:
         self.postings = postings
         self._cache = ScoreCache(postings.keys)
-        self._sounds: Recent[str, list[tuple[str, float]]] = Recent(_CACHED_SOUNDS)
+        self._sounds: LruCache[str, list[tuple[str, float]]] = LruCache(_CACHED_SOUNDS)
 
     def rank(self, query: TranslatedQuery, k: int, bm25: BM25) -> Ranking:
         """The ``k`` best hits, and the score's least upper bound.
@@ -69,10 +69,10 @@ class ArrayRanking:
         """The terms that sound most like ``term``; None where Java has to look for them."""
         found = self._sounds.get(term)
         if found is None:
-            heard = self.postings.sharing_skeleton(term)
-            if heard is None:
+            candidates = self.postings.sharing_skeleton(term)
+            if candidates is None:
                 return None
-            found = most_alike(term, heard)
+            found = most_alike(term, candidates)
             self._sounds.put(term, found)
         return found
 
@@ -84,7 +84,7 @@ class ArrayRanking:
         self, query: TranslatedQuery, missing: Sequence[list[Alternative]], bm25: BM25
     ) -> Sequence[GroupScores]:
         compute = self.postings.structured if query.method == "psq" else self.postings.weighted
-        found = compute([_weighted(alternatives, self.postings.numbering) for alternatives in missing], bm25)
+        found = compute([_weighted(alternatives, self.postings.term_dictionary) for alternatives in missing], bm25)
         for alternatives, scores in zip(missing, found, strict=True):
             self._cache.put(query.method, _FIELD, bm25, alternatives, scores)
         return found
@@ -96,11 +96,11 @@ def check_weight(weight: float, of: str) -> None:
         raise ValueError(f"weight {weight} of {of!r} in the query is not a positive number")
 
 
-def _weighted(alternatives: list[Alternative], numbering: Numbering) -> WeightedTerms:
+def _weighted(alternatives: list[Alternative], term_dictionary: TermDictionary) -> WeightedTerms:
     """The number of each distinct term and the sum of its weights."""
-    key = (id(alternatives), numbering)
+    key = (id(alternatives), term_dictionary)
     entry = _LISTS.get(key)
-    numbered = len(numbering)
+    numbered = len(term_dictionary)
     if entry is None:
         weights: dict[str, float] = {}
         for alternative in alternatives:
@@ -108,11 +108,11 @@ def _weighted(alternatives: list[Alternative], numbering: Numbering) -> Weighted
             if alternative.weight >= SMALLEST_WEIGHT:
                 weights[alternative.term] = weights.get(alternative.term, 0.0) + alternative.weight
         array = np.array(list(weights.values()), dtype=np.float64)
-        weighted = WeightedTerms(numbering.numbers(weights, len(weights)), array)
+        weighted = WeightedTerms(term_dictionary.numbers(weights, len(weights)), array)
         entry = _Entry(alternatives, tuple(weights), weighted, numbered)
         _LISTS.put(key, entry, len(weights))
     elif entry.numbered < numbered and not entry.weighted.numbers.all():
-        numbers = numbering.numbers(entry.terms, len(entry.terms))
+        numbers = term_dictionary.numbers(entry.terms, len(entry.terms))
         entry = entry._replace(weighted=entry.weighted._replace(numbers=numbers), numbered=numbered)
         _LISTS.put(key, entry)
     return entry.weighted

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.indexes.bm25 import BM25, Hit, Ranking
-from dragoman.indexes.memory.lru import Recent
+from dragoman.indexes.memory.lru import LruCache
 from dragoman.lexicon.query import Alternative, TranslatedQuery
 
 __all__ = ["LEAST", "GroupScores", "ScoreCache", "best"]
@@ -57,7 +57,7 @@ class ScoreCache:
 
     def __init__(self, keys: NDArray[np.int64]) -> None:
         self.keys = keys
-        self._known: dict[tuple[str, str, BM25], Recent[int, _Entry]] = {}
+        self._known: dict[tuple[str, str, BM25], LruCache[int, _Entry]] = {}
 
     def put(self, method: str, field: str, bm25: BM25, alternatives: list[Alternative], scores: GroupScores) -> None:
         """Remember the scores of the group with this very list of alternatives."""
@@ -65,7 +65,7 @@ class ScoreCache:
         if kind not in self._known:
             if len(self._known) >= _KINDS:
                 self._known = {}
-            self._known[kind] = Recent(_CACHED_GROUPS, _CACHED_SCORES)
+            self._known[kind] = LruCache(_CACHED_GROUPS, _CACHED_SCORES)
         weight = len(scores.scores) * (1 if scores.documents is None else 2)
         self._known[kind].put(id(alternatives), _Entry(alternatives, scores), weight)
 

@@ -1,8 +1,7 @@
-"""The index terms of a collection's documents, collected as they are written, so that searches need not ask Java.
+"""An in-memory index of one collection, and point-in-time snapshots of it, which searches read without Java.
 
-Postings in memory are a copy of what Lucene holds, for collections that are small enough; larger ones are left
-to Lucene. What is written stays unseen until :meth:`CollectedTerms.sealed`, as Lucene's documents do until a
-refresh.
+Its postings are a copy of what Lucene holds, for collections that are small enough; larger ones are left to Lucene.
+What is written stays unseen until :meth:`MemoryIndex.snapshot`, as Lucene's documents do until a refresh.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from numpy.typing import NDArray
 
 from dragoman.indexes.documents import Row
 from dragoman.indexes.memory.postings import Postings
-from dragoman.indexes.memory.term_ids import numbering
+from dragoman.indexes.memory.term_ids import term_dictionary
 
-__all__ = ["Budget", "CollectedTerms", "Sealed"]
+__all__ = ["Budget", "IndexSnapshot", "MemoryIndex"]
 
 _LARGEST = 2_000_000
 """Tokens of an index that is kept in memory at most, replaced ones included; each takes 8 bytes, 16 when searched."""
@@ -56,7 +55,7 @@ class _Block(NamedTuple):
     terms: NDArray[np.int32]
 
 
-class Sealed:
+class IndexSnapshot:
     """The documents as they were at a refresh; their postings are made when first asked for."""
 
     def __init__(
@@ -88,10 +87,10 @@ class Sealed:
         held = np.zeros(len(self._keys), dtype=np.bool_)
         held[slots] = True
         documents = (np.cumsum(held) - 1).astype(np.int32)[slots]
-        return Postings(numbering(language), self._keys[held], documents, terms)
+        return Postings(term_dictionary(language), self._keys[held], documents, terms)
 
 
-class CollectedTerms:
+class MemoryIndex:
     """Follows what is written to one index. One thread at a time."""
 
     def __init__(self) -> None:
@@ -121,7 +120,7 @@ class CollectedTerms:
             if slot is not None:
                 self._dead.append(slot)
 
-    def sealed(self) -> Sealed | None:
+    def snapshot(self) -> IndexSnapshot | None:
         """All documents so far, or None where they are too many for this memory."""
         if not self.complete:
             return None
@@ -131,7 +130,7 @@ class CollectedTerms:
             if len(blocks) > _BLOCKS:
                 blocks[:] = [_joined(blocks)]
         languages = {language: blocks.copy() for language, blocks in self._languages.items()}
-        return Sealed(languages, np.array(self._keys, dtype=np.int64), self._live())
+        return IndexSnapshot(languages, np.array(self._keys, dtype=np.int64), self._live())
 
     def abandon(self) -> None:
         """Forget everything and collect no more."""
@@ -155,7 +154,7 @@ class CollectedTerms:
             self.abandon()
             return
         self._tokens += tokens
-        terms = numbering(language).extended([term for text in texts for term in text])
+        terms = term_dictionary(language).extended([term for text in texts for term in text])
         if terms is None:
             self.abandon()
             return

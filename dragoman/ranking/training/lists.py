@@ -21,7 +21,7 @@ from safetensors.numpy import load_file, save_file
 
 from dragoman.backbone.checkpoints import read_json, written_whole
 from dragoman.lexicon.table.table import Table
-from dragoman.ranking.attention import NO_LINKS, Beside, Direction, Links, TranslationReference, Words
+from dragoman.ranking.attention import NO_LINKS, Direction, ExtraLinks, Links, TranslationReference, Words
 from dragoman.ranking.passages import Read
 
 FORMAT = "dragoman-lists-1"
@@ -62,7 +62,7 @@ class Lists:
         """A digest of what the lists were made from, where their maker said one."""
         self._terms: list[str] = about["terms"]  # type: ignore[assignment]
         self._names: list[str] = about["names"]  # type: ignore[assignment]
-        self._beside: Beside | None = about.get("beside")  # type: ignore[assignment]
+        self._beside: ExtraLinks | None = about.get("beside")  # type: ignore[assignment]
         self._arrays, self._table = arrays, table
 
     def __len__(self) -> int:
@@ -92,7 +92,7 @@ class Lists:
         """The links between a query's words and those of each text; none at all if `placebo`."""
         if placebo:
             return [NO_LINKS] * len(texts)
-        reference = TranslationReference(self._words(query), self._table, direction=direction, beside=self._beside)
+        reference = TranslationReference(self._words(query), self._table, direction=direction, extra=self._beside)
         return [reference.links(self._words(text)) for text in texts]
 
     def _words(self, number: int) -> Words:
@@ -131,7 +131,7 @@ class ListsWriter:
         return self._terms.keys()
 
     def write(
-        self, folder: Path, table: Table | None, made_from: str | None = None, beside: Beside | None = None
+        self, folder: Path, table: Table | None, made_from: str | None = None, extra: ExtraLinks | None = None
     ) -> None:
         """Write the folder, whole or not at all, with what `table` (from the queries' language) says of the texts.
 
@@ -151,7 +151,7 @@ class ListsWriter:
         for name in sorted(arrays):
             digest.update(np.ascontiguousarray(arrays[name]).data)
         own = _restricted(table, self._terms) if table is not None else None
-        digest.update(json.dumps([list(self._terms), [one.name for one in self._lists], beside]).encode())
+        digest.update(json.dumps([list(self._terms), [one.name for one in self._lists], extra]).encode())
         for array in _numbers(own):
             digest.update(np.ascontiguousarray(array).data)
         about = self._about | {
@@ -159,7 +159,7 @@ class ListsWriter:
             "made_from": made_from,
             "terms": list(self._terms),
             "names": [one.name for one in self._lists],
-            "beside": beside,
+            "beside": extra,
         }
         with written_whole(folder) as unfinished:
             save_file(arrays, unfinished / _ARRAYS)

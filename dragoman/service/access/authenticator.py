@@ -29,7 +29,7 @@ logger = logging.getLogger("dragoman")
 _AGE_SECONDS = 1.0
 _SPACING_SECONDS = 0.1
 """Least time between two readings of the keys, however many unknown ones are sent."""
-_PATIENCE_SECONDS = 5.0
+_WAIT_SECONDS = 5.0
 _USED_SECONDS = 60.0
 """How often a key's last use is written down."""
 
@@ -104,7 +104,7 @@ class Access:
         while self._copy.begun < max(since, self._changed_at):
             if self._reading is None:
                 self._reading = asyncio.create_task(self._read())
-            done, _ = await asyncio.wait([self._reading], timeout=_PATIENCE_SECONDS)
+            done, _ = await asyncio.wait([self._reading], timeout=_WAIT_SECONDS)
             if not done:
                 raise Unavailable("the database does not answer, so that no API key can be looked at")
             done.pop().result()

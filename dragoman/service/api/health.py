@@ -27,9 +27,9 @@ def readyz(request: Request, runtime: RuntimeDep) -> Health:
     check_not_stopping(request)
     if not runtime.store.writable():
         raise Unavailable("the database cannot be written")
-    if waiting := runtime.indexes.lacking():
-        told = (f"{len(names)} {state.value} ({_some(names)})" for state, names in waiting.items())
-        raise Unavailable("not all indexes are ready: " + ", ".join(told))
+    if waiting := runtime.indexes.missing():
+        warnings = (f"{len(names)} {state.value} ({_some(names)})" for state, names in waiting.items())
+        raise Unavailable("not all indexes are ready: " + ", ".join(warnings))
     if unserved := runtime.tables.registry.snapshot.unserved:
         raise Unavailable("not all tables are served: " + "; ".join(map(str, unserved.values())))
     runtime.scoring.ready()

@@ -47,11 +47,11 @@ async def rerank_v2(body: RerankV2, request: Request, runtime: RuntimeDep, setti
 async def rerank_tei(
     body: RerankTei, request: Request, response: Response, runtime: RuntimeDep, settings: SettingsDep
 ) -> list[Rank]:
-    """Rerank texts, in the form of text-embeddings-inference. What is not as asked for is told in a header."""
+    """Rerank texts, in the form of text-embeddings-inference. Warnings are in a header."""
     found = await _ranked(body, body.texts, request, runtime, settings)
-    told = [{"stage": "rerank", "reason": reason} for reason in warnings(found, None)]
-    if told:
-        response.headers[DEGRADED_HEADER] = json.dumps(told)
+    reasons = [{"stage": "rerank", "reason": reason} for reason in warnings(found, None)]
+    if reasons:
+        response.headers[DEGRADED_HEADER] = json.dumps(reasons)
     return [
         Rank(index=index, score=score, text=body.texts[index] if body.return_text else None)
         for index, score in best(found, body.top_n)

@@ -38,23 +38,23 @@ async def search(body: SearchRequest, request: Request, runtime: RuntimeDep, set
     if settings.log_queries:
         request.state.query = body.query
 
-    def gone() -> bool:
+    def cancelled() -> bool:
         return anyio.from_thread.run(request.is_disconnected)
 
     def answer() -> Response:
-        found = runtime.search.search(body, identifier, gone)
+        found = runtime.search.search(body, identifier, cancelled)
         _leave_for_the_log(request, found.degraded)
         # written here, and not by FastAPI, which checks the answer again, and on yet another thread
         return Response(found.model_dump_json(exclude_unset=True), media_type="application/json")
 
     def run() -> Response:
-        lines, degraded = runtime.search.run(body, gone)
+        lines, degraded = runtime.search.run(body, cancelled)
         _leave_for_the_log(request, degraded)
         written = trec_run(body.query_id or identifier, lines, f"dragoman-{body.method}")
         return Response(written, media_type=TREC_TYPE, headers=_degraded_header(degraded))
 
     work = run if TREC_TYPE in request.headers.get("accept", "") else answer
-    return await searches.run(work, gone, waits=runtime.search.waits(body))
+    return await searches.run(work, cancelled, waits=runtime.search.waits(body))
 
 
 def _leave_for_the_log(request: Request, degraded: Sequence[Degraded]) -> None:

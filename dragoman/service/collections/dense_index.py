@@ -73,7 +73,7 @@ class DenseCollection:
         self._failed: dict[int, int] = {}
         self._generation = -1
         self._dirty = False
-        self._gone = False
+        self._deleted = False
         self._saved = 0.0
         self._save_cost = 0.0
 
@@ -229,7 +229,7 @@ class DenseCollection:
     def destroy(self) -> None:
         """Forget the embeddings of a collection that is deleted."""
         with self._saving, self._lock:
-            self._gone = True
+            self._deleted = True
             self.drop()
 
     def _present(self, encoder: EncoderInfo) -> DenseIndex | None:
@@ -242,7 +242,7 @@ class DenseCollection:
             return None
 
     def _is_open(self, encoder: EncoderInfo) -> bool:
-        if self._gone:
+        if self._deleted:
             raise NotFound("the collection has been deleted")
         return self._index is not None and self._encoder == encoder
 

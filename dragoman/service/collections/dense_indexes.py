@@ -245,7 +245,7 @@ class DenseIndexes:
     def _step(self, collection_id: int) -> bool:
         """Embed some documents; true when those were all."""
         collection = self._of(collection_id)
-        collection.open(self._models.encoder(gone=lambda: self._closing))
+        collection.open(self._models.encoder(cancelled=lambda: self._closing))
         if collection.complete:
             collection.reconcile()
         if documents := collection.take():

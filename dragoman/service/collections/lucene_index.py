@@ -29,7 +29,7 @@ logger = logging.getLogger("dragoman")
 LAYOUT = "1"
 """Changes whenever what is written into an index does; an index of another layout is built anew."""
 
-_PATIENCE_SECONDS = 30.0
+_WAIT_SECONDS = 30.0
 
 Progress = Callable[[int], None]
 
@@ -69,7 +69,7 @@ class CollectionIndex:
         self._committed = -1
         self._purge = True
         self._damaged = False
-        self._gone = False
+        self._deleted = False
         self.state = IndexState.BUILDING
 
     @property
@@ -131,7 +131,7 @@ class CollectionIndex:
             NotFound: the collection was deleted.
         """
         with self._writing:
-            if self._gone:
+            if self._deleted:
                 raise NotFound("the collection has been deleted")
             yield
 
@@ -164,7 +164,7 @@ class CollectionIndex:
             Exception: what building it failed with; ``state`` is then ``failed``, or ``stale`` as it was.
         """
         with self._writing:
-            if self._gone or (self._opened is not None and self.state is IndexState.READY):
+            if self._deleted or (self._opened is not None and self.state is IndexState.READY):
                 return
             stale = self._opened is not None and not self._damaged
             self.state = IndexState.STALE if stale else IndexState.BUILDING
@@ -224,7 +224,7 @@ class CollectionIndex:
     def destroy(self) -> None:
         """Close the index of a deleted collection and remove it from the disk."""
         with self._writing:
-            self._gone = True
+            self._deleted = True
             self._retire()
             shutil.rmtree(self.directory, ignore_errors=True)
 
@@ -311,7 +311,7 @@ class CollectionIndex:
             opened, self._opened = self._opened, None
             if opened is None:
                 return
-            if not self._users.wait_for(lambda: not opened.users, _PATIENCE_SECONDS):
+            if not self._users.wait_for(lambda: not opened.users, _WAIT_SECONDS):
                 logger.warning("the index of %s is closed while it is searched", self.name)
         opened.index.close()
 

@@ -43,11 +43,11 @@ class Indexes:
                 self._all[id] = CollectionIndex(store, directory / uid, id, uid, name)
         self._remove_orphans()
 
-    def start(self, patience: float) -> None:
-        """Open all indexes in the background; returns when that is done, or after ``patience`` seconds."""
+    def start(self, seconds: float) -> None:
+        """Open all indexes in the background; returns when that is done, or after ``seconds`` seconds."""
         self._keeper = Thread(target=self._keep, name="dragoman-indexes", daemon=True)
         self._keeper.start()
-        until = time.monotonic() + patience
+        until = time.monotonic() + seconds
         while time.monotonic() < until and IndexState.BUILDING in self.states():
             time.sleep(0.01)
 
@@ -96,7 +96,7 @@ class Indexes:
         with self._lock:
             return Counter(index.state for index in self._all.values())
 
-    def lacking(self) -> dict[IndexState, list[str]]:
+    def missing(self) -> dict[IndexState, list[str]]:
         """The names of the collections whose index is not ready, by its state."""
         found: dict[IndexState, list[str]] = {}
         for index in self._snapshot():

@@ -98,7 +98,7 @@ class Unavailable(ServiceError):
     headers: ClassVar[dict[str, str]] = {"Retry-After": "2"}
 
 
-class ClientGone(Unavailable):
+class ClientDisconnected(Unavailable):
     """Nobody waits for the answer any more."""
 
 

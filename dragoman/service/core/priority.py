@@ -7,27 +7,27 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import Condition
 
-_patience: ContextVar[float | None] = ContextVar("dragoman_background", default=None)
+_wait_limit: ContextVar[float | None] = ContextVar("dragoman_background", default=None)
 
 
 @contextmanager
 def background(seconds: float) -> Iterator[None]:
     """What this thread does in the block is background work, which waits so many seconds for the models."""
-    before = _patience.set(seconds)
+    before = _wait_limit.set(seconds)
     try:
         yield
     finally:
-        _patience.reset(before)
+        _wait_limit.reset(before)
 
 
 def in_background() -> bool:
     """Whether this thread does background work: it is not degraded to be quick, it fails and is tried again."""
-    return _patience.get() is not None
+    return _wait_limit.get() is not None
 
 
-def patience(seconds: float) -> float:
+def wait_limit(seconds: float) -> float:
     """How long to wait for the models: ``seconds``, or what background work was given."""
-    given = _patience.get()
+    given = _wait_limit.get()
     return seconds if given is None else given
 
 

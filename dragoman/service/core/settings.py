@@ -140,9 +140,9 @@ class Settings(BaseSettings):
     reranker: str | None = Field(
         default=None, description="Reranker: the folder of a trained MART; default: the one shipped."
     )
-    rerank: Literal["measured", "never"] = Field(
-        default="measured",
-        description="Whether searches that don't say are reranked: measured, unless all hits are in the query's"
+    rerank: Literal["auto", "never"] = Field(
+        default="auto",
+        description="Whether searches that don't say are reranked: auto, unless all hits are in the query's"
         " language or in pairs where the reranker was measured not to gain; never.",
     )
     rerank_seconds: float = Field(

@@ -15,7 +15,7 @@ from dragoman.backbone.training.config import ConfigError
 from dragoman.backbone.training.text_files import text_files
 from dragoman.ranking.training.lists import read_lists
 from dragoman.service.evaluation.candidates import Progress, across, asked_across, chunked, documents_of, judged, weak
-from dragoman.service.evaluation.local_service import Workbench, workbench
+from dragoman.service.evaluation.local_service import LocalService, local_service
 from dragoman.service.evaluation.service import TableFile, choice
 from dragoman.service.evaluation.test_collection import Benchmark, load_benchmark
 
@@ -138,10 +138,10 @@ class _Bench:
         if self._begun is not None:
             self._begun.__exit__(*fault)
 
-    def get(self) -> Workbench:
+    def get(self) -> LocalService:
         if self._begun is None:
-            self._begun = workbench(list(self._files()))
-            self._bench: Workbench = self._begun.__enter__()
+            self._begun = local_service(list(self._files()))
+            self._bench: LocalService = self._begun.__enter__()
         return self._bench
 
     def paths(self) -> list[Path]:

@@ -22,9 +22,9 @@ from dragoman.lexicon.text.tokens import Token
 from dragoman.ranking.attention import Words
 from dragoman.ranking.passages import read
 from dragoman.ranking.training.lists import Candidate, CandidateList, ListsWriter
-from dragoman.service.evaluation.local_service import Workbench
+from dragoman.service.evaluation.local_service import LocalService
 from dragoman.service.evaluation.test_collection import Benchmark
-from dragoman.service.query.links import bridges, linked_words
+from dragoman.service.query.links import lexical_links, linked_words
 from dragoman.service.tables.snapshot import View
 
 SENTENCES = (1, 1, 2, 3)
@@ -92,8 +92,8 @@ class Writer:
     def write(self, folder: Path, made_from: str) -> None:
         table = self._view.analysed if self._view is not None else None
         alike = self._source == self._target
-        beside = None if alike else bridges(self._asked, self._target, self._view, analysis, self._lists.terms)
-        self._lists.write(folder, table, made_from, beside)
+        extra = None if alike else lexical_links(self._asked, self._target, self._view, analysis, self._lists.terms)
+        self._lists.write(folder, table, made_from, extra)
 
 
 def documents_of(file: TextFile, most: int, noise: random.Random) -> list[dict[str, Side]]:
@@ -137,7 +137,7 @@ def _query(side: Side, noise: random.Random) -> list[Token]:
 
 
 def weak(
-    bench: Workbench,
+    bench: LocalService,
     encoder: Encoder,
     tokenizer: str,
     documents: Sequence[dict[str, Side]],
@@ -190,7 +190,7 @@ def weak(
 
 
 def judged(
-    bench: Workbench,
+    bench: LocalService,
     encoder: Encoder,
     tokenizer: str,
     task: Benchmark,

@@ -18,7 +18,7 @@ from dragoman.service.tables.snapshot import View
 
 
 @dataclass(frozen=True)
-class Workbench:
+class LocalService:
     """What a command does with it: put documents in, search them, take out what tables say."""
 
     runtime: Runtime
@@ -56,7 +56,7 @@ def _settings(folder: Path) -> Settings:
 
 
 @contextlib.contextmanager
-def workbench(tables: Sequence[TableFile]) -> Iterator[Workbench]:
+def local_service(tables: Sequence[TableFile]) -> Iterator[LocalService]:
     """A workbench with these tables active; its data directory goes away with it."""
     with tempfile.TemporaryDirectory(prefix="dragoman-") as folder:
         runtime = Runtime(_settings(Path(folder)))
@@ -68,6 +68,6 @@ def workbench(tables: Sequence[TableFile]) -> Iterator[Workbench]:
                 )
                 with table.path.open("rb") as stream:
                     runtime.tables.upload(upload, iter(lambda: stream.read(1 << 20), b""))
-            yield Workbench(runtime)
+            yield LocalService(runtime)
         finally:
             runtime.close()

@@ -265,8 +265,8 @@ def _reranked(answer: dict[str, Any]) -> list[dict[str, float]]:
     Raises:
         BenchmarkError: the hits were not reranked.
     """
-    if lacking := [one["reason"] for one in answer["degraded"] if one["stage"] == "rerank"]:
-        raise BenchmarkError("; ".join(lacking))
+    if missing := [one["reason"] for one in answer["degraded"] if one["stage"] == "rerank"]:
+        raise BenchmarkError("; ".join(missing))
     together = {hit["id"]: hit["score"] for hit in answer["hits"]}
     alone = {hit["id"]: hit["scores"]["rerank"] for hit in answer["hits"]}
     return [together, dict(sorted(alone.items(), key=lambda one: -one[1]))]
@@ -292,11 +292,11 @@ def _wait_for_embeddings(client: httpx.Client, collection: str) -> None:
         message = response.json().get("message", "")
         if response.status_code == 503 and "has an embedding yet" in message:
             continue
-        lacking = [one["reason"] for one in _checked(response).json()["degraded"] if one["stage"] == "dense"]
-        if not lacking:
+        missing = [one["reason"] for one in _checked(response).json()["degraded"] if one["stage"] == "dense"]
+        if not missing:
             return
-        if any("could not be embedded" in reason for reason in lacking):
-            raise BenchmarkError("; ".join(lacking))
+        if any("could not be embedded" in reason for reason in missing):
+            raise BenchmarkError("; ".join(missing))
 
 
 def _post(client: httpx.Client, path: str, **arguments: Any) -> httpx.Response:

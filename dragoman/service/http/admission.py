@@ -9,8 +9,8 @@ from typing import TypeVar
 import anyio
 import anyio.to_thread
 
-from dragoman.service.core.errors import ClientGone, TooManyRequests
-from dragoman.service.inference.batching import Gone
+from dragoman.service.core.errors import ClientDisconnected, TooManyRequests
+from dragoman.service.inference.batching import Cancelled
 
 T = TypeVar("T")
 
@@ -18,7 +18,7 @@ _COMPUTING = 4
 """Threads of searches that wait for nothing: with more, Python's threads hinder each other."""
 _WAITING = 40
 """Threads of searches that wait for the models."""
-_PATIENCE_SECONDS = 1.0
+_WAIT_SECONDS = 1.0
 """After so long in the queue it is asked whether the client is still there."""
 
 
@@ -31,12 +31,12 @@ class Searches:
         self._computing = anyio.CapacityLimiter(_COMPUTING)
         self._waiting = anyio.CapacityLimiter(_WAITING)
 
-    async def run(self, work: Callable[[], T], gone: Gone, *, waits: bool) -> T:
+    async def run(self, work: Callable[[], T], cancelled: Cancelled, *, waits: bool) -> T:
         """Run ``work`` on a thread as soon as there is one; ``waits`` says that it will wait for the models.
 
         Raises:
             TooManyRequests: so many are under way already.
-            Unavailable: the client has gone before its turn.
+            Unavailable: the client disconnected before its turn.
         """
         if self._under_way >= self._most:
             raise TooManyRequests(f"{self._most} searches are under way; try again in a moment")
@@ -44,8 +44,8 @@ class Searches:
         asked = time.monotonic()
 
         def taken() -> T:
-            if time.monotonic() - asked > _PATIENCE_SECONDS and gone():
-                raise ClientGone("the client has gone")
+            if time.monotonic() - asked > _WAIT_SECONDS and cancelled():
+                raise ClientDisconnected("the client disconnected")
             return work()
 
         try:

@@ -13,7 +13,14 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
-from dragoman.service.core.errors import ClientGone, InternalError, InvalidRequest, ServiceError, classify, from_status
+from dragoman.service.core.errors import (
+    ClientDisconnected,
+    InternalError,
+    InvalidRequest,
+    ServiceError,
+    classify,
+    from_status,
+)
 from dragoman.service.core.validation import describe
 
 logger = logging.getLogger("dragoman")
@@ -84,7 +91,7 @@ async def _on_validation(request: Request, fault: Exception) -> Response:
 
 async def _on_service(request: Request, fault: Exception) -> Response:
     assert isinstance(fault, ServiceError)
-    if fault.status >= 500 and not isinstance(fault, ClientGone):
+    if fault.status >= 500 and not isinstance(fault, ClientDisconnected):
         logger.error("request %s: %s: %s", request_id(request), fault.error_type, fault)
     return error_response(fault, request_id(request))
 

@@ -9,13 +9,13 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
-def impatient(seconds: float) -> type[asyncio.Protocol]:
+def with_header_timeout(seconds: float) -> type[asyncio.Protocol]:
     """uvicorn's protocol, closing connections on which no request head is whole after so many seconds.
 
     uvicorn itself closes only connections on which nothing at all comes, and not before the first request.
     """
 
-    class Impatient(H11Protocol):
+    class HeaderTimeout(H11Protocol):
         _deadline: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -48,4 +48,4 @@ def impatient(seconds: float) -> type[asyncio.Protocol]:
             if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
                 self.transport.close()
 
-    return cast(type[asyncio.Protocol], Impatient)
+    return cast(type[asyncio.Protocol], HeaderTimeout)

@@ -27,7 +27,7 @@ class BodyStream:
     def __init__(self, request: Request) -> None:
         settings: Settings = request.app.state.settings
         self._receive = request.receive
-        self._patience = settings.upload_idle_seconds
+        self._wait_limit = settings.upload_idle_seconds
         self._slowest = settings.body_bytes_per_second
         self._waited = 0.0
         self._received = 0
@@ -43,9 +43,9 @@ class BodyStream:
         """
         if self.ended:
             return None
-        left = self._patience + self._received / self._slowest - self._waited
+        left = self._wait_limit + self._received / self._slowest - self._waited
         begun = time.monotonic()
-        with anyio.move_on_after(min(self._patience, left)) as waiting:
+        with anyio.move_on_after(min(self._wait_limit, left)) as waiting:
             message = await self._receive()
         if waiting.cancelled_caught:
             raise UploadTooSlow(self._too_slow(left))
@@ -58,9 +58,9 @@ class BodyStream:
         return part
 
     def _too_slow(self, left: float) -> str:
-        if left < self._patience:
+        if left < self._wait_limit:
             return f"the body came slower than {self._slowest} bytes per second"
-        return f"nothing came for {self._patience:g} seconds"
+        return f"nothing came for {self._wait_limit:g} seconds"
 
     async def read(self, limit: int) -> bytes:
         """The whole body; a longer one is refused however its length is announced, or not announced.

@@ -10,7 +10,7 @@ from typing import Any
 
 from fastapi import Request
 
-from dragoman.service.core.errors import ClientGone, Unavailable
+from dragoman.service.core.errors import ClientDisconnected, Unavailable
 
 _POLL_SECONDS = 0.25
 
@@ -36,7 +36,7 @@ async def settled(futures: Sequence[Future[Any]], request: Request, until: float
             if waiting and time.monotonic() >= until:
                 raise Unavailable("the model took too long; send less, or try again")
             if waiting and await request.is_disconnected():
-                raise ClientGone("the client has gone")
+                raise ClientDisconnected("the client disconnected")
     finally:
         for future in wrapped:
             if not future.cancel() and not future.cancelled():

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from threading import Condition, Thread
 from typing import Any, Protocol
 
-from dragoman.service.core.errors import ClientGone, InternalError, ServiceError, TooManyRequests, Unavailable
+from dragoman.service.core.errors import ClientDisconnected, InternalError, ServiceError, TooManyRequests, Unavailable
 from dragoman.service.core.priority import in_background
 from dragoman.service.observability.tracing import current_span, forward_span
 
@@ -28,14 +28,14 @@ logger = logging.getLogger("dragoman")
 Compute = Callable[[Any, list[Any]], Sequence[Any]]
 """Takes a task and its items, returns one result an item; a result that is an exception fails that item alone."""
 
-Gone = Callable[[], bool]
+Cancelled = Callable[[], bool]
 """Whether nobody waits for the answer any more."""
 
 _BACKGROUND_TURN = 8
 _LEFT: list[Thread] = []
 """Threads of closed workers that were still computing."""
 _POLL_SECONDS = 0.2
-_PATIENCE_SECONDS = 5.0
+_WAIT_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Worker:
         self._limits = limits
         self._observer = observer or _Nobody()
         self._changed = Condition()
-        self._asked: _Queue = OrderedDict()
+        self._request: _Queue = OrderedDict()
         self._background: _Queue = OrderedDict()
         self._waiting = 0
         self._turns = 0
@@ -133,7 +133,7 @@ class Worker:
             self._admit(task, len(items), background)
             if not background:
                 self._waiting += len(items)
-            queue = self._background if background else self._asked
+            queue = self._background if background else self._request
             queue.setdefault(task, deque()).append(deque(items))
             if self._thread is None:
                 self._thread = Thread(target=self._work, name="dragoman-worker", daemon=True)
@@ -155,7 +155,7 @@ class Worker:
         """How many items wait for each task, and what they cost together."""
         found: dict[Hashable, tuple[int, int]] = {}
         with self._changed:
-            for queue in (self._asked, self._background):
+            for queue in (self._request, self._background):
                 for task, requests in queue.items():
                     items, cost = found.get(task, (0, 0))
                     every = [item for request in requests for item in request]
@@ -174,8 +174,8 @@ class Worker:
         """
         with self._changed:
             self._closing = True
-            left = [item for queue in (self._asked, self._background) for item in _items(queue)]
-            self._asked.clear()
+            left = [item for queue in (self._request, self._background) for item in _items(queue)]
+            self._request.clear()
             self._background.clear()
             self._waiting = 0
             self._changed.notify_all()
@@ -183,7 +183,7 @@ class Worker:
             if item.result.set_running_or_notify_cancel():
                 item.result.set_exception(Unavailable("the service is stopping"))
         if self._thread is not None:
-            self._thread.join(_PATIENCE_SECONDS)
+            self._thread.join(_WAIT_SECONDS)
             if self._thread.is_alive():
                 _LEFT.append(self._thread)
                 logger.warning("the model is still at work; the service stops without it")
@@ -219,17 +219,17 @@ class Worker:
                     self._changed.wait()
                     continue
                 task, items = self._next_batch(queue)
-                if queue is self._asked:
-                    self._waiting = sum(map(len, (r for requests in self._asked.values() for r in requests)))
+                if queue is self._request:
+                    self._waiting = sum(map(len, (r for requests in self._request.values() for r in requests)))
                 if items:
                     return task, items
 
     def _next_queue(self) -> _Queue | None:
-        if not self._asked or (self._background and self._turns >= _BACKGROUND_TURN - 1):
+        if not self._request or (self._background and self._turns >= _BACKGROUND_TURN - 1):
             self._turns = 0
             return self._background or None
         self._turns += bool(self._background)
-        return self._asked
+        return self._request
 
     def _next_batch(self, queue: _Queue) -> tuple[Hashable, list[_Item]]:
         """One item of each request in turn, up to a whole batch; those whose clients have gone are dropped."""
@@ -255,18 +255,18 @@ class Worker:
         return task, items
 
     def _drop_cancelled(self) -> None:
-        for task, requests in self._asked.items():
+        for task, requests in self._request.items():
             for request in requests:
                 for item in [item for item in request if item.result.cancelled()]:
                     request.remove(item)
                     self._observer.dropped(task, 1)
-        for task, requests in list(self._asked.items()):
+        for task, requests in list(self._request.items()):
             kept = deque(request for request in requests if request)
             if kept:
-                self._asked[task] = kept
+                self._request[task] = kept
             else:
-                del self._asked[task]
-        self._waiting = sum(1 for _ in _items(self._asked))
+                del self._request[task]
+        self._waiting = sum(1 for _ in _items(self._request))
 
     def _run(self, task: Hashable, items: list[_Item]) -> None:
         """Compute a batch; where that fails its halves are, so that one bad item fails alone."""
@@ -295,8 +295,8 @@ class Worker:
             return [fault] * len(items) if isinstance(fault, ServiceError) or len(items) == 1 else None
 
 
-def gathered(futures: Sequence[Future[Any]], seconds: float, gone: Gone | None = None) -> list[Any]:
-    """The results of all futures. Those not yet begun are cancelled where one fails, time is up or ``gone()``.
+def gathered(futures: Sequence[Future[Any]], seconds: float, cancelled: Cancelled | None = None) -> list[Any]:
+    """The results of all futures. Those not yet begun are cancelled where one fails, time is up or ``cancelled()``.
 
     Raises:
         Unavailable: they took longer than ``seconds``, or nobody waits any more.
@@ -313,8 +313,8 @@ def gathered(futures: Sequence[Future[Any]], seconds: float, gone: Gone | None =
                 future.result()
             if waiting and time.monotonic() >= until:
                 raise Unavailable(f"the model took longer than {seconds:g} seconds")
-            if waiting and gone is not None and gone():
-                raise ClientGone("the client has gone")
+            if waiting and cancelled is not None and cancelled():
+                raise ClientDisconnected("the client disconnected")
         return [future.result() for future in futures]
     finally:
         for future in futures:

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from dragoman.ranking.about import DEFAULT, MartAbout, shipped_names
 from dragoman.service.core.errors import InternalError, InvalidRequest, ServiceError, Unavailable
-from dragoman.service.core.priority import patience
+from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
-from dragoman.service.inference.batching import Gone, Limits, Worker, gathered
+from dragoman.service.inference.batching import Cancelled, Limits, Worker, gathered
 from dragoman.service.observability.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -120,34 +120,34 @@ class Models:
             observer=metrics,
         )
 
-    def encoder(self, gone: Gone | None = None) -> EncoderInfo:
+    def encoder(self, cancelled: Cancelled | None = None) -> EncoderInfo:
         """The sentence encoder that is configured, loaded now where it was not.
 
         Raises:
             Unavailable: it cannot be loaded.
         """
-        info: EncoderInfo = self._info("encoder", gone)
+        info: EncoderInfo = self._info("encoder", cancelled)
         return info
 
-    def translator(self, gone: Gone | None = None) -> TranslatorInfo:
+    def translator(self, cancelled: Cancelled | None = None) -> TranslatorInfo:
         """The translator that is configured, loaded now where it was not.
 
         Raises:
             Unavailable: it cannot be loaded.
         """
-        info: TranslatorInfo = self._info("translator", gone)
+        info: TranslatorInfo = self._info("translator", cancelled)
         return info
 
-    def reranker(self, gone: Gone | None = None, seconds: float | None = None) -> RerankerInfo:
+    def reranker(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> RerankerInfo:
         """The reranker that is configured, loaded now where it was not, within so many seconds.
 
         Raises:
             Unavailable: it cannot be loaded.
         """
-        info: RerankerInfo = self._info("reranker", gone, seconds)
+        info: RerankerInfo = self._info("reranker", cancelled, seconds)
         return info
 
-    def encode(self, text: str, gone: Gone | None = None) -> NDArray[np.float32]:
+    def encode(self, text: str, cancelled: Cancelled | None = None) -> NDArray[np.float32]:
         """A query's vector (width,), L2-normalised.
 
         Raises:
@@ -155,7 +155,7 @@ class Models:
             Unavailable: the encoder cannot be loaded, or took too long.
         """
         vector: NDArray[np.float32] = gathered(
-            self.worker.submit(Encode(), [text]), patience(self._settings.worker_seconds), gone
+            self.worker.submit(Encode(), [text]), wait_limit(self._settings.worker_seconds), cancelled
         )[0]
         return vector
 
@@ -181,12 +181,12 @@ class Models:
         limit = _LOAD_SECONDS if isinstance(task, Load) else self._settings.worker_hung_seconds
         return f"the models have been at one batch for {seconds:.0f} seconds" if seconds > limit else None
 
-    def _info(self, model: str, gone: Gone | None, seconds: float | None = None) -> Any:
+    def _info(self, model: str, cancelled: Cancelled | None, seconds: float | None = None) -> Any:
         known = self.loaded(model)
         if known is not None:
             return known
         return gathered(
-            self.worker.submit(Load(model), [model]), seconds or patience(self._settings.worker_seconds), gone
+            self.worker.submit(Load(model), [model]), seconds or wait_limit(self._settings.worker_seconds), cancelled
         )[0]
 
     def _limits(self, task: Any) -> Limits:

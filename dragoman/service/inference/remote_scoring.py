@@ -16,9 +16,9 @@ import httpx
 from pydantic import BaseModel, ValidationError
 
 from dragoman.ranking.about import MartAbout
-from dragoman.service.core.errors import ClientGone, ServiceError, TooLarge, TooManyRequests, Unavailable
-from dragoman.service.inference.batching import Gone
-from dragoman.service.inference.scoring import Asked, Pending, Scores
+from dragoman.service.core.errors import ClientDisconnected, ServiceError, TooLarge, TooManyRequests, Unavailable
+from dragoman.service.inference.batching import Cancelled
+from dragoman.service.inference.scoring import Pending, ScoreRequest, Scores
 from dragoman.service.inference.wire import ModelBody, ScoreBody, ScoresBody
 from dragoman.service.observability import tracing
 from dragoman.service.observability.logs import request_id
@@ -43,20 +43,20 @@ class RemoteScoring:
         self._client: httpx.AsyncClient | None = None
         self._about: MartAbout | None = None
 
-    def about(self, gone: Gone | None = None, seconds: float | None = None) -> MartAbout:
+    def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> MartAbout:
         known = self._about
         if known is None:
-            body = self._ask("/v1/model", min(_ABOUT_SECONDS, seconds or _ABOUT_SECONDS), gone)
+            body = self._ask("/v1/model", min(_ABOUT_SECONDS, seconds or _ABOUT_SECONDS), cancelled)
             known = self._about = _parsed(ModelBody, body).about()
         return known
 
     def admit(self, documents: int) -> None:
         """The worker itself refuses what it has no room for."""
 
-    def begin(self, asked: Asked, seconds: float) -> Pending:
-        body = ScoreBody.of(asked, seconds).model_dump_json().encode()
+    def begin(self, request: ScoreRequest, seconds: float) -> Pending:
+        body = ScoreBody.of(request, seconds).model_dump_json().encode()
         answer = self._begin("POST", "/v1/score", body, seconds)
-        return Pending([answer], lambda: self._scores(answer, asked))
+        return Pending([answer], lambda: self._scores(answer, request))
 
     def ready(self) -> None:
         """
@@ -71,14 +71,14 @@ class RemoteScoring:
             asyncio.run_coroutine_threadsafe(self._client.aclose(), self._loop).result(5)
             self._loop.call_soon_threadsafe(self._loop.stop)
 
-    def _scores(self, answer: Future[httpx.Response], asked: Asked) -> Scores:
+    def _scores(self, answer: Future[httpx.Response], request: ScoreRequest) -> Scores:
         found = _parsed(ScoresBody, self._checked(answer)).scores()
-        if len(found.values) != len(asked.documents):
-            raise Unavailable(f"the worker did not answer one score for each of {len(asked.documents)} documents")
+        if len(found.values) != len(request.documents):
+            raise Unavailable(f"the worker did not answer one score for each of {len(request.documents)} documents")
         self._about = found.about  # a worker that was replaced may hold another model
         return found
 
-    def _ask(self, path: str, seconds: float, gone: Gone | None) -> bytes:
+    def _ask(self, path: str, seconds: float, cancelled: Cancelled | None) -> bytes:
         answer = self._begin("GET", path, None, seconds)
         until = time.monotonic() + seconds
         try:
@@ -86,8 +86,8 @@ class RemoteScoring:
                 wait([answer], _POLL_SECONDS)
                 if time.monotonic() >= until:
                     raise Unavailable("the worker did not answer in time")
-                if gone is not None and gone():
-                    raise ClientGone("the client has gone")
+                if cancelled is not None and cancelled():
+                    raise ClientDisconnected("the client disconnected")
             return self._checked(answer)
         finally:
             answer.cancel()

@@ -12,8 +12,8 @@ from concurrent.futures import Future, wait
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dragoman.service.core.errors import ClientGone, ServiceError, TooManyRequests, Unavailable
-from dragoman.service.inference.batching import Gone
+from dragoman.service.core.errors import ClientDisconnected, ServiceError, TooManyRequests, Unavailable
+from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.models import Models, RerankerInfo, Score
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ScoreRequest:
     """A query and the documents to score for it, each with its words' links to the query's."""
 
     query: Text
@@ -43,12 +43,12 @@ class Asked:
     links: Sequence[Links]
 
 
-def _pair() -> Asked:
+def _pair() -> ScoreRequest:
     """A small pair, to see that pairs can be scored."""
     from dragoman.ranking.attention import NO_LINKS
 
     word = Text("ready", [(0, 5)])
-    return Asked(word, [word], [NO_LINKS])
+    return ScoreRequest(word, [word], [NO_LINKS])
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ class Pending:
         for future in self.futures:
             future.cancel()
 
-    def result(self, until: float, gone: Gone | None = None) -> Scores:
+    def result(self, until: float, cancelled: Cancelled | None = None) -> Scores:
         """The scores, waited for on this thread.
 
         Raises:
@@ -96,8 +96,8 @@ class Pending:
                 _, waiting = wait(waiting, max(0.0, left))
                 if waiting and time.monotonic() >= until:
                     raise Unavailable("the documents were not scored in time")
-                if waiting and gone is not None and gone():
-                    raise ClientGone("the client has gone")
+                if waiting and cancelled is not None and cancelled():
+                    raise ClientDisconnected("the client disconnected")
             return self.finish()
         finally:
             self.cancel()
@@ -106,7 +106,7 @@ class Pending:
 class Scoring(Protocol):
     """What scores documents."""
 
-    def about(self, gone: Gone | None = None, seconds: float | None = None) -> MartAbout:
+    def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> MartAbout:
         """The model that scores, loaded now where it was not, within so many seconds.
 
         Raises:
@@ -120,7 +120,7 @@ class Scoring(Protocol):
             TooManyRequests: too much is waiting.
         """
 
-    def begin(self, asked: Asked, seconds: float) -> Pending:
+    def begin(self, request: ScoreRequest, seconds: float) -> Pending:
         """Have documents scored within so many seconds.
 
         Raises:
@@ -145,15 +145,15 @@ class LocalScoring:
     def __init__(self, models: Models) -> None:
         self._models = models
 
-    def about(self, gone: Gone | None = None, seconds: float | None = None) -> MartAbout:
-        return self._models.reranker(gone, seconds).about
+    def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> MartAbout:
+        return self._models.reranker(cancelled, seconds).about
 
     def admit(self, documents: int) -> None:
         self._models.worker.admit(Score(), documents)
 
-    def begin(self, asked: Asked, seconds: float) -> Pending:
+    def begin(self, request: ScoreRequest, seconds: float) -> Pending:
         info = self._models.reranker()
-        rows, scores = _read(info, asked)
+        rows, scores = _read(info, request)
         costs = [sum(len(row.pair.ids) for row in document) for document in rows]
         scores.tokens = sum(costs)
         shares = info.scorer.shares(rows)
@@ -180,14 +180,14 @@ class LocalScoring:
         """Nothing of its own."""
 
 
-def _read(info: RerankerInfo, asked: Asked) -> tuple[list[list[Any]], Scores]:
+def _read(info: RerankerInfo, request: ScoreRequest) -> tuple[list[list[Any]], Scores]:
     """The documents' passages as the model reads them, and scores yet to come, which say what is cut."""
     from dragoman.ranking.passages import read, shortened, truncated
 
-    texts = [asked.query, *asked.documents]
+    texts = [request.query, *request.documents]
     query, *documents = read(info.scorer.encoder, [one.text for one in texts], [one.spans for one in texts])
     shorter = shortened(info.scorer.encoder, query)
-    rows = info.scorer.rows(shorter, documents, asked.links)
+    rows = info.scorer.rows(shorter, documents, request.links)
     cut = [number for number, document in enumerate(documents) if truncated(document)]
     return rows, Scores(info.about, [None] * len(documents), truncated=cut, query_cut=shorter is not query)
 

@@ -13,9 +13,9 @@ import regex
 
 from dragoman.indexes.passages import Span, sentences
 from dragoman.service.core.errors import InvalidRequest, ServiceError
-from dragoman.service.core.priority import patience
+from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
-from dragoman.service.inference.batching import Gone
+from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.models import Models, Translate, TranslatorInfo
 from dragoman.service.schemas.search import Degraded
 
@@ -94,8 +94,8 @@ class Translations:
         """
         found = [sentences(text, SENTENCE_LENGTH) for text in texts]
         pieces = [text[start:end] for text, spans in zip(texts, found, strict=True) for start, end in spans]
-        asked = [piece for piece in pieces if _LETTER.search(piece)]
-        futures = iter(self._models.worker.submit(Translate(source, target), asked))
+        request = [piece for piece in pieces if _LETTER.search(piece)]
+        futures = iter(self._models.worker.submit(Translate(source, target), request))
         return [
             Underway(
                 text,
@@ -107,7 +107,7 @@ class Translations:
         ]
 
     def snippets(
-        self, snippets: Sequence[tuple[str, str]], target: str, gone: Gone | None = None
+        self, snippets: Sequence[tuple[str, str]], target: str, cancelled: Cancelled | None = None
     ) -> tuple[list[str | None], list[Degraded]]:
         """Translations of (language, snippet) pairs into ``target``, and why some are None.
 
@@ -118,7 +118,7 @@ class Translations:
         if not foreign:
             return translated, []
         try:
-            info = self._models.translator(gone)
+            info = self._models.translator(cancelled)
         except ServiceError as fault:
             return translated, [Degraded.of(STAGE, f"no snippet was translated: {fault}", fault.error_type)]
         degraded: list[Degraded] = []
@@ -132,7 +132,7 @@ class Translations:
                 degraded.append(Degraded.of(STAGE, _untranslated(language, target, fault), fault.error_type))
                 continue
             underway.update(zip(places, begun, strict=True))
-        self._wait(list(underway.values()), gone)
+        self._wait(list(underway.values()), cancelled)
         reasons: Counter[str] = Counter()
         for place, one in underway.items():
             try:
@@ -152,12 +152,12 @@ class Translations:
         )
         return translated, degraded
 
-    def _wait(self, underway: Sequence[Underway], gone: Gone | None) -> None:
-        until = time.monotonic() + patience(self._settings.translate_snippets_seconds)
+    def _wait(self, underway: Sequence[Underway], cancelled: Cancelled | None) -> None:
+        until = time.monotonic() + wait_limit(self._settings.translate_snippets_seconds)
         for one in underway:
             for future in one.futures:
                 while future is not None and not future.done() and time.monotonic() < until:
-                    if gone is not None and gone():
+                    if cancelled is not None and cancelled():
                         until = 0.0
                         break
                     _settled(future, min(_POLL_SECONDS, until - time.monotonic()))

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, 
 from dragoman.ranking.about import MartAbout
 from dragoman.ranking.attention import Links
 from dragoman.service.core.priority import in_background
-from dragoman.service.inference.scoring import Asked, Scores, Text
+from dragoman.service.inference.scoring import ScoreRequest, Scores, Text
 
 Span = tuple[NonNegativeInt, NonNegativeInt]
 
@@ -49,21 +49,21 @@ class ScoreBody(_Body):
         return self
 
     @classmethod
-    def of(cls, asked: Asked, seconds: float) -> ScoreBody:
+    def of(cls, request: ScoreRequest, seconds: float) -> ScoreBody:
         documents = [
             DocumentBody.model_construct(
                 text=one.text,
                 spans=list(one.spans),
                 links=list(zip(links.left.tolist(), links.right.tolist(), links.weights.tolist(), strict=True)),
             )
-            for one, links in zip(asked.documents, asked.links, strict=True)
+            for one, links in zip(request.documents, request.links, strict=True)
         ]
-        query = TextBody.model_construct(text=asked.query.text, spans=list(asked.query.spans))
+        query = TextBody.model_construct(text=request.query.text, spans=list(request.query.spans))
         return cls.model_construct(query=query, documents=documents, seconds=seconds, background=in_background())
 
-    def asked(self) -> Asked:
+    def request(self) -> ScoreRequest:
         """The same as `of` was given."""
-        return Asked(
+        return ScoreRequest(
             Text(self.query.text, self.query.spans),
             [Text(one.text, one.spans) for one in self.documents],
             [_links(one.links) for one in self.documents],

@@ -14,7 +14,7 @@ from dragoman.service.core.errors import InternalError, ServiceError, classify
 from dragoman.service.core.priority import Traffic, background
 from dragoman.service.core.settings import Settings
 from dragoman.service.jobs.line import JobType, LineAnswers, parse_line
-from dragoman.service.jobs.repository import Answered, JobInfo, JobStore
+from dragoman.service.jobs.repository import Answered, JobInfo, JobRepository
 from dragoman.service.jobs.submission import line_error
 from dragoman.service.tables.snapshot import Snapshot
 
@@ -25,8 +25,8 @@ _LATER = (429, 503, 507)
 _GIVE_WAY_SECONDS = 1.0
 
 
-class JobChunk:
-    """Answers lines until they are all answered, it takes long, much has to be stored, or ``gone()``.
+class JobExecutor:
+    """Answers lines until they are all answered, it takes long, much has to be stored, or ``cancelled()``.
 
     ``troubled`` has since when a line cannot be answered; it outlives the chunk.
     """
@@ -36,11 +36,11 @@ class JobChunk:
         answers: LineAnswers,
         traffic: Traffic,
         settings: Settings,
-        jobs: JobStore,
+        jobs: JobRepository,
         job: JobInfo,
         snapshot: Snapshot,
         troubled: MutableMapping[tuple[str, int], float],
-        gone: Callable[[], bool],
+        cancelled: Callable[[], bool],
     ) -> None:
         self._answers = answers
         self._traffic = traffic
@@ -49,7 +49,7 @@ class JobChunk:
         self._job = job
         self._snapshot = snapshot
         self._troubled = troubled
-        self._gone = gone
+        self._cancelled = cancelled
         self._until = time.monotonic() + settings.job_chunk_seconds
         self._chars = 0
         self._fault: ServiceError | None = None
@@ -70,8 +70,8 @@ class JobChunk:
             with background(self._settings.job_line_seconds):
                 done = self._answer(number)
         except Exception as fault:
-            return None if self._gone() else self._failed(number, fault)
-        if self._gone():
+            return None if self._cancelled() else self._failed(number, fault)
+        if self._cancelled():
             return None  # what was cut short may lack something
         if done is not None:
             self._chars += len(done.answer)
@@ -80,7 +80,7 @@ class JobChunk:
 
     def _over(self) -> bool:
         late = time.monotonic() >= self._until
-        return late or self._gone() or self._fault is not None or self._chars > self._settings.import_batch_bytes
+        return late or self._cancelled() or self._fault is not None or self._chars > self._settings.import_batch_bytes
 
     def _answer(self, number: int) -> Answered | None:
         packed = self._jobs.request(self._job.id, number)
@@ -91,7 +91,7 @@ class JobChunk:
             request = parse_line(zlib.decompress(packed), type, self._settings.body_depth)
         except LineRejected as fault:  # taken by an earlier version of the service
             return Answered(number, True, line_error(str(fault)))
-        found = self._answers.answer(request, self._snapshot, self._gone)
+        found = self._answers.answer(request, self._snapshot, self._cancelled)
         return Answered(number, False, found.response, found.ids)
 
     def _failed(self, number: int, fault: Exception) -> Answered | None:

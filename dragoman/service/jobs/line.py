@@ -14,7 +14,7 @@ from dragoman.service.core.errors import MalformedBody
 from dragoman.service.core.json import check_text, parse
 from dragoman.service.core.settings import Settings
 from dragoman.service.core.validation import describe
-from dragoman.service.inference.batching import Gone
+from dragoman.service.inference.batching import Cancelled
 from dragoman.service.rerank.request import RerankRequests
 from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.schemas.rerank import RerankV1
@@ -31,7 +31,7 @@ class LineRequest:
     """What a line asks."""
 
     custom_id: str
-    asked: RerankV1 | SearchRequest
+    request: RerankV1 | SearchRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,14 @@ def parse_line(content: bytes, type: JobType, depth: int) -> LineRequest:
         raise LineRejected("the line is not an object with 'custom_id' and 'query'")
     custom_id = _custom_id(value.pop("custom_id", None))
     try:
-        asked = (RerankV1 if type == "rerank" else SearchRequest).model_validate(value)
-        if isinstance(asked, RerankV1):
-            asked.texts()
+        request = (RerankV1 if type == "rerank" else SearchRequest).model_validate(value)
+        if isinstance(request, RerankV1):
+            request.texts()
     except ValidationError as fault:
         raise LineRejected(describe(fault.errors()), custom_id) from fault
     except ValueError as fault:
         raise LineRejected(str(fault), custom_id) from fault
-    return LineRequest(custom_id, asked)
+    return LineRequest(custom_id, request)
 
 
 class LineAnswers:
@@ -74,7 +74,7 @@ class LineAnswers:
         self._rerank = rerank
         self._settings = settings
 
-    def answer(self, line: LineRequest, snapshot: Snapshot, gone: Gone) -> LineAnswer:
+    def answer(self, line: LineRequest, snapshot: Snapshot, cancelled: Cancelled) -> LineAnswer:
         """What the endpoint answers, with the tables of one snapshot; the request's id is the line's ``custom_id``.
 
         ``timings_ms`` are left out, so that two runs of a job are equal.
@@ -82,16 +82,16 @@ class LineAnswers:
         Raises:
             ServiceError: what the endpoint would answer in place of it, or nobody waits any more.
         """
-        if isinstance(line.asked, SearchRequest):
-            found = self._search.search(line.asked, line.custom_id, gone, snapshot)
+        if isinstance(line.request, SearchRequest):
+            found = self._search.search(line.request, line.custom_id, cancelled, snapshot)
             return LineAnswer(_dump(found.model_dump(mode="json", exclude_unset=True, exclude={"timings_ms"})))
-        asked, texts = line.asked, line.asked.texts()
-        begun = self._rerank.begin(asked, texts, snapshot)
-        scores = begun.pending.result(time.monotonic() + self._settings.job_line_seconds, gone)
-        ranked = begun.ranking(scores, raw=bool(asked.raw_scores))
+        request, texts = line.request, line.request.texts()
+        begun = self._rerank.begin(request, texts, snapshot)
+        scores = begun.pending.result(time.monotonic() + self._settings.job_line_seconds, cancelled)
+        ranked = begun.ranking(scores, raw=bool(request.raw_scores))
         check_scored(ranked, len(texts))
-        response = answer_v1(line.custom_id, asked, ranked).model_dump(mode="json", exclude_none=True)
-        return LineAnswer(_dump(response), _ids(asked))
+        response = answer_v1(line.custom_id, request, ranked).model_dump(mode="json", exclude_none=True)
+        return LineAnswer(_dump(response), _ids(request))
 
 
 def _custom_id(value: Any) -> str:
@@ -107,9 +107,9 @@ def _custom_id(value: Any) -> str:
         raise LineRejected(f"custom_id: {fault}") from fault
 
 
-def _ids(asked: RerankV1) -> str | None:
+def _ids(request: RerankV1) -> str | None:
     """The documents' ids, null for one without."""
-    found = [None if isinstance(one, str) else (one.model_extra or {}).get("id") for one in asked.documents]
+    found = [None if isinstance(one, str) else (one.model_extra or {}).get("id") for one in request.documents]
     usable = [str(one) if isinstance(one, str | int) and not isinstance(one, bool) else None for one in found]
     return _dump(usable) if any(one is not None for one in usable) else None
 

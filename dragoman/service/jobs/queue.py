@@ -1,6 +1,6 @@
-"""Durable execution by DBOS: turns of jobs, which a queue in a database hands out and finds again after a crash.
+"""Durable execution by DBOS: leases of jobs, which a queue in a database hands out and finds again after a crash.
 
-DBOS is one a process, so only one :class:`Durable` of a process can be open. Nothing else imports it. It keeps what it
+DBOS is one a process, so only one :class:`JobQueue` of a process can be open. Nothing else imports it. It keeps what it
 knows in a database of its own (``jobs.db``) or, with PostgreSQL, in the schema ``dbos``; it talks to nobody.
 """
 
@@ -27,12 +27,12 @@ _FORGOTTEN_AT_ONCE = 500
 _OVER = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 
 _opening = Lock()
-_open: Durable | None = None
+_open: JobQueue | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """A turn of a job that has not ended: it waits, or some service has begun it."""
+class Lease:
+    """A lease of a job that has not ended: it is scheduled, or a service has begun it."""
 
     job: str
     begun: bool
@@ -41,7 +41,7 @@ class Turn:
 
 
 class _Json(Serializer):
-    """DBOS pickles unless told otherwise; turns have nothing but names."""
+    """DBOS pickles by default; leases hold nothing but names."""
 
     def serialize(self, data: Any) -> str:
         return json.dumps(data, default=repr)
@@ -53,15 +53,15 @@ class _Json(Serializer):
         return "dragoman_json"
 
 
-class Durable:
-    """Runs turns of jobs on threads of its own, so many at a time.
+class JobQueue:
+    """Runs leases of jobs on threads of its own, so many at a time.
 
     Args:
         url: the database of the service; for SQLite only ``directory`` is used.
         directory: where ``jobs.db`` lies.
         instance: what this data directory is called among those that share a database.
-        turn: entered for a turn, on its thread; gives whether the job is free to be worked on.
-        advance: works on a job for some seconds; gives whether the turn goes on. It may be called again for work that
+        lease: entered for a lease, on its thread; gives whether the job is free to be worked on.
+        advance: works on a job for some seconds; gives whether the lease goes on. It may be called again for work that
             it has done, after a crash.
 
     Raises:
@@ -74,11 +74,11 @@ class Durable:
         directory: Path,
         instance: str,
         at_a_time: int,
-        turn: Callable[[str], AbstractContextManager[bool]],
+        lease: Callable[[str], AbstractContextManager[bool]],
         advance: Callable[[str], bool],
     ) -> None:
         global _open
-        self.turn = turn
+        self.lease = lease
         self.advance = advance
         self._instance = instance
         with _opening:
@@ -114,27 +114,27 @@ class Durable:
             _QUEUE, worker_concurrency=at_a_time, polling_interval_sec=_POLL_SECONDS, on_conflict="always_update"
         )
 
-    def enqueue(self, job: str, turn: str) -> None:
-        """Have a job worked on when its turn comes. ``turn`` tells its turns apart."""
-        with SetWorkflowID(f"{job}.{turn}"):
-            DBOS.enqueue_workflow(_QUEUE, _turn, job)
+    def enqueue(self, job: str, lease: str) -> None:
+        """Schedule a job. ``lease`` tells its leases apart."""
+        with SetWorkflowID(f"{job}.{lease}"):
+            DBOS.enqueue_workflow(_QUEUE, _lease, job)
 
-    def turns(self) -> list[Turn]:
-        """All turns that have not ended."""
+    def leases(self) -> list[Lease]:
+        """All leases that have not ended."""
         found = DBOS.list_workflows(status=["ENQUEUED", "PENDING"], load_input=False, load_output=False)
         return [
-            Turn(one.workflow_id.partition(".")[0], one.status == "PENDING", one.executor_id == self._instance)
+            Lease(one.workflow_id.partition(".")[0], one.status == "PENDING", one.executor_id == self._instance)
             for one in found
         ]
 
     def forget(self) -> None:
-        """Delete what is kept of turns that have ended."""
+        """Delete what is kept of leases that have ended."""
         over = DBOS.list_workflows(status=_OVER, limit=_FORGOTTEN_AT_ONCE, load_input=False, load_output=False)
         if over:
             DBOS.delete_workflows([one.workflow_id for one in over])
 
     def close(self) -> None:
-        """Let turns under way end, which ``advance`` should do soon, and close the database."""
+        """Let leases under way end, which ``advance`` should do soon, and close the database."""
         global _open
         try:
             DBOS.destroy(workflow_completion_timeout_sec=_DRAIN_SECONDS)
@@ -157,10 +157,10 @@ def _advance(job: str) -> bool:
     return _open is not None and _open.advance(job)
 
 
-@DBOS.workflow(name="turn", max_recovery_attempts=None)
-def _turn(job: str) -> None:
+@DBOS.workflow(name="turn", max_recovery_attempts=None)  # stored by this name: jobs go on after an upgrade
+def _lease(job: str) -> None:
     if _open is None:
         return
-    with _open.turn(job) as free:
+    with _open.lease(job) as free:
         while free and _advance(job):
             pass

@@ -56,7 +56,7 @@ class Answered:
     ids: str | None = None
 
 
-class JobStore:
+class JobRepository:
     """The jobs of a database. Jobs that are being uploaded or deleted are seen by nobody."""
 
     def __init__(self, store: Store) -> None:

@@ -1,4 +1,4 @@
-"""Jobs at work: who has a turn, and what is done in it."""
+"""The scheduler of jobs: which job is leased, what is done in a lease, and when a failed line is tried again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from uuid import uuid4
 from dragoman.service.core.errors import NotFound, classify
 from dragoman.service.core.priority import Traffic
 from dragoman.service.core.settings import Settings
-from dragoman.service.jobs.executor import JobChunk
+from dragoman.service.jobs.executor import JobExecutor
 from dragoman.service.jobs.line import LineAnswers
 from dragoman.service.jobs.repository import (
     CANCELLED,
@@ -23,7 +23,7 @@ from dragoman.service.jobs.repository import (
     EXPIRED,
     FAILED,
     JobInfo,
-    JobStore,
+    JobRepository,
 )
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.storage.instance_lock import DatabaseTaken
@@ -32,32 +32,32 @@ from dragoman.service.tables.service import Tables
 from dragoman.service.tables.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from dragoman.service.jobs.queue import Durable
+    from dragoman.service.jobs.queue import JobQueue
 
 logger = logging.getLogger("dragoman")
 
 _LOOK_SECONDS = 5.0
 _CLEAN_SECONDS = 3600.0
 _IDLE_SECONDS = 60.0
-_LONGEST_TURN_SECONDS = 120.0
+_LONGEST_LEASE_SECONDS = 120.0
 _RECOVERY_SECONDS = 30.0
 _ELSEWHERE = timedelta(minutes=10)
-"""After such a time without a sign, a turn that another service has begun is taken over."""
+"""After such a time without a sign, a lease that another service has begun is taken over."""
 _LONGEST_PAUSE_SECONDS = 10.0
 _UNEXPECTED = 5
 _CLOSE_SECONDS = 6.0
-"""A stop may not last; longer than turns are drained for."""
+"""A stop may not last; longer than leases are drained for."""
 
 
-class JobRunner:
-    """Sees to it that every unfinished job has a turn waiting or under way, from any state that a crash leaves.
+class JobScheduler:
+    """Keeps every unfinished job scheduled or leased, from any state that a crash leaves.
 
     One thread looks after the jobs and is all that speaks to the queue; it sleeps while there are none.
     """
 
     def __init__(
         self,
-        jobs: JobStore,
+        jobs: JobRepository,
         tables: Tables,
         answers: LineAnswers,
         settings: Settings,
@@ -86,7 +86,7 @@ class JobRunner:
         self._troubled: dict[tuple[str, int], float] = {}
         self._snapshots: dict[str, Snapshot] = {}
         self._waiting = 0
-        self._durable: Durable | None = None
+        self._durable: JobQueue | None = None
         self._opened = 0.0
         self._idle_since = 0.0
         self._thread = Thread(target=self._look_after, name="dragoman-jobs", daemon=True)
@@ -167,9 +167,9 @@ class JobRunner:
             self._open()
         assert self._durable is not None
         self._durable.forget()
-        turns = self._durable.turns()
-        waiting = [turn.job for turn in turns if not turn.begun]
-        begun = {turn.job: turn.here for turn in turns if turn.begun}
+        leases = self._durable.leases()
+        waiting = [lease.job for lease in leases if not lease.begun]
+        begun = {lease.job: lease.here for lease in leases if lease.begun}
         pause = _LOOK_SECONDS
         for job in unfinished:
             if self._alive(job, waiting, begun):
@@ -185,7 +185,7 @@ class JobRunner:
         return pause
 
     def _alive(self, job: JobInfo, waiting: list[str], begun: dict[str, bool]) -> bool:
-        """Whether a job has a turn that waits or is under way, as far as can be told."""
+        """Whether a job is scheduled or leased, as far as is known."""
         with self._lock:
             if job.id in self._running:
                 return True
@@ -196,11 +196,11 @@ class JobRunner:
         return job.id in waiting and job.status != CANCELLING and now() < job.expires_at
 
     def _open(self) -> None:
-        from dragoman.service.jobs.queue import Durable  # an idle service need not have it in memory
+        from dragoman.service.jobs.queue import JobQueue  # an idle service need not have it in memory
 
         settings = self._settings
-        self._durable = Durable(
-            settings.url, settings.data_dir, self._instance, settings.jobs_at_a_time, self.turn, self.advance
+        self._durable = JobQueue(
+            settings.url, settings.data_dir, self._instance, settings.jobs_at_a_time, self.lease, self.advance
         )
         self._opened = time.monotonic()
 
@@ -216,8 +216,8 @@ class JobRunner:
         return _CLEAN_SECONDS
 
     @contextmanager
-    def turn(self, job: str) -> Iterator[bool]:
-        """A turn of a job; False where another turn of it is under way here."""
+    def lease(self, job: str) -> Iterator[bool]:
+        """A lease of a job; False where another lease of it is under way here."""
         with self._lock:
             free = job not in self._running and not self._stopping.is_set()
             if free:
@@ -232,14 +232,14 @@ class JobRunner:
                 self._changed.set()
 
     def advance(self, job: str) -> bool:
-        """Work on a job for a while and store what is done; gives whether its turn goes on."""
+        """Work on a job for a while and store what is done; gives whether its lease goes on."""
         try:
             goes_on = self._advance(job)
         except Exception as fault:
             self._failed(job, fault)
             return False
         self._unexpected.pop(job, None)
-        return goes_on and not self._turn_is_over(job)
+        return goes_on and not self._lease_is_over(job)
 
     def _advance(self, id: str) -> bool:
         job = self._jobs.start(id)
@@ -254,7 +254,7 @@ class JobRunner:
             return False
         if id not in self._snapshots:
             self._snapshots[id] = self._tables.pinned([one["id"] for one in job.table_versions])
-        chunk = JobChunk(
+        chunk = JobExecutor(
             self._answers,
             self._traffic,
             self._settings,
@@ -262,7 +262,7 @@ class JobRunner:
             job,
             self._snapshots[id],
             self._troubled,
-            lambda: self._gone(id),
+            lambda: self._is_cancelled(id),
         )
         answered, fault = chunk.work(lines)
         self._jobs.save(id, answered, None if fault is None else f"waits: {fault}")
@@ -276,12 +276,12 @@ class JobRunner:
             self._pauses.pop(id, None)
         return fault is None
 
-    def _gone(self, job: str) -> bool:
+    def _is_cancelled(self, job: str) -> bool:
         return self._stopping.is_set() or job in self._cancelled
 
-    def _turn_is_over(self, job: str) -> bool:
+    def _lease_is_over(self, job: str) -> bool:
         spent = time.monotonic() - self._running.get(job, 0.0)
-        longest = self._settings.job_turn_seconds if self._waiting else _LONGEST_TURN_SECONDS
+        longest = self._settings.job_turn_seconds if self._waiting else _LONGEST_LEASE_SECONDS
         return self._stopping.is_set() or spent >= longest
 
     def _pause(self, job: str) -> None:

@@ -18,9 +18,9 @@ from dragoman.service.core.priority import Traffic
 from dragoman.service.core.settings import Settings
 from dragoman.service.core.trec import RunLine, trec_run
 from dragoman.service.jobs.line import LineAnswers
-from dragoman.service.jobs.repository import FAILED, PENDING, UPLOADING, JobInfo, JobStore
-from dragoman.service.jobs.scheduler import JobRunner
-from dragoman.service.jobs.submission import JobUpload, NewJob, line_error
+from dragoman.service.jobs.repository import FAILED, PENDING, UPLOADING, JobInfo, JobRepository
+from dragoman.service.jobs.scheduler import JobScheduler
+from dragoman.service.jobs.submission import JobSubmission, NewJob, line_error
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Job, JobLine
@@ -45,11 +45,11 @@ class Jobs:
         self._store = store
         self._tables = tables
         self._settings = settings
-        self._jobs = JobStore(store)
+        self._jobs = JobRepository(store)
         self._instance = _instance(settings.data_dir)
         self._lock = Lock()
         self._uploading: set[str] = set()
-        self._runner = JobRunner(
+        self._runner = JobScheduler(
             self._jobs, tables, answers, settings, metrics, traffic, self._instance, lambda: self.uploading
         )
 
@@ -77,7 +77,7 @@ class Jobs:
             ServiceError: the body cannot be read to its end, or be stored. Nothing is kept.
         """
         _check(new)
-        upload = JobUpload(self._store, self._tables, self._settings, new, self._instance)
+        upload = JobSubmission(self._store, self._tables, self._settings, new, self._instance)
         if new.idempotency_key is not None and (known := self._known(new.idempotency_key)) is not None:
             id, fingerprint = known
             if upload.fingerprint(parts, gzip) != fingerprint:
@@ -193,12 +193,12 @@ def _result(row: JobLine) -> bytes:
 
 
 def _error(row: JobLine, job: JobInfo) -> bytes:
-    told = row.answer
+    error = row.answer
     if row.state == PENDING:  # never answered, and the job is over
         reason = job.message if job.status == FAILED and job.message else f"the job is {job.status}"
-        told = line_error(reason, 409, job.status)
+        error = line_error(reason, 409, job.status)
     custom_id = json.dumps(row.custom_id, ensure_ascii=False)
-    return f'{{"custom_id":{custom_id},"line":{row.line},"error":{told}}}\n'.encode()
+    return f'{{"custom_id":{custom_id},"line":{row.line},"error":{error}}}\n'.encode()
 
 
 def _trec(row: JobLine, job: JobInfo) -> str:

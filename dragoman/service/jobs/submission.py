@@ -41,7 +41,7 @@ class _Batch:
     size: int = 0
 
 
-class JobUpload:
+class JobSubmission:
     """Takes one body. Nothing of it is left where it cannot be read to its end."""
 
     def __init__(self, store: Store, tables: Tables, settings: Settings, new: NewJob, instance: str) -> None:

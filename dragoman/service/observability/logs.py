@@ -31,13 +31,13 @@ def configure_log(level: str, format: Format = "text") -> None:
         logging.getLogger(name).setLevel("WARNING")
 
 
-def access(method: str, route: str, status: int, seconds: float, told: dict[str, Any]) -> None:
+def access(method: str, route: str, status: int, seconds: float, warnings: dict[str, Any]) -> None:
     """One line for a request that was answered, without anything that it said.
 
     ``told`` is what else is known: ``key_id``, ``degraded``, and ``query`` where it is to be logged.
     """
-    fields = {"method": method, "route": route, "status": status, "seconds": round(seconds, 6), **told}
-    more = "".join(f" {name}={value}" for name, value in told.items())
+    fields = {"method": method, "route": route, "status": status, "seconds": round(seconds, 6), **warnings}
+    more = "".join(f" {name}={value}" for name, value in warnings.items())
     _access.info("%s %s %d in %.4f s%s", method, route, status, seconds, more, extra=fields)
 
 

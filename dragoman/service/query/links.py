@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from dragoman.indexes.analysis.function_words import function_words
-from dragoman.indexes.analysis.transliteration import Listened
+from dragoman.indexes.analysis.phonetic import PhoneticIndex
 from dragoman.lexicon.query import IDENTICAL, alternatives, by_phrases
 from dragoman.lexicon.text.tokens import Analysis, Token
 from dragoman.service.query.translation import identical, is_function_word
@@ -29,7 +29,7 @@ def linked_words(text: str, tokens: Sequence[Token], language: str, view: View |
     return found if any(token.term for token in found) else words
 
 
-def bridges(
+def lexical_links(
     tokens: Iterable[Token],
     target: str,
     view: View | None,
@@ -44,15 +44,15 @@ def bridges(
     """
     found: dict[str, dict[str, float]] = {}
     table, glossaries = (view.analysed, view.glossaries) if view is not None else (None, frozenset[int]())
-    listened: Listened | None = None
+    phonetic: PhoneticIndex | None = None
     for token in {(token.word, token.term): token for token in tokens if token.term}.values():
         same = identical(analysis, target, token.word)
         direct, known = alternatives(token.term, same, table, glossaries)
         reached: dict[str, float] = {}
         if not known:
-            listened = listened or Listened(terms)
-            heard = listened.like(token.term, LEAST_ALIKE)
-            reached = {term: likeness for term, likeness in heard.items() if term != same}
+            phonetic = phonetic or PhoneticIndex(terms)
+            similar = phonetic.similar(token.term, LEAST_ALIKE)
+            reached = {term: likeness for term, likeness in similar.items() if term != same}
         reached |= {one.term: one.weight for one in direct if one.origin == IDENTICAL and one.term in terms}
         if reached:
             found.setdefault(token.term, {}).update(reached)

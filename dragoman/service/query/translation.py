@@ -141,7 +141,7 @@ class Untranslated(NamedTuple):
 
 def why_untranslated(source: str, target: str, snapshot: Snapshot) -> Untranslated:
     """Why no table of a snapshot, which has those active or chosen of them, translates between two languages."""
-    unserved = snapshot.lacking(source, target)
+    unserved = snapshot.missing(source, target)
     if unserved:
         return Untranslated(f"what translates {source} to {target} cannot be served ({unserved})", "unserved_table")
     return Untranslated(f"no table in use translates {source} to {target}", "no_table")
@@ -158,14 +158,14 @@ def without_tables(source: str, translations: Iterable[Translated], snapshot: Sn
     Raises:
         Unavailable: in background work, a table that would translate it cannot be served now.
     """
-    lacking = []
+    missing = []
     for one in translations:
         if one.foreign and one.view is None:
             reason, cause = why_untranslated(source, one.language, snapshot)
             if cause == "unserved_table" and in_background():
                 raise Unavailable(reason)
-            lacking.append(Degraded.of("translate", f"{reason}: the query was searched as it is", cause))
-    return lacking
+            missing.append(Degraded.of("translate", f"{reason}: the query was searched as it is", cause))
+    return missing
 
 
 def query_term(text: str, group: TermGroup) -> str:

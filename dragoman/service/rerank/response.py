@@ -23,25 +23,25 @@ from dragoman.service.schemas.rerank import (
 )
 
 
-def answer_v1(identifier: str, asked: RerankV1, found: Ranking) -> RerankAnswerV1:
+def answer_v1(identifier: str, request: RerankV1, found: Ranking) -> RerankAnswerV1:
     """The answer in Cohere's first form, and Jina's."""
     return RerankAnswerV1(
         id=identifier,
         model=found.model,
-        results=_results(found, asked.top_n, asked.documents if asked.return_documents else None),
-        meta=_meta("1", found, asked.model),
+        results=_results(found, request.top_n, request.documents if request.return_documents else None),
+        meta=_meta("1", found, request.model),
         usage=Usage(total_tokens=found.tokens),
         failed=_failed(found),
         truncated=found.truncated or None,
     )
 
 
-def answer_v2(identifier: str, asked: RerankV2, found: Ranking) -> RerankAnswerV2:
+def answer_v2(identifier: str, request: RerankV2, found: Ranking) -> RerankAnswerV2:
     """The answer in Cohere's second form."""
     return RerankAnswerV2(
         id=identifier,
-        results=_results(found, asked.top_n, None),
-        meta=_meta("2", found, asked.model),
+        results=_results(found, request.top_n, None),
+        meta=_meta("2", found, request.model),
         failed=_failed(found),
         truncated=found.truncated or None,
     )
@@ -58,23 +58,23 @@ def best(found: Ranking, top_n: int | None) -> list[tuple[int, float]]:
     return found.best[: top_n or None]
 
 
-def warnings(found: Ranking, asked: str | None) -> list[str]:
-    """What was not as asked for, in words; ``asked`` is the model's name in the request."""
-    told = list(found.understood.told)
-    if asked is not None and asked != found.model:
-        told.append(f"scored by the model {found.model!r}, as there is none named {asked[:100]!r}")
+def warnings(found: Ranking, model: str | None) -> list[str]:
+    """What differs from the request, in words; ``model`` is the one that it named."""
+    warnings = list(found.languages.warnings)
+    if model is not None and model != found.model:
+        warnings.append(f"scored by the model {found.model!r}, as there is none named {model[:100]!r}")
     if found.failed:
-        told.append(f"{len(found.failed)} documents could not be scored and are left out")
+        warnings.append(f"{len(found.failed)} documents could not be scored and are left out")
     if found.query_cut:
-        told.append("only the beginning of the query was read, to leave room for the documents")
+        warnings.append("only the beginning of the query was read, to leave room for the documents")
     if found.truncated:
-        told.append(f"{len(found.truncated)} documents were read only up to their first 800 subwords")
-    return told
+        warnings.append(f"{len(found.truncated)} documents were read only up to their first 800 subwords")
+    return warnings
 
 
 def _results(found: Ranking, top_n: int | None, documents: Sequence[str | DocumentFields] | None) -> list[Result]:
     """The best, with the documents as they were given where there are any."""
-    languages = found.understood.documents
+    languages = found.languages.documents
     return [
         Result(
             index=index,
@@ -95,11 +95,11 @@ def _failed(found: Ranking) -> list[Failed] | None:
     return [Failed(index=index, reason=reason) for index, reason in sorted(found.failed.items())] or None
 
 
-def _meta(version: str, found: Ranking, asked: str | None) -> Meta:
-    understood = found.understood
+def _meta(version: str, found: Ranking, model: str | None) -> Meta:
+    languages = found.languages
     return Meta(
         api_version=ApiVersion(version=version),
-        warnings=warnings(found, asked) or None,
-        query=QueryTaken(language=understood.language, detected=understood.detected),
-        translation=TablesConsulted(tables=list(understood.tables)),
+        warnings=warnings(found, model) or None,
+        query=QueryTaken(language=languages.language, detected=languages.detected),
+        translation=TablesConsulted(tables=list(languages.tables)),
     )

@@ -12,11 +12,11 @@ from dragoman.lexicon.text.tokens import Analysis, Token
 from dragoman.ranking.about import MartAbout
 from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
 from dragoman.ranking.limits import readable
-from dragoman.service.core.errors import ClientGone, Unavailable
+from dragoman.service.core.errors import ClientDisconnected, Unavailable
 from dragoman.service.core.priority import in_background
-from dragoman.service.inference.batching import Gone
-from dragoman.service.inference.scoring import Asked, Pending, Scores, Scoring, Text
-from dragoman.service.query.links import bridges, linked_words
+from dragoman.service.inference.batching import Cancelled
+from dragoman.service.inference.scoring import Pending, ScoreRequest, Scores, Scoring, Text
+from dragoman.service.query.links import lexical_links, linked_words
 from dragoman.service.tables.snapshot import Snapshot
 
 __all__ = ["Document", "Reranking", "sigmoid"]
@@ -38,13 +38,13 @@ class Reranking:
         self._scoring = scoring
         self._analysis = analysis
 
-    def about(self, gone: Gone | None = None, seconds: float | None = None) -> MartAbout:
+    def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> MartAbout:
         """The model that scores, had within so many seconds.
 
         Raises:
             Unavailable: there is none, or it cannot be reached.
         """
-        return self._scoring.about(gone, seconds)
+        return self._scoring.about(cancelled, seconds)
 
     def begin(
         self,
@@ -53,7 +53,7 @@ class Reranking:
         documents: Sequence[Document],
         snapshot: Snapshot,
         seconds: float,
-        gone: Gone | None = None,
+        cancelled: Cancelled | None = None,
     ) -> Pending:
         """Have documents scored with the tables of one snapshot.
 
@@ -63,26 +63,26 @@ class Reranking:
             ServiceError: see :meth:`Scoring.begin`.
         """
         until = time.monotonic() + seconds
-        about = self._scoring.about(gone, seconds)
+        about = self._scoring.about(cancelled, seconds)
         self._scoring.admit(len(documents))
         shorter = [Document(readable(document.text), document.language) for document in documents]
-        found = self._words_of(shorter, until, gone)
-        asked = self._asked(query, language, shorter, found, snapshot, about)
-        pending = self._scoring.begin(asked, max(_LEAST_SECONDS, until - time.monotonic()))
+        found = self._words_of(shorter, until, cancelled)
+        request = self._request(query, language, shorter, found, snapshot, about)
+        pending = self._scoring.begin(request, max(_LEAST_SECONDS, until - time.monotonic()))
         cut = {number for number, one in enumerate(shorter) if len(one.text) < len(documents[number].text)}
         return replace(pending, finish=lambda: _checked(pending.finish(), about, cut))
 
-    def _words_of(self, documents: Sequence[Document], until: float, gone: Gone | None) -> list[Words]:
+    def _words_of(self, documents: Sequence[Document], until: float, cancelled: Cancelled | None) -> list[Words]:
         found = []
         for document in documents:
             if time.monotonic() >= until:
                 raise Unavailable("the documents were not read in time")
-            if gone is not None and gone():
-                raise ClientGone("the client has gone")
+            if cancelled is not None and cancelled():
+                raise ClientDisconnected("the client disconnected")
             found.append(_words(self._analysis(document.language).tokens(document.text)))
         return found
 
-    def _asked(
+    def _request(
         self,
         query: str,
         language: str,
@@ -90,30 +90,30 @@ class Reranking:
         found: Sequence[Words],
         snapshot: Snapshot,
         about: MartAbout,
-    ) -> Asked:
+    ) -> ScoreRequest:
         tokens = self._analysis(language).tokens(query)
         terms: dict[str, set[str]] = {}
         for document, words in zip(documents, found, strict=True):
             terms.setdefault(document.language, set()).update(filter(None, words.terms))
         references: dict[str, TranslationReference] = {}
         for target, own in terms.items():
-            if in_background() and (lacking := snapshot.lacking(language, target)) is not None:
-                raise Unavailable(f"a table that is needed cannot be served now: {lacking}")
+            if in_background() and (missing := snapshot.missing(language, target)) is not None:
+                raise Unavailable(f"a table that is needed cannot be served now: {missing}")
             view = snapshot.views.get((language, target))
-            asked = linked_words(query, tokens, language, view) if target != language else tokens
+            request = linked_words(query, tokens, language, view) if target != language else tokens
             references[target] = TranslationReference(
-                _words(asked),
+                _words(request),
                 view.analysed if view is not None else None,
                 direction=about.direction,
                 glossaries=view.glossaries if view is not None else frozenset(),
-                beside=bridges(asked, target, view, self._analysis, own) if target != language else None,
+                extra=lexical_links(request, target, view, self._analysis, own) if target != language else None,
             )
         links = [
             NO_LINKS if about.placebo else references[document.language].links(words)
             for document, words in zip(documents, found, strict=True)
         ]
         texts = [Text(document.text, words.spans) for document, words in zip(documents, found, strict=True)]
-        return Asked(Text(query, _words(tokens).spans), texts, links)
+        return ScoreRequest(Text(query, _words(tokens).spans), texts, links)
 
 
 def _checked(scores: Scores, linked: MartAbout, cut: set[int]) -> Scores:

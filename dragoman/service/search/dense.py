@@ -11,7 +11,7 @@ from dragoman.service.collections.dense_index import Coverage
 from dragoman.service.collections.dense_indexes import DenseIndexes
 from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import NotFound, Unavailable
-from dragoman.service.inference.batching import Gone
+from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.models import Models
 from dragoman.service.schemas.search import Degraded
 
@@ -43,7 +43,9 @@ class DenseStage:
         self._models = models
         self._embed_seconds = embed_seconds
 
-    def rank(self, text: str, collections: Sequence[CollectionInfo], k: int, gone: Gone | None = None) -> DenseResult:
+    def rank(
+        self, text: str, collections: Sequence[CollectionInfo], k: int, cancelled: Cancelled | None = None
+    ) -> DenseResult:
         """The ``k`` best documents of all collections, whose inner products compare: one encoder made them all.
 
         Documents without an embedding are embedded first, up to the time that is set for that.
@@ -53,8 +55,8 @@ class DenseStage:
             Unavailable: the encoder cannot be loaded, or no document has an embedding yet.
         """
         started = time.perf_counter()
-        encoder = self._models.encoder(gone)
-        vector = self._models.encode(text, gone)
+        encoder = self._models.encoder(cancelled)
+        vector = self._models.encode(text, cancelled)
         coverage = self._dense.catch_up([one.key for one in collections], encoder, self._embed_seconds)
         result = DenseResult()
         for collection in collections:
@@ -63,7 +65,7 @@ class DenseStage:
                 reason = f"collection '{collection.name}' was not searched: it has been deleted"
                 result.degraded.append(Degraded.of(STAGE, reason, NotFound.error_type))
                 continue
-            result.degraded.extend(_lacking(collection.name, found))
+            result.degraded.extend(_missing(collection.name, found))
             try:
                 hits = self._dense.search(collection.key, vector, k)
             except (NotFound, Unavailable) as fault:
@@ -82,11 +84,11 @@ class DenseStage:
         return result
 
 
-def _lacking(name: str, coverage: Coverage) -> list[Degraded]:
+def _missing(name: str, coverage: Coverage) -> list[Degraded]:
     waiting = coverage.missing - coverage.failed
-    lacking = []
+    missing = []
     if waiting:
-        lacking.append(f"{waiting} of {coverage.total} documents have no embedding yet")
+        missing.append(f"{waiting} of {coverage.total} documents have no embedding yet")
     if coverage.failed:
-        lacking.append(f"{coverage.failed} of {coverage.total} documents could not be embedded")
-    return [Degraded.of(STAGE, f"collection '{name}': {reason}", "not_embedded") for reason in lacking]
+        missing.append(f"{coverage.failed} of {coverage.total} documents could not be embedded")
+    return [Degraded.of(STAGE, f"collection '{name}': {reason}", "not_embedded") for reason in missing]

@@ -12,7 +12,7 @@ from dragoman.indexes.fusion import rrf
 from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import ServiceError, Unavailable
 from dragoman.service.core.priority import in_background
-from dragoman.service.inference.batching import Gone
+from dragoman.service.inference.batching import Cancelled
 from dragoman.service.observability.tracing import span
 from dragoman.service.query.translation import Translated
 from dragoman.service.schemas.search import Degraded, Fusion, RankedBy, SearchRequest
@@ -82,7 +82,7 @@ class SearchRanking:
         language: str,
         snapshot: Snapshot,
         collections: Sequence[CollectionInfo],
-        gone: Gone | None,
+        cancelled: Cancelled | None,
     ) -> Answer:
         """The ``request.top_k`` best documents of the collections.
 
@@ -91,9 +91,9 @@ class SearchRanking:
         """
         if request.method == "dense":
             with span("dense"):
-                return _of_dense(self._dense.rank(request.query, collections, request.top_k, gone))
+                return _of_dense(self._dense.rank(request.query, collections, request.top_k, cancelled))
         if request.method == "hybrid":
-            return self._hybrid(request, language, snapshot, collections, gone)
+            return self._hybrid(request, language, snapshot, collections, cancelled)
         return _of_bm25(
             self._first_stage.rank(request.query, language, request.method, snapshot, collections, request.top_k)
         )
@@ -104,7 +104,7 @@ class SearchRanking:
         language: str,
         snapshot: Snapshot,
         collections: Sequence[CollectionInfo],
-        gone: Gone | None,
+        cancelled: Cancelled | None,
     ) -> Answer:
         """Both rankings, fused by their ranks; one alone, and saying so, where the other is not to be had."""
         depth = max(request.top_k, FUSION_DEPTH)
@@ -120,7 +120,7 @@ class SearchRanking:
             bm25 = FirstStageResult(degraded=[Degraded.of(BM25_STAGE, reason, fault.error_type)])
         try:
             with span("dense"):
-                dense = self._dense.rank(request.query, collections, depth, gone)
+                dense = self._dense.rank(request.query, collections, depth, cancelled)
         except Exception as fault:
             if unmatched is not None:
                 raise unmatched from fault

@@ -15,9 +15,9 @@ from dragoman.ranking.about import MartAbout, interpolated
 from dragoman.service.collections.changes import indexed_text
 from dragoman.service.collections.service import Collections
 from dragoman.service.core.errors import InvalidRequest, ServiceError, TooManyRequests
-from dragoman.service.core.priority import in_background, patience
+from dragoman.service.core.priority import in_background, wait_limit
 from dragoman.service.core.settings import Settings
-from dragoman.service.inference.batching import Gone
+from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.scoring import Scores
 from dragoman.service.observability.tracing import span
 from dragoman.service.rerank.scoring import Document, Reranking, sigmoid
@@ -68,7 +68,7 @@ class RerankStage:
             return None
         if request.rerank is not None:
             return request.rerank
-        usable = self._available and self._settings.rerank == "measured" and request.method in _ATTAINABLE
+        usable = self._available and self._settings.rerank == "auto" and request.method in _ATTAINABLE
         return RerankOptions() if usable else None
 
     def rerank(
@@ -78,7 +78,7 @@ class RerankStage:
         language: str,
         places: Sequence[Ranked],
         snapshot: Snapshot,
-        gone: Gone | None,
+        cancelled: Cancelled | None,
     ) -> Outcome:
         """The best ``options.depth`` places in the order of the reranker and the first stage together.
 
@@ -93,7 +93,7 @@ class RerankStage:
         outcome = Outcome(list(places), [], [])
         try:
             with span("rerank"), self._place():
-                self._rerank(outcome, request, options, language, snapshot, gone)
+                self._rerank(outcome, request, options, language, snapshot, cancelled)
         except UnknownReranker:
             raise
         except ServiceError as fault:
@@ -125,11 +125,11 @@ class RerankStage:
         options: RerankOptions,
         language: str,
         snapshot: Snapshot,
-        gone: Gone | None,
+        cancelled: Cancelled | None,
     ) -> None:
-        seconds = patience(self._settings.rerank_seconds)
+        seconds = wait_limit(self._settings.rerank_seconds)
         until = time.monotonic() + seconds
-        about = self._reranking.about(gone, seconds)
+        about = self._reranking.about(cancelled, seconds)
         _check_name(options, about)
         head, tail = outcome.places[: options.depth], outcome.places[options.depth :]
         documents = self._collections.by_keys([place.key for place in head])
@@ -146,8 +146,8 @@ class RerankStage:
             outcome.result = "nothing"
             return
         seconds = max(0.001, until - time.monotonic())
-        pending = self._reranking.begin(request.query, language, texts, snapshot, seconds, gone)
-        found = pending.result(until, gone)
+        pending = self._reranking.begin(request.query, language, texts, snapshot, seconds, cancelled)
+        found = pending.result(until, cancelled)
         _check_name(options, found.about)
         weight = found.about.first_stage_weight if request.method in _ATTAINABLE else None
         scored = _reordered(chosen, found, weight)

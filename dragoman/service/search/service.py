@@ -16,7 +16,7 @@ from dragoman.service.core.errors import InvalidRequest, NotFound, TooManyReques
 from dragoman.service.core.priority import Traffic, in_background
 from dragoman.service.core.settings import Settings
 from dragoman.service.core.trec import RunLine
-from dragoman.service.inference.batching import Gone
+from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.translation import Translations
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.observability.tracing import span
@@ -77,7 +77,7 @@ class Search:
         self,
         request: SearchRequest,
         request_id: str,
-        gone: Gone | None = None,
+        cancelled: Cancelled | None = None,
         snapshot: Snapshot | None = None,
     ) -> SearchResponse:
         """The best documents for a query, with the evidence for each; with this snapshot's tables, or the present.
@@ -89,7 +89,7 @@ class Search:
             Unavailable: none of the collections can be searched now, or dense search is not possible.
         """
         with self._traffic.live(), self._using_models(request):
-            return self._search(request, request_id, gone, snapshot)
+            return self._search(request, request_id, cancelled, snapshot)
 
     def waits(self, request: SearchRequest) -> bool:
         """Whether a search is one that waits for the models."""
@@ -98,10 +98,10 @@ class Search:
         )
 
     def _search(
-        self, request: SearchRequest, request_id: str, gone: Gone | None, snapshot: Snapshot | None
+        self, request: SearchRequest, request_id: str, cancelled: Cancelled | None, snapshot: Snapshot | None
     ) -> SearchResponse:
         started = time.perf_counter()
-        query, answer = self._rank(request, gone, snapshot)
+        query, answer = self._rank(request, cancelled, snapshot)
         hits = self._hits(request, answer)
         timings = Timings(
             translate=_milliseconds(answer.translate_seconds),
@@ -114,7 +114,7 @@ class Search:
         if request.translate_snippets:
             begun = time.perf_counter()
             with span("translate_snippets"):
-                untranslated = self._translate_snippets(hits, query.language, gone)
+                untranslated = self._translate_snippets(hits, query.language, cancelled)
             self._metrics.degraded(untranslated)
             answer.degraded.extend(untranslated)
             timings.translate_snippets = _milliseconds(time.perf_counter() - begun)
@@ -130,9 +130,9 @@ class Search:
         timings.total = _milliseconds(time.perf_counter() - started)
         return response
 
-    def _translate_snippets(self, hits: Sequence[Hit], language: str, gone: Gone | None) -> list[Degraded]:
+    def _translate_snippets(self, hits: Sequence[Hit], language: str, cancelled: Cancelled | None) -> list[Degraded]:
         snippets = [(hit.language, hit.snippet) for hit in hits]
-        translated, degraded = self._translations.snippets(snippets, language, gone)
+        translated, degraded = self._translations.snippets(snippets, language, cancelled)
         for hit, text in zip(hits, translated, strict=True):
             hit.snippet_translation = text
         return degraded
@@ -150,14 +150,14 @@ class Search:
         finally:
             self._places.release()
 
-    def run(self, request: SearchRequest, gone: Gone | None = None) -> tuple[list[RunLine], list[Degraded]]:
+    def run(self, request: SearchRequest, cancelled: Cancelled | None = None) -> tuple[list[RunLine], list[Degraded]]:
         """The best documents, best first, as a TREC run has them, and which stages did less than was asked.
 
         Raises:
             ServiceError: as :meth:`search`.
         """
         with self._traffic.live(), self._using_models(request):
-            _, answer = self._rank(request, gone, None)
+            _, answer = self._rank(request, cancelled, None)
         ids = self._collections.ids_by_keys([place.key for place in answer.places])
         lines = [
             RunLine(place.collection.name, ids[place.key], place.score) for place in answer.places if place.key in ids
@@ -165,7 +165,9 @@ class Search:
         cut = [Degraded.of("truncated", reason, "truncated") for reason in answer.truncated]
         return lines, [*answer.degraded, *cut]
 
-    def _rank(self, request: SearchRequest, gone: Gone | None, snapshot: Snapshot | None) -> tuple[QueryRead, Answer]:
+    def _rank(
+        self, request: SearchRequest, cancelled: Cancelled | None, snapshot: Snapshot | None
+    ) -> tuple[QueryRead, Answer]:
         self._check(request)
         started = time.perf_counter()
         snapshot = snapshot or self._registry.snapshot
@@ -178,11 +180,11 @@ class Search:
         prepared = time.perf_counter()
         rerank = self._rerank.options(request)
         wanted = request if rerank is None else request.model_copy(update={"top_k": max(request.top_k, rerank.depth)})
-        answer = self._ranking.rank(wanted, query.language, snapshot, collections, gone)
+        answer = self._ranking.rank(wanted, query.language, snapshot, collections, cancelled)
         answer.translate_seconds += prepared - started
         answer.degraded[:0] = degraded
         if rerank is not None:
-            outcome = self._rerank.rerank(request, rerank, query.language, answer.places, snapshot, gone)
+            outcome = self._rerank.rerank(request, rerank, query.language, answer.places, snapshot, cancelled)
             answer.places, answer.rerank_seconds = outcome.places[: request.top_k], outcome.seconds
             answer.degraded += outcome.degraded
             answer.truncated += outcome.truncated

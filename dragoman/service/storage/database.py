@@ -22,7 +22,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from dragoman.service.core.errors import Unavailable
-from dragoman.service.storage.instance_lock import DatabaseClaim, instance_name, mark_connections, patiently
+from dragoman.service.storage.instance_lock import DatabaseClaim, instance_name, mark_connections, retry_while_taken
 from dragoman.service.storage.models import Base, Collection, ServiceInstance, now
 
 BUSY_MS = 30_000
@@ -73,13 +73,13 @@ class Store:
         with Session(self._writer, expire_on_commit=False) as session, session.begin():
             yield session
 
-    def claim(self, patience: float) -> None:
+    def claim(self, seconds: float) -> None:
         """Keep every other instance of the service off the database from now on, and migrate it.
 
         SQLite's is in the data directory, which has a lock of its own.
 
         Raises:
-            DatabaseTaken: another instance uses it, still after ``patience`` seconds.
+            DatabaseTaken: another instance uses it, still after ``seconds`` seconds.
             Unavailable: as :meth:`migrate`.
         """
         if self.sqlite:
@@ -87,7 +87,7 @@ class Store:
             return
         self._claim = claim = DatabaseClaim()
         mark_connections(self.engine, claim)
-        patiently(self.migrate, patience)
+        retry_while_taken(self.migrate, seconds)
         with self.write() as session:
             session.merge(ServiceInstance(id=1, number=claim.number, name=claim.name, since=now()))
         claim.recorded = True

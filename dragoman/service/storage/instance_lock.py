@@ -92,7 +92,7 @@ def mark_connections(engine: Engine, claim: DatabaseClaim) -> None:
         return connection
 
 
-def patiently(work: Callable[[], None], seconds: float) -> None:
+def retry_while_taken(work: Callable[[], None], seconds: float) -> None:
     """Do ``work``, and again while the database is taken: one that was killed takes a moment to be forgotten.
 
     Raises:

@@ -80,7 +80,7 @@ class TableInfo:
         return next((version for version in self.versions if version.active), None)
 
 
-class TableStore:
+class TableRepository:
     """The tables of a database. Versions that are being built or deleted are seen by nobody."""
 
     def __init__(self, store: Store) -> None:

@@ -22,7 +22,7 @@ from dragoman.service.core.priority import in_background
 from dragoman.service.core.settings import Settings
 from dragoman.service.storage.database import Store
 from dragoman.service.tables.reading import read_table
-from dragoman.service.tables.repository import Counts, NewVersion, TableInfo, TableStore, check_languages
+from dragoman.service.tables.repository import Counts, NewVersion, TableInfo, TableRepository, check_languages
 from dragoman.service.tables.snapshot import ActiveVersion, CompiledTables, Kind, Snapshot, TableRegistry
 
 logger = logging.getLogger("dragoman")
@@ -90,7 +90,7 @@ class Tables:
 
         ``installed`` is called with every snapshot that searches see from now on.
         """
-        self._store = TableStore(store)
+        self._store = TableRepository(store)
         self._settings = settings
         self._publishing = Lock()
         self._serving = False

@@ -100,7 +100,7 @@ class Snapshot:
     def names(self) -> frozenset[str]:
         return frozenset(version.name for version in self.versions)
 
-    def lacking(self, source: str, target: str) -> Unserved | None:
+    def missing(self, source: str, target: str) -> Unserved | None:
         """The active versions between two languages where they cannot be served."""
         return self.unserved.get((min(source, target), max(source, target)))
 

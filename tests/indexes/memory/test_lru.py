@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dragoman.indexes.memory.lru import Recent
+from dragoman.indexes.memory.lru import LruCache
 
 
 def test_it_is_bounded_and_keeps_what_is_used() -> None:
-    memory: Recent[int, str] = Recent(entries=10)
+    memory: LruCache[int, str] = LruCache(entries=10)
     for key in range(1000):
         memory.put(key, str(key))
         assert memory.get(0) == "0"
@@ -17,7 +17,7 @@ def test_it_is_bounded_and_keeps_what_is_used() -> None:
 
 
 def test_heavy_entries_count_more() -> None:
-    memory: Recent[int, str] = Recent(entries=1000, weight=100)
+    memory: LruCache[int, str] = LruCache(entries=1000, weight=100)
     for key in range(50):
         memory.put(key, "x", weight=60)
     assert len(memory) <= 4

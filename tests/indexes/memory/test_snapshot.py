@@ -10,7 +10,7 @@ import pytest
 from dragoman.indexes import IndexedDocument, LuceneIndex, Ranking
 from dragoman.indexes.bm25 import BM25
 from dragoman.indexes.documents import Row
-from dragoman.indexes.memory.snapshot import Budget, CollectedTerms
+from dragoman.indexes.memory.snapshot import Budget, MemoryIndex
 from dragoman.lexicon.query import Alternative, TermGroup, TranslatedQuery
 from dragoman.lexicon.text.tokens import PlainAnalysis
 
@@ -68,12 +68,12 @@ def test_any_order_of_changes_leaves_the_live_documents(tmp_path: Path, monkeypa
 
 
 def test_documents_of_before_a_refresh_stay_as_they_were() -> None:
-    collected = CollectedTerms()
+    collected = MemoryIndex()
     collected.add([Row(1, "de", "", "a b", ""), Row(2, "de", "", "a", "")])
-    before = collected.sealed()
+    before = collected.snapshot()
     collected.add([Row(1, "de", "", "c", ""), Row(3, "de", "", "a", "")])
     collected.remove([2, 99])
-    after = collected.sealed()
+    after = collected.snapshot()
     assert before is not None and after is not None
     assert before.postings("de").document_frequencies(["a", "b", "c"]) == {"a": 2, "b": 1, "c": 0}
     assert after.postings("de").document_frequencies(["a", "b", "c"]) == {"a": 1, "b": 0, "c": 1}
@@ -98,12 +98,12 @@ def test_too_many_tokens_are_left_to_lucene(tmp_path: Path, monkeypatch: pytest.
 def test_all_indexes_share_one_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.indexes.memory.snapshot._BUDGET", Budget())
     monkeypatch.setattr("dragoman.indexes.memory.snapshot._TOGETHER", 3)
-    first, second = CollectedTerms(), CollectedTerms()
+    first, second = MemoryIndex(), MemoryIndex()
     first.add([Row(1, "de", "", "a b", "")])
     second.add([Row(1, "de", "", "a b", "")])
     assert (first.complete, second.complete) == (True, False)
-    assert second.sealed() is None
+    assert second.snapshot() is None
     first.abandon()
-    third = CollectedTerms()
+    third = MemoryIndex()
     third.add([Row(1, "de", "", "a b c", "")])
     assert third.complete

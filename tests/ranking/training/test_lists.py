@@ -97,13 +97,13 @@ def test_links_are_those_of_the_whole_table(tmp_path: Path, encoder: Encoder, ta
 def test_what_links_beside_the_table_is_kept(tmp_path: Path, encoder: Encoder) -> None:
     (asked, *_), (there, *_) = (split(*TEXTS[number]).terms for number in (0, 1))
     found = {}
-    for name, beside in (("without", {}), ("with", {asked: {there: 0.75}})):
+    for name, extra in (("without", {}), ("with", {asked: {there: 0.75}})):
         writer = ListsWriter("en", "de", encoder.tokenizer_checksum)
         for text, language in TEXTS:
             words = split(text, language)
             writer.text(read(encoder, [text], [words.spans])[0], words.terms)
         assert {asked, there} <= set(writer.terms)
-        writer.write(tmp_path / name, None, beside=beside)
+        writer.write(tmp_path / name, None, extra=extra)
         found[name] = read_lists(tmp_path / name)
     (links,) = found["with"].links(0, [1], "mean")
     assert (0, 0, 0.75) in {*zip(links.left.tolist(), links.right.tolist(), links.weights.tolist(), strict=True)}

@@ -149,12 +149,12 @@ def test_what_no_table_translates_is_told(running: Server) -> None:
     answer = running.client.post("/v1/rerank", json=asked).json()
     assert answer["meta"]["warnings"] == ["documents whose language nothing tells, taken as en: 2"]
     assert {one["index"]: one.get("language") for one in answer["results"]} == {0: "de", 1: None, 2: None, 3: "en"}
-    lacking = "no table in use translates en to ru; documents scored without one: 4"
+    missing = "no table in use translates en to ru; documents scored without one: 4"
     told = running.client.post("/v2/rerank", json=asked | {"document_language": "ru"}).json()["meta"]["warnings"]
-    assert told == [f"{lacking} (the query was taken as en)"]
+    assert told == [f"{missing} (the query was taken as en)"]
     russian = asked | {"query_language": "en", "document_language": "ru"}
     meta = running.client.post("/v1/rerank", json=russian).json()["meta"]
-    assert meta["warnings"] == [lacking]
+    assert meta["warnings"] == [missing]
     assert meta["translation"] == {"tables": []}
     plain = running.client.post("/rerank", json={"query": "42", "texts": ["die Asche", "the volcano"]})
     (told,) = json.loads(plain.headers["x-dragoman-degraded"])
@@ -259,7 +259,7 @@ def test_a_full_queue_is_told_and_who_leaves_is_forgotten(tmp_path: Path, monkey
         wait_for(lambda: scored(slow) == 2)
         assert left(slow, 8) is None
         wait_for(lambda: left(slow, 8) is None)  # the first eight have lost their places
-        staying = clients.submit(patiently, slow, documents=["stays"] * 8)
+        staying = clients.submit(retry_while_taken, slow, documents=["stays"] * 8)
         wait_for(lambda: left(slow, 1) is not None)
         refused = post(slow, documents=["gone gone gone"] * 9)
         check_error(refused, 429, "8 texts are waiting to be computed")
@@ -277,7 +277,7 @@ def scored(running: Server) -> int:
     return sum(int(line.split()[1][:-1]) for line in running.log if line.startswith("scoring "))
 
 
-def patiently(running: Server, **body: Any) -> httpx.Response:
+def retry_while_taken(running: Server, **body: Any) -> httpx.Response:
     while (answer := post(running, **body)).status_code == 429:
         time.sleep(0.05)
     return answer

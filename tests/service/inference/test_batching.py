@@ -118,8 +118,8 @@ def test_a_request_longer_than_the_queue_is_taken_when_nothing_waits() -> None:
 def test_cancelled_items_are_never_computed_and_make_room() -> None:
     with working(queue=3) as (machine, worker):
         held(machine, worker)
-        gone = worker.submit("t", ["a", "b", "c"])
-        for future in gone:
+        cancelled = worker.submit("t", ["a", "b", "c"])
+        for future in cancelled:
             future.cancel()
         stay = worker.submit("t", ["d", "e"])
         machine.gate.set()
@@ -131,8 +131,8 @@ def test_a_client_that_goes_away_takes_its_items_along() -> None:
     with working() as (machine, worker):
         held(machine, worker)
         futures = worker.submit("t", ["a", "b"])
-        with pytest.raises(Unavailable, match="client has gone"):
-            gathered(futures, 10, gone=lambda: True)
+        with pytest.raises(Unavailable, match="client disconnected"):
+            gathered(futures, 10, cancelled=lambda: True)
         with pytest.raises(Unavailable, match=r"longer than 0\.01 seconds"):
             gathered(worker.submit("t", ["c"]), 0.01)
         machine.gate.set()
@@ -210,7 +210,7 @@ def test_a_thread_that_is_left_at_its_work_is_left_with_the_process(seconds: flo
     program = f"""
 import time
 from dragoman.service.inference import batching as worker
-worker._PATIENCE_SECONDS = 0.2
+worker._WAIT_SECONDS = 0.2
 working = worker.Worker(lambda task, items: time.sleep({seconds}) or items, 10, lambda task: worker.Limits(1, 1))
 working.submit("task", ["item"])
 while working.waiting():

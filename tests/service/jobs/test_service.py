@@ -15,11 +15,10 @@ import pytest
 from sqlalchemy import func, select, update
 
 from dragoman.service.core.errors import Conflict, TooLarge, TooManyRequests
-from dragoman.service.core.priority import Traffic, background, in_background, patience
+from dragoman.service.core.priority import Traffic, background, in_background, wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.jobs.repository import JobInfo
 from dragoman.service.jobs.submission import NewJob
-from dragoman.service.rerank.request import begin
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.rerank import RerankV1
 from dragoman.service.storage.models import Job, JobLine, now
@@ -113,7 +112,7 @@ def test_requests_go_before_the_lines_of_a_job(tmp_path: Path, scorer: LinkScore
         id = submit(runtime, rerank_lines(40))
         wait_for(lambda: bool(scorer.batches))
         asked = RerankV1(query="ash", query_language="en", document_language="de", documents=["Asche " * 9] * 3)
-        pending = begin(runtime, runtime.settings, asked, asked.texts()).pending
+        pending = runtime.rerank_requests.begin(asked, asked.texts()).pending
         batches = len(scorer.batches)
         scorer.barrier.set()
         pending.result(time.monotonic() + 60)
@@ -263,9 +262,9 @@ def test_services_of_one_process_take_turns(tmp_path: Path, scorer: LinkScorer) 
 
 def test_background_work_knows_that_it_is_and_lets_requests_pass() -> None:
     traffic = Traffic()
-    assert not in_background() and patience(3.0) == 3.0
+    assert not in_background() and wait_limit(3.0) == 3.0
     with background(9.0), traffic.live():
-        assert in_background() and patience(3.0) == 9.0
+        assert in_background() and wait_limit(3.0) == 9.0
         traffic.give_way(60.0)  # nothing to wait for: it is no request itself
     assert not in_background()
     passed: list[bool] = []

@@ -105,10 +105,10 @@ def test_searches_are_counted_by_what_they_lacked_and_words_that_no_table_has(ru
     before = [value(running, name, language="en") for name in (words, oov)]
     search(running, "volcano zeppelin")
     assert [value(running, name, language="en") for name in (words, oov)] == [before[0] + 2, before[1] + 1]
-    lacking = {"stage": "translate", "reason": "no_table"}
-    before_degraded = value(running, "dragoman_degraded_total", **lacking)
+    missing = {"stage": "translate", "reason": "no_table"}
+    before_degraded = value(running, "dragoman_degraded_total", **missing)
     search(running, "volcano", collections=["fr"])
-    assert value(running, "dragoman_degraded_total", **lacking) == before_degraded + 1
+    assert value(running, "dragoman_degraded_total", **missing) == before_degraded + 1
 
 
 def test_reranks_and_batches_are_counted(running: Server) -> None:

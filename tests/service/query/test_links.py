@@ -6,7 +6,7 @@ import pytest
 
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.table.table import Table
-from dragoman.service.query.links import LEAST_ALIKE, bridges, linked_words
+from dragoman.service.query.links import LEAST_ALIKE, lexical_links, linked_words
 from dragoman.service.tables.snapshot import ActiveVersion, Kind, View
 
 
@@ -18,7 +18,7 @@ def view(*entries: tuple[str, str], kind: Kind = "statistical") -> View:
 
 def reached(query: str, documents: str, target: str = "de", known: View | None = None) -> dict[str, dict[str, float]]:
     terms = {token.term for token in analysis(target).tokens(documents) if token.term}
-    return bridges(analysis("en").tokens(query), target, known, analysis, terms)
+    return lexical_links(analysis("en").tokens(query), target, known, analysis, terms)
 
 
 def linked(query: str, known: View | None = None) -> list[str]:

@@ -10,9 +10,9 @@ import pytest
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.ranking.about import MartAbout
 from dragoman.ranking.limits import readable
-from dragoman.service.core.errors import ClientGone, TooManyRequests, Unavailable
+from dragoman.service.core.errors import ClientDisconnected, TooManyRequests, Unavailable
 from dragoman.service.core.settings import Settings
-from dragoman.service.inference.scoring import Asked, Pending, Scores
+from dragoman.service.inference.scoring import Pending, ScoreRequest, Scores
 from dragoman.service.rerank.scoring import Document, Reranking
 from dragoman.service.runtime import Runtime
 from dragoman.service.tables.service import Upload
@@ -23,16 +23,16 @@ class Recorder:
     """Keeps what it is asked to score, and says that it cut the first document."""
 
     def __init__(self) -> None:
-        self.asked: list[Asked] = []
+        self.asked: list[ScoreRequest] = []
 
-    def about(self, gone: Any = None, seconds: float | None = None) -> MartAbout:
+    def about(self, cancelled: Any = None, seconds: float | None = None) -> MartAbout:
         return MartAbout()
 
     def admit(self, documents: int) -> None:
         if documents > 3:
             raise TooManyRequests("full")
 
-    def begin(self, asked: Asked, seconds: float) -> Pending:
+    def begin(self, asked: ScoreRequest, seconds: float) -> Pending:
         self.asked.append(asked)
         values: list[float | None] = [0.0] * len(asked.documents)
         return Pending([], lambda: Scores(MartAbout(), values, truncated=[0]))
@@ -97,7 +97,7 @@ def test_nothing_is_read_that_nobody_waits_for(snapshot: Snapshot) -> None:
     reranking, documents = Reranking(scoring, analysis), [Document("un cane", "it")]
     with pytest.raises(Unavailable, match="not read in time"):
         reranking.begin("dog", "en", documents, snapshot, 0.0)
-    with pytest.raises(ClientGone):
+    with pytest.raises(ClientDisconnected):
         reranking.begin("dog", "en", documents, snapshot, 60, lambda: True)
     with pytest.raises(TooManyRequests):
         reranking.begin("dog", "en", documents * 4, snapshot, 60)

@@ -171,11 +171,11 @@ def test_memory_that_is_out_halves_the_batch(runtime: Runtime, scorer: LinkScore
 @pytest.mark.parametrize(
     ("rerank", "not_for", "method", "reranked"),
     [
-        ("measured", [], "psq", True),
-        ("measured", [], "smt", True),
-        ("measured", ["en-de"], "psq", False),
-        ("measured", ["de-en"], "psq", True),
-        ("measured", [], "dense", False),
+        ("auto", [], "psq", True),
+        ("auto", [], "smt", True),
+        ("auto", ["en-de"], "psq", False),
+        ("auto", ["de-en"], "psq", True),
+        ("auto", [], "dense", False),
         ("never", [], "psq", False),
     ],
 )
@@ -196,7 +196,7 @@ def test_documents_in_the_querys_language_are_reranked_only_where_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with standing_in(monkeypatch, WordEncoder(), None, LinkScorer()):
-        for runtime in started(Settings(data_dir=tmp_path, rerank="measured", reranker="links")):
+        for runtime in started(Settings(data_dir=tmp_path, rerank="auto", reranker="links")):
             for rerank, expected in ((None, False), ({}, True)):
                 answer = ask(runtime, "Vulkan", query_language="de", rerank=rerank)
                 assert {hit.scores.rerank is not None for hit in answer.hits} == {expected}
@@ -208,7 +208,7 @@ def test_beside_others_hits_of_pairs_that_do_not_gain_are_reranked_too(
     scorer = LinkScorer()
     scorer.about = MartAbout("links", first_stage_weight=1.0, not_for=["en-fr"])
     with standing_in(monkeypatch, WordEncoder(), None, scorer):
-        for runtime in started(Settings(data_dir=tmp_path, rerank="measured", reranker="links")):
+        for runtime in started(Settings(data_dir=tmp_path, rerank="auto", reranker="links")):
             runtime.tables.upload(Upload("more", "en", "fr", activate=True), iter([b"volcano\tvolcan\t1\t1\n"]))
             runtime.collections.create("fr", "fr")
             runtime.collections.import_documents("fr", iter([b'{"id": "volcan", "text": "Le volcan volcan"}\n']))
