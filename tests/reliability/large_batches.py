@@ -3,7 +3,7 @@
 import sys
 
 from dragoman.ranking import scoring
-from dragoman.service.cli import main
+from dragoman.service.cli.main import main
 
 LARGE_BATCHES = [sys.executable, "-m", "tests.reliability.large_batches"]
 

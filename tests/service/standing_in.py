@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from dragoman.service.cli import main
+from dragoman.service.cli.main import main
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference import models
 from dragoman.service.inference.models import EncoderInfo, RerankerInfo, TranslatorInfo

@@ -36,12 +36,12 @@ class RequestContext:
         scope.setdefault("state", {})["request_id"] = identifier
         request_id.set(identifier)
         method = scope["method"]
-        warnings: dict[str, Any] = {"http.request.method": method, "dragoman.request_id": identifier}
-        with request_span(scope["headers"], warnings):
+        attributes: dict[str, Any] = {"http.request.method": method, "dragoman.request_id": identifier}
+        with request_span(scope["headers"], attributes):
             started = time.perf_counter()
             status = await self._answer(scope, receive, send, identifier)
             route = getattr(scope.get("route"), "path", "unmatched")
-            warnings |= {"http.route": route, "http.response.status_code": status}
+            attributes |= {"http.route": route, "http.response.status_code": status}
         seconds = time.perf_counter() - started
         metrics: Metrics = scope["app"].state.metrics
         metrics.request(method, route, status, seconds)

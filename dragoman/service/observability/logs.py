@@ -31,13 +31,13 @@ def configure_log(level: str, format: Format = "text") -> None:
         logging.getLogger(name).setLevel("WARNING")
 
 
-def access(method: str, route: str, status: int, seconds: float, warnings: dict[str, Any]) -> None:
-    """One line for a request that was answered, without anything that it said.
+def access(method: str, route: str, status: int, seconds: float, extra: dict[str, Any]) -> None:
+    """Log one line for a request that was answered, without its text.
 
-    ``told`` is what else is known: ``key_id``, ``degraded``, and ``query`` where it is to be logged.
+    ``extra`` is what else is known: ``key_id``, ``degraded``, and ``query`` where it is to be logged.
     """
-    fields = {"method": method, "route": route, "status": status, "seconds": round(seconds, 6), **warnings}
-    more = "".join(f" {name}={value}" for name, value in warnings.items())
+    fields = {"method": method, "route": route, "status": status, "seconds": round(seconds, 6), **extra}
+    more = "".join(f" {name}={value}" for name, value in extra.items())
     _access.info("%s %s %d in %.4f s%s", method, route, status, seconds, more, extra=fields)
 
 

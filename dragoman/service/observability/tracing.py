@@ -1,7 +1,7 @@
 """Spans by OpenTelemetry, sent by OTLP over HTTP to the collector that is configured.
 
-Without one the calls are no-ops of OpenTelemetry's API, and its SDK is not imported. The request's span is made here
-and not by FastAPI's instrumentation, whose span holds the address as it was sent, and so the query.
+Without one the calls are no-ops of OpenTelemetry's API, and its SDK is not imported. The provider is not made the
+process's own: FastAPI would add spans for it, with the address as it was sent.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Any
 
 from opentelemetry.trace import (
     Link,
+    NoOpTracer,
     Span,
     SpanKind,
     StatusCode,
+    Tracer,
     get_current_span,
-    get_tracer,
     set_span_in_context,
-    set_tracer_provider,
 )
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
@@ -31,7 +31,7 @@ _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT
 _PROPAGATOR = TraceContextTextMapPropagator()
 _PROPAGATED = (b"traceparent", b"tracestate")
 
-_tracer = get_tracer("dragoman")
+_tracer: Tracer = NoOpTracer()
 
 
 @contextmanager
@@ -43,6 +43,7 @@ def traced(settings: Settings, service: str) -> Iterator[None]:
     Raises:
         InvalidRequest: a collector is configured, and the packages for it are not installed.
     """
+    global _tracer
     if not configured(settings):
         yield
         return
@@ -61,10 +62,11 @@ def traced(settings: Settings, service: str) -> Iterator[None]:
     provider = TracerProvider(resource=Resource.create(described), shutdown_on_exit=False)
     exporter = OTLPSpanExporter(settings.traces and f"{settings.traces.rstrip('/')}/v1/traces")
     provider.add_span_processor(BatchSpanProcessor(exporter))
-    set_tracer_provider(provider)
+    _tracer = provider.get_tracer("dragoman")
     try:
         yield
     finally:
+        _tracer = NoOpTracer()
         provider.shutdown()
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.service.cli import main
+from dragoman.service.cli.main import main
 from tests.service.searching import ndjson
 from tests.service.serving import dragoman, server
 
