@@ -1,13 +1,14 @@
-# make demo   set everything up and serve the demo (DRAGOMAN_PORT chooses the port)
-# make test   set everything up and run the tests
+# make demo   install what running needs and serve the demo (DRAGOMAN_PORT chooses the port)
+# make test   install what developing needs as well and run the tests
 # make demo TORCH_INDEX=URL   the same, with torch from another index, such as PyTorch's own of CPU builds
 # make lint   ruff, mypy and the import contracts
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
-PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet --require-virtualenv install --no-warn-conflicts -c constraints.txt
+RUNNING := $(VENV)/.installed
+DEVELOPING := $(VENV)/.installed-dev
+INSTALL := $(BIN)/python scripts/install.py $(if $(TORCH_INDEX),--torch-index "$(TORCH_INDEX)")
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test browser-test lint format clean
@@ -15,40 +16,41 @@ PIP_INSTALL := $(BIN)/python -m pip --disable-pip-version-check --quiet --requir
 help:
 	@sed -n 's/^# make/make/p' Makefile
 
-setup: $(STAMP)
+setup: $(DEVELOPING)
 
-# pyserini is wanted for the Lucene jar inside it, not for the many packages its Python modules import: --no-deps.
-$(STAMP): pyproject.toml constraints.txt Makefile
+$(RUNNING): pyproject.toml constraints.txt scripts/install.py Makefile
 	@test -n "$(PYTHON)" || { echo "Dragoman needs Python 3.11 or newer, and no python3 was found (set PYTHON=/path/to/python)" >&2; exit 1; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	    echo "Dragoman needs Python 3.11 or newer; $(PYTHON) is $$("$(PYTHON)" -V 2>&1) (set PYTHON=/path/to/python)" >&2; exit 1; }
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { echo "Creating $(VENV) with $(PYTHON)"; "$(PYTHON)" -m venv $(VENV); } || { \
 	    echo "No virtual environment could be made: $(PYTHON) lacks the venv module (Debian: the package python3-venv)" >&2; \
 	    rm -rf $(VENV); exit 1; }
-	@echo "Installing the packages of constraints.txt into $(VENV) (about 2 GB on disk with a CPU build of torch, a few minutes the first time)"
-	@$(PIP_INSTALL) setuptools wheel
-	@$(PIP_INSTALL) --no-deps pyserini
-	@test -z "$(TORCH_INDEX)" || $(PIP_INSTALL) --index-url "$(TORCH_INDEX)" torch
-	@$(PIP_INSTALL) --no-build-isolation -e '.[dev,postgresql,telemetry]'
+	@echo "Installing what Dragoman needs to run into $(VENV) (about 2 GB on disk with a CPU build of torch, a minute or a few the first time)"
+	@$(INSTALL)
 	@touch $@
 
-demo: $(STAMP)
+$(DEVELOPING): $(RUNNING)
+	@echo "Installing what developing Dragoman needs as well"
+	@$(INSTALL) dev evaluation postgresql telemetry
+	@touch $@
+
+demo: $(RUNNING)
 	@$(BIN)/dragoman demo || [ $$? -eq 130 ]
 
 # Two processes: most of the tests' time is spent waiting for servers. A file's tests stay together, with what they share.
-test: $(STAMP)
+test: $(DEVELOPING)
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-browser-test: $(STAMP)
+browser-test: $(DEVELOPING)
 	$(BIN)/python -m pytest tests/browser
 
-lint: $(STAMP)
+lint: $(DEVELOPING)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PATH="$(CURDIR)/$(BIN):$$PATH" lint-imports
 
-format: $(STAMP)
+format: $(DEVELOPING)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
