@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "--require-virtualenv"]
+PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--require-virtualenv"]
 UV = [sys.executable, "-m", "uv", "--quiet"]
 
 # uv reads no setting of pip. These are handed on: pip's name, uv's variable, and what uv has between several values.
@@ -71,7 +71,7 @@ def with_uv(torch_index: str | None, extras: list[str]) -> bool:
     """Whether uv was there and installed everything."""
     settings = pip_settings()
     constraints = ["-c", str(ROOT / "constraints.txt")]
-    fetched = subprocess.run([*PIP, "install", *constraints, "uv"], stderr=subprocess.DEVNULL, check=False)
+    fetched = subprocess.run([*PIP, "install", "--quiet", *constraints, "uv"], stderr=subprocess.DEVNULL, check=False)
     if fetched.returncode:
         return False
     install = [*UV, "pip", "install", "--python", sys.executable, *constraints]
@@ -90,7 +90,7 @@ def with_pip(torch_index: str | None, extras: list[str]) -> None:
     Raises:
         subprocess.CalledProcessError: pip failed, and has said why.
     """
-    install = [*PIP, "install", "--no-warn-conflicts", "-c", str(ROOT / "constraints.txt")]
+    install = [*PIP, "install", "--quiet", "--no-warn-conflicts", "-c", str(ROOT / "constraints.txt")]
     for step in steps(torch_index, extras, "--index-url"):
         subprocess.run([*install, *step], check=True)
 

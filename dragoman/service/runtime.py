@@ -12,7 +12,7 @@ from dragoman.service.access.keys import Keys
 from dragoman.service.collections.dense_indexes import DenseIndexes
 from dragoman.service.collections.lucene_indexes import Indexes
 from dragoman.service.collections.service import Collections
-from dragoman.service.core.errors import InvalidRequest, Unavailable
+from dragoman.service.core.errors import InvalidRequest, NotInstalled, Unavailable
 from dragoman.service.core.priority import Traffic
 from dragoman.service.core.settings import Settings
 from dragoman.service.gauges import ServiceState
@@ -41,14 +41,15 @@ class Runtime:
     """The parts of the service that live as long as it does. All of it may be used from any thread.
 
     Raises:
-        ServiceError: the data directory is taken or cannot be written, or the database cannot be opened.
+        ServiceError: Java or Lucene is not installed, the data directory is taken or cannot be written, or the
+            database cannot be opened.
     """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.metrics = Metrics()
         self.traffic = Traffic()
-        _configure_java(settings.jvm_heap)
+        _prepare_java(settings.jvm_heap)
         with ExitStack() as opened:
             self._directory = DataDirectory(settings.data_dir)
             opened.callback(self._directory.close)
@@ -123,12 +124,15 @@ def _scoring(settings: Settings, models: Models) -> Scoring:
     return RemoteScoring(settings.worker_url, None if token is None else token.get_secret_value())
 
 
-def _configure_java(heap: str | None) -> None:
-    if heap is None:
-        return
+def _prepare_java(heap: str | None) -> None:
+    """What is missing is said now, before anything is made, and not by the first request that needs it."""
     try:
-        jvm.configure(heap)
+        jvm.check_installed()
+        if heap is not None:
+            jvm.configure(heap)
     except ValueError as fault:
         raise InvalidRequest(str(fault)) from fault
+    except jvm.NotInstalled as fault:
+        raise NotInstalled(str(fault)) from fault
     except jvm.JvmUnavailable as fault:
         raise Unavailable(str(fault)) from fault

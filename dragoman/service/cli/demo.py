@@ -61,9 +61,9 @@ def run(data_dir: Path, port: int, host: str = "127.0.0.1") -> None:
     """
     configure_log("warning")
     settings = Settings(data_dir=data_dir, database_url=None, host=host, port=port)
-    typer.echo(f"Preparing the demo in {data_dir}", err=True)
     runtime = Runtime(settings)
     try:
+        typer.echo(f"Preparing the demo in {data_dir}", err=True)
         runtime.start(serving=False)
         parts = load(runtime)
     finally:

@@ -1,11 +1,13 @@
 """The ``dragoman`` command: serve, worker, demo, search, index, table, keys, train, evaluate.
 
-Every option is also an environment variable. A user's mistake is one line on standard error and exit code 2.
+Every option is also an environment variable. A user's mistake is one line on standard error and exit code 2, a package
+that a command cannot do without and that is not installed one line and exit code 1.
 """
 
 from __future__ import annotations
 
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="dragoman",
-    help="Search documents in languages you don't read, with translation tables you own.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -36,6 +37,9 @@ app.command("search")(cli_data.search)
 app.command("evaluate")(cli_data.evaluate)
 
 _console = Console(stderr=True)
+
+_EXTRAS = dict.fromkeys(("ir_measures", "matplotlib", "sacrebleu", "scipy"), "evaluation")
+"""The modules that come with an extra alone, and which one."""
 
 Host = Annotated[
     str, typer.Option(envvar="DRAGOMAN_HOST", help="Address to listen on; only this machine's without keys.")
@@ -50,6 +54,21 @@ LogLevel = Annotated[
     str, typer.Option(envvar="DRAGOMAN_LOG_LEVEL", help="debug, info, warning or error, to standard error.")
 ]
 LogFormat = Annotated[str, typer.Option(envvar="DRAGOMAN_LOG_FORMAT", help="text, or json: an object a line.")]
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dragoman {version('dragoman')}")
+        raise typer.Exit
+
+
+@app.callback()
+def dragoman(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None:
+    """Search documents in languages you don't read, with translation tables you own."""
 
 
 @app.command()
@@ -134,11 +153,23 @@ def _run() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as fault:
-        message = _mistake(fault)
+        lacking = _lacking(fault)
+        message = lacking or _mistake(fault)
         if message is None:
             raise
         _console.print(f"dragoman: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(2)
+        sys.exit(1 if lacking else 2)
+
+
+def _lacking(fault: Exception) -> str | None:
+    """Which package to install so that the command runs, or None when that would not mend it."""
+    from dragoman.service.core.errors import NotInstalled, classify
+
+    if isinstance(fault, ModuleNotFoundError) and fault.name is not None:
+        extra = _EXTRAS.get(fault.name.partition(".")[0])
+        return extra and f"this command needs {fault.name}, which is not installed: pip install 'dragoman[{extra}]'"
+    known = classify(fault)
+    return str(known) if isinstance(known, NotInstalled) else None
 
 
 def _mistake(fault: Exception) -> str | None:

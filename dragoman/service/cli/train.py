@@ -108,8 +108,14 @@ def _run(work: Callable[[Callable[[Step], None]], Path], steps: int, output: Pat
         folder = work(lambda step: _show(progress, task, step))
     if os.environ.get("RANK", "0") != "0":
         return  # one of several that torchrun started: the first one writes
-    _plot(output)
-    _console.print(f"saved {folder}; learning curves in {output / 'curves.json'} and {output / 'curves.png'}")
+    curves = output / "curves.json"
+    try:
+        _plot(output)
+    except ModuleNotFoundError:
+        advice = f"pip install 'dragoman[evaluation]' and dragoman train plot --output {output} draw them"
+        _console.print(f"saved {folder}; learning curves in {curves}, {advice}", markup=False, soft_wrap=True)
+        return
+    _console.print(f"saved {folder}; learning curves in {curves} and {output / 'curves.png'}")
 
 
 def _bar() -> Progress:

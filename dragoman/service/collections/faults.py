@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dragoman.indexes.errors import IndexFault
-from dragoman.indexes.java.jvm import JvmUnavailable
-from dragoman.service.core.errors import ServiceError, Unavailable, classifies
+from dragoman.indexes.java import jvm
+from dragoman.service.core.errors import NotInstalled, ServiceError, Unavailable, classifies
 
 
 @classifies(IndexFault)
@@ -12,6 +12,6 @@ def _of_an_index(fault: IndexFault) -> ServiceError:
     return Unavailable("the index of a collection is damaged or closed, and is being mended")
 
 
-@classifies(JvmUnavailable)
-def _of_java(fault: JvmUnavailable) -> ServiceError:
-    return Unavailable(str(fault))
+@classifies(jvm.JvmUnavailable)
+def _of_java(fault: jvm.JvmUnavailable) -> ServiceError:
+    return NotInstalled(str(fault)) if isinstance(fault, jvm.NotInstalled) else Unavailable(str(fault))

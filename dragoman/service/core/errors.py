@@ -98,6 +98,10 @@ class Unavailable(ServiceError):
     headers: ClassVar[dict[str, str]] = {"Retry-After": "2"}
 
 
+class NotInstalled(Unavailable):
+    """A package is missing that a command cannot do without; the message says how to install it."""
+
+
 class ClientDisconnected(Unavailable):
     """Nobody waits for the answer any more."""
 

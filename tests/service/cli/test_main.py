@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,61 @@ def test_every_command_explains_itself_and_every_option_has_a_variable() -> None
         assert len(options) > 1
         text = " ".join(done.stdout.replace("│", " ").split())
         assert text.count("[env var: DRAGOMAN_") == len(options) - 1, command  # all but --help
+
+
+def test_the_version_is_said_without_loading_anything_heavy() -> None:
+    program = """
+import sys
+from dragoman.service.cli import main as cli
+try:
+    cli.main()
+finally:
+    print([name for name in ("fastapi", "jnius", "numpy", "sqlalchemy", "torch", "transformers") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", program, "--version"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, f"dragoman {version('dragoman')}\n[]\n"), done.stderr
+
+
+def without(*missing: str, arguments: tuple[object, ...]) -> subprocess.CompletedProcess[str]:
+    """The command line in an installation that lacks these modules."""
+    lines = [
+        "import sys",
+        "from importlib.machinery import PathFinder",
+        "found = PathFinder.find_spec",
+        f"hidden = lambda name, *rest: None if name.partition('.')[0] in {missing!r} else found(name, *rest)",
+        "PathFinder.find_spec = staticmethod(hidden)",
+        "from dragoman.service.cli import main",
+        "main.main()",
+    ]
+    return dragoman(*arguments, command=[sys.executable, "-c", "\n".join(lines)])
+
+
+EVALUATION = ("ir_measures", "matplotlib", "sacrebleu", "scipy")
+
+
+def test_without_the_lucene_jar_what_searches_says_how_to_get_it_and_makes_nothing(tmp_path: Path) -> None:
+    data_dir = tmp_path / "data"
+    for command in ("demo", "serve"):
+        done = without("pyserini", arguments=(command, "--port", 0, "--data-dir", data_dir))
+        assert (done.returncode, done.stdout) == (1, "")
+        (said,) = done.stderr.splitlines()
+        assert said.startswith("dragoman: no Lucene jar: ")
+        assert "pip install --no-deps pyserini " in said
+        assert "pip install 'dragoman[lucene]'" in said
+        assert not data_dir.exists()
+
+
+def test_without_the_packages_that_measure_only_what_measures_fails(data: Path, tmp_path: Path) -> None:
+    benchmark = ("--data", tmp_path, "--source", "en", "--target", "de", "--systems", "none", "--output", tmp_path)
+    for command in (("evaluate", *benchmark), ("train", "plot", "--output", tmp_path)):
+        done = without(*EVALUATION, arguments=command)
+        assert (done.returncode, done.stdout) == (1, "")
+        (said,) = done.stderr.splitlines()
+        assert said.startswith("dragoman: this command needs ")
+        assert said.endswith(", which is not installed: pip install 'dragoman[evaluation]'")
+    search = ("search", "Hund", "--collection", "news", "--query-language", "de", "--data-dir", data)
+    found = without(*EVALUATION, arguments=search)
+    assert "news/1" in found.stdout, found.stderr
 
 
 Fails = Callable[..., None]
