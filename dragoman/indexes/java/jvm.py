@@ -242,8 +242,8 @@ def _java_home() -> tuple[Path, Path, Path]:
     jars = [jar for place in places for jar in sorted(Path(place).glob("resources/jars/*.jar"))]
     if not jars:
         raise NotInstalled(
-            "no Lucene jar: pip install --no-deps pyserini brings it alone, pip install 'dragoman[lucene]' with the many "
-            "packages that pyserini's own modules need"
+            "no Lucene jar: pip install --no-deps pyserini brings it alone, pip install 'dragoman[lucene]' with the "
+            "many packages that pyserini's own modules need"
         )
     return JAVA_HOME, library, jars[-1]
 
