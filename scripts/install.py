@@ -60,10 +60,11 @@ def uv_environment(settings: dict[str, str]) -> dict[str, str]:
 def steps(torch_index: str | None, extras: list[str], index_option: str) -> list[list[str]]:
     """The arguments of one installation after the other.
 
-    pyserini is wanted for the Lucene jar inside it, not for the many packages that its Python modules import.
+    pyserini is wanted for the Lucene jar inside it, not for the many packages that its Python modules import. What
+    torch needs comes with the package, as an index of torch builds need not have it in the pinned versions.
     """
     package = f"{ROOT}[{','.join(extras)}]" if extras else str(ROOT)
-    torch = [[index_option, torch_index, "torch"]] if torch_index else []
+    torch = [[index_option, torch_index, "--no-deps", "torch"]] if torch_index else []
     return [["setuptools"], ["--no-deps", "pyserini"], *torch, ["--no-build-isolation", "-e", package]]
 
 

@@ -57,7 +57,7 @@ def test_torch_comes_from_its_own_index_before_the_package_asks_for_it(install: 
     assert plain[-1] == ["--no-build-isolation", "-e", str(ROOT)]
     assert ["--no-deps", "pyserini"] in plain
     *_, torch, package = install["steps"]("https://torch.test", ["dev", "telemetry"], "--default-index")
-    assert torch == ["--default-index", "https://torch.test", "torch"]
+    assert torch == ["--default-index", "https://torch.test", "--no-deps", "torch"]
     assert package[-1] == f"{ROOT}[dev,telemetry]"
 
 
