@@ -209,7 +209,9 @@ def _check_answers(page: Path, out: Path) -> None:
         if shown.language == "json" and before.language == "sh" and not before.not_run:
             answer = _last_json((out / f"{number - 1}.out").read_text(encoding="utf-8"))
             difference = _missing(json.loads(shown.text), answer)
-            assert difference is None, f"{page.name}, line {shown.line}: {difference}; the answer is {str(answer)[:2000]}"
+            assert difference is None, (
+                f"{page.name}, line {shown.line}: {difference}; the answer is {str(answer)[:2000]}"
+            )
 
 
 def _last_json(text: str) -> Any:
