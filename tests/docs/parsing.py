@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
+import ast
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -24,17 +21,6 @@ _PLAIN = {"source", "cd", "git", "chmod", "curl", "find", "pip", "sqlite3", "pri
 _COMPOSE = {"build", "run", "up", "exec", "stop", "down", "logs", "ps", "pull"}
 _OPERATORS = {"&&", "||", "|", ";", "&", "(", ")"}
 _STREAMS = {">", "<", ">>"}
-_HELP = """
-import contextlib, io, json, runpy, sys
-said, modules = {}, sys.argv[1:]
-for name in modules:
-    out = io.StringIO()
-    sys.argv = [name, "--help"]
-    with contextlib.redirect_stdout(out), contextlib.suppress(SystemExit):
-        runpy.run_module(name, run_name="__main__", alter_sys=True)
-    said[name] = out.getvalue()
-print(json.dumps(said))
-"""
 
 
 def commands(text: str) -> list[list[str]]:
@@ -65,38 +51,25 @@ def _bare(words: list[str]) -> list[str]:
     return kept
 
 
-def modules(found: Sequence[Sequence[str]]) -> set[str]:
-    """The modules of this repository that commands run with ``python -m``."""
-    return {
-        words[place + 1]
-        for words in found
-        for place, word in enumerate(words[:-1])
-        if word == "-m" and _ours(words[place + 1])
-    }
+@cache
+def _options(module: str) -> frozenset[str]:
+    """The options that a module of this repository takes, by its source: asking each for its help takes long."""
+    path = ROOT.joinpath(*module.split("."))
+    path = path / "__main__.py" if path.is_dir() else path.with_suffix(".py")
+    assert path.exists(), f"there is no module {module}"
+    calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    adding = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument"]
+    names = [one.value for call in adding for one in call.args if isinstance(one, ast.Constant)]
+    return frozenset(name for name in names if isinstance(name, str) and name.startswith("-"))
 
 
-def _ours(module: str) -> bool:
-    return module.startswith(("benchmarks.", "dragoman."))
-
-
-def helps(names: Sequence[str]) -> dict[str, str]:
-    """What each module says to ``--help``, all asked in one process, since most of the time is torch's import."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
-    done = subprocess.run(
-        [sys.executable, "-c", _HELP, *names], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    said: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
-    return said
-
-
-def check(words: Sequence[str], said: dict[str, str]) -> None:
+def check(words: Sequence[str]) -> None:
     """Raise AssertionError where a command is one that cannot work."""
     program, *rest = words
     if program == "dragoman":
         _check_dragoman(rest)
     elif Path(program).name in ("python", "torchrun"):
-        _check_python(rest, said)
+        _check_python(rest)
     elif program == "make":
         _check_make(rest)
     elif program == "docker":
@@ -118,7 +91,7 @@ def _check_dragoman(words: Sequence[str]) -> None:
     _check_options(rest, known, "dragoman " + " ".join(words))
 
 
-def _check_python(words: Sequence[str], said: dict[str, str]) -> None:
+def _check_python(words: Sequence[str]) -> None:
     place = words.index("-m") if "-m" in words else -1
     if place < 0:
         assert (ROOT / words[0]).exists(), f"there is no file {words[0]}"
@@ -127,9 +100,8 @@ def _check_python(words: Sequence[str], said: dict[str, str]) -> None:
     if module == "pytest":
         for one in rest:
             assert not one.startswith("tests/") or (ROOT / one).exists(), f"there is no file {one}"
-    elif _ours(module):
-        assert module in said, f"there is no module {module}"
-        _check_options(rest, set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", said[module])), module)
+    elif module.startswith(("benchmarks.", "dragoman.")):
+        _check_options(rest, _options(module), module)
     else:
         assert module == "venv", f"unknown module {module}"
 

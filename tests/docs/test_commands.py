@@ -111,19 +111,6 @@ def server(demo_data: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="module")
-def said() -> dict[str, str]:
-    """The help of every module that some page names."""
-    found = [words for page in PAGES for words in _unrun(page)]
-    known = [name for name in sorted(parsing.modules(found)) if _exists(name)]
-    return parsing.helps(known)
-
-
-def _exists(module: str) -> bool:
-    path = ROOT.joinpath(*module.split("."))
-    return path.with_suffix(".py").exists() or (path / "__main__.py").exists()
-
-
 def _unrun(page: Path) -> list[list[str]]:
     """The commands of a page that are not run: those of its blocks that say so, and those amid its text."""
     texts = [block.text for block in blocks(page) if block.language == "sh" and block.not_run]
@@ -141,9 +128,9 @@ def test_all_code_is_in_blocks_that_say_what_they_are(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if _unrun(page)], ids=_name)
-def test_commands_that_are_not_run_exist(page: Path, said: dict[str, str]) -> None:
+def test_commands_that_are_not_run_exist(page: Path) -> None:
     for words in _unrun(page):
-        parsing.check(words, said)
+        parsing.check(words)
 
 
 def _runs(page: Path) -> list[Block]:
