@@ -2,8 +2,11 @@
 
 A page's shell blocks run in order, in one shell (``bash -euo pipefail``), so that a variable set in one is there in the
 next. The shell starts in a fresh folder that looks like a checkout whose environment is activated: ``dragoman`` and
-``python`` are found, and so are the repository's folders. Two things are put in: 127.0.0.1:8080 becomes the address of
-the test's server (:func:`as_run`), and curl fails on an error status. The server has the demo's data.
+``python`` are found, and so are the repository's folders. Three things are put in:
+
+- 127.0.0.1:8080 becomes the address of the test's server, which has the demo's data (:func:`as_run`);
+- curl fails on an error status;
+- commands that search by themselves do not load the reranker (``DRAGOMAN_RERANK=never``), which takes them seconds.
 
 A ``json`` block right after a shell block shows its last answer: what it shows has to be there. "..." stands for any
 value or any end of a text, and lists and objects may go on. Python blocks run as well.
@@ -64,7 +67,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = {
         "dragoman": f'exec {sys.executable} -m dragoman.service.cli.main "$@"',
         "python": f'exec {sys.executable} "$@"',
-        "curl": f'exec {curl} --fail-with-body --retry-connrefused "$@"',
+        "curl": f'exec {curl} --fail-with-body "$@"',
     }
     for name, line in made.items():
         path = folder / name
@@ -147,7 +150,7 @@ def test_commands_work_as_they_stand(
         (folder / name).symlink_to(ROOT / name)
     if "demo-data" in page.read_text(encoding="utf-8"):
         shutil.copytree(demo_data, folder / "demo-data")
-    environment = _environment(PATH=f"{programs}:{os.environ['PATH']}", COLUMNS="200")
+    environment = _environment(PATH=f"{programs}:{os.environ['PATH']}", COLUMNS="200", DRAGOMAN_RERANK="never")
     if page.name in OWN_SERVER:
         with serving(folder / "demo-data") as address:
             _run(page, folder, environment, address)
