@@ -85,10 +85,10 @@ def demo_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def serving(data_dir: Path) -> Iterator[str]:
-    """The address, without the scheme, of a server over a data directory, with the settings that it has by itself."""
+def serving(data_dir: Path, **settings: str) -> Iterator[str]:
+    """The address, without the scheme, of a server over a data directory."""
     command = [sys.executable, "-m", "dragoman.service.cli.main", "serve", "--data-dir", str(data_dir), "--port", "0"]
-    environment = _environment(DRAGOMAN_RERANK_SECONDS="120")  # the first search waits for the model
+    environment = _environment(**settings)
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, cwd=data_dir.parent)
     try:
         assert process.stderr is not None
@@ -110,7 +110,7 @@ def server(demo_data: Path) -> Iterator[str]:
     """The server of all pages but those of ``OWN_SERVER``."""
     folder = demo_data.parent / "served"
     shutil.copytree(demo_data, folder)
-    with serving(folder) as address:
+    with serving(folder, DRAGOMAN_RERANK_SECONDS="120") as address:  # the first search waits for the model
         yield address
 
 
@@ -152,7 +152,7 @@ def test_commands_work_as_they_stand(
         shutil.copytree(demo_data, folder / "demo-data")
     environment = _environment(PATH=f"{programs}:{os.environ['PATH']}", COLUMNS="200", DRAGOMAN_RERANK="never")
     if page.name in OWN_SERVER:
-        with serving(folder / "demo-data") as address:
+        with serving(folder / "demo-data", DRAGOMAN_RERANK="never") as address:
             _run(page, folder, environment, address)
     else:
         needed = any(SHOWN_ADDRESS in block.text for block in _runs(page))
