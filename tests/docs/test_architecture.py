@@ -1,0 +1,48 @@
+"""What the documentation says of the tree agrees with it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import PAGES, ROOT, blocks, inline, prose
+
+_FOLDERS = (ROOT, ROOT / "dragoman")
+_PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)+\.(?:py|toml|yml|html|json)")
+_MADE = ("runs/", "demo-data/", "tokens/")
+"""Where commands write."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_are_named_exist(page: Path) -> None:
+    named = [one for one in inline(page) if _PATH.fullmatch(one) and not one.startswith(_MADE)]
+    assert [one for one in named if not any((folder / one).exists() for folder in _FOLDERS)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if "://" in target:
+            continue
+        file, _, anchor = target.partition("#")
+        found = (page.parent / file).resolve() if file else page
+        assert found.exists(), target
+        if anchor:
+            assert anchor in _anchors(found), target
+
+
+def _anchors(page: Path) -> set[str]:
+    titles = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_the_rooms_are_those_of_the_contract() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    (layers,) = [one["layers"] for one in contracts if one["name"] == "Floors of the service"]
+    (shown,) = [block.text for block in blocks(ROOT / "docs" / "architecture.md") if block.language == "text"]
+    assert shown.splitlines() == layers
