@@ -18,7 +18,6 @@ from dragoman.service.core.settings import Settings
 from dragoman.service.gauges import ServiceState
 from dragoman.service.inference.gauges import WorkerState
 from dragoman.service.inference.models import Load, Models, has_reranker
-from dragoman.service.inference.remote_scoring import RemoteScoring
 from dragoman.service.inference.scoring import LocalScoring, Scoring
 from dragoman.service.inference.translation import Translations
 from dragoman.service.jobs.line import LineAnswers
@@ -120,6 +119,8 @@ class Runtime:
 def _scoring(settings: Settings, models: Models) -> Scoring:
     if settings.worker_url is None:
         return LocalScoring(models)
+    from dragoman.service.inference.remote_scoring import RemoteScoring  # imports httpx
+
     token = settings.worker_token
     return RemoteScoring(settings.worker_url, None if token is None else token.get_secret_value())
 

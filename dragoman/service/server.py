@@ -1,4 +1,4 @@
-"""Serving the application: the socket, the log, and the announcement once requests are answered."""
+"""Serving an application: the socket, the log, and the announcement once requests are answered."""
 
 from __future__ import annotations
 
@@ -13,47 +13,36 @@ from threading import Timer
 from types import FrameType
 
 import uvicorn
-from fastapi import FastAPI
 
-from dragoman.service.access.keys import Keys
-from dragoman.service.app import create_app
 from dragoman.service.core.errors import InvalidRequest, Unavailable
 from dragoman.service.core.settings import DATABASE, Settings
 from dragoman.service.http.header_timeout import with_header_timeout
+from dragoman.service.http.starting import Application, StartingApp
 from dragoman.service.observability.tracing import traced
-from dragoman.service.runtime import Runtime
-from dragoman.service.storage.database import existing_store
-from dragoman.service.storage.models import ApiKey, now
 
 logger = logging.getLogger("dragoman")
 
 _BACKLOG = 512
 _LEAVE_SECONDS = 5.0
-"""After this the process ends, though threads be still at work for requests that were given up."""
+"""After this the process ends, even where threads still work on requests that were given up."""
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it answers, and that drains when it is told to stop.
+    """A server that drains when it is stopped.
 
     From SIGTERM on ``/readyz`` says that it stops, and all else is answered for ``drain_seconds`` more. Then no
-    connection is taken, uploads end at what they have stored, and what is under way is finished, for
+    connection is taken, uploads end at what they have stored, and requests under way are finished, for
     ``shutdown_seconds`` at most. SIGINT skips the first of these. A second signal ends the process at once, which
     loses nothing that was acknowledged.
     """
 
     def __init__(
-        self,
-        config: uvicorn.Config,
-        app: FastAPI,
-        settings: Settings,
-        ready: Callable[[], None],
-        leaving: Callable[[], None],
+        self, config: uvicorn.Config, app: StartingApp, drain_seconds: float, leaving: Callable[[], None]
     ) -> None:
-        """``ready`` is called once requests are answered, ``leaving`` when all is saved and closed."""
+        """``leaving`` is called when all is saved and closed."""
         super().__init__(config)
         self._app = app
-        self._drain_seconds = settings.drain_seconds
-        self._ready = ready
+        self._drain_seconds = drain_seconds
         self._stop_at: float | None = None
         self._leaving = leaving
 
@@ -61,70 +50,79 @@ class _Server(uvicorn.Server):
         if self._stop_at is not None:
             signal.signal(sig, signal.SIG_DFL)
             signal.raise_signal(sig)
-        self._app.state.draining = True
+        self._app.drain()
         self._stop_at = time.monotonic() + self._drain_seconds
         if sig == signal.SIGINT:
             super().handle_exit(sig, frame)
 
     async def on_tick(self, counter: int) -> bool:
-        due = self._stop_at is not None and time.monotonic() >= self._stop_at
+        due = self._app.fault is not None or (self._stop_at is not None and time.monotonic() >= self._stop_at)
         return await super().on_tick(counter) or due
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            self._ready()
+            self._app.listening()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._app.state.draining = True
+        self._app.drain()
         logger.info("stopping; %d requests are under way", len(self.server_state.tasks))
-        if uploads := getattr(self._app.state, "uploads", None):
-            uploads.stop()
+        self._app.stop_uploads()
         await super().shutdown(sockets)
         logger.info("stopped")
         self._leaving()
 
 
-def serve(settings: Settings, runtime: Runtime | None = None, ready: Callable[[str], None] | None = None) -> None:
-    """Serve until the process is told to stop (SIGTERM, SIGINT). Requests under way are finished first, as far as
-    ``shutdown_seconds`` allow; uploads end at what they have stored, and are told so.
+def serve(settings: Settings, ready: Callable[[str], None] | None = None) -> None:
+    """Serve until the process is stopped (SIGTERM, SIGINT). Requests under way are finished first, as far as
+    ``shutdown_seconds`` allow; uploads end at what they have stored, and their answers say so.
 
-    ``ready`` is called with the server's address once it answers. A ``runtime`` that is handed over is
-    closed at the end.
+    ``/healthz`` is answered at once, all else when the service has started; then ``ready`` is called with its address.
 
     Raises:
         InvalidRequest: the host can be reached from other machines, and there is no key to keep them out.
         ServiceError: the address, the data directory or the database cannot be used.
     """
     check_host(settings)
-    _run(settings, "dragoman", lambda: create_app(settings, runtime or Runtime(settings)), ready)
+
+    def make() -> Application:
+        from dragoman.service.app import create_app
+
+        return create_app(settings)
+
+    _run(settings, "dragoman", make, ready)
 
 
 def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None) -> None:
-    """Serve the reranker to API processes until told to stop.
+    """Serve the reranker to API processes until the process is stopped.
 
     Raises:
         InvalidRequest: the host can be reached from other machines, and there is no token to keep them out.
         ServiceError: the address cannot be used, or the model cannot be loaded.
     """
-    from dragoman.service.api.worker import create_worker_app
-
     if not settings.loopback and settings.worker_token is None:
         raise InvalidRequest(
             f"refusing to listen on {settings.host}: other machines could reach it, and DRAGOMAN_WORKER_TOKEN is not "
             "set; set it here and for `dragoman serve`, or listen on 127.0.0.1"
         )
-    _run(settings, "dragoman-worker", lambda: create_worker_app(settings), ready)
+
+    def make() -> Application:
+        from dragoman.service.api.worker import create_worker_app
+
+        return create_worker_app(settings)
+
+    _run(settings, "dragoman-worker", make, ready)
 
 
-def _run(settings: Settings, name: str, make: Callable[[], FastAPI], ready: Callable[[str], None] | None) -> None:
+def _run(settings: Settings, name: str, make: Callable[[], Application], ready: Callable[[str], None] | None) -> None:
     with ExitStack() as opened:
         listener = opened.enter_context(_listen(settings.host, settings.port))
         leaving = Timer(_LEAVE_SECONDS, os._exit, [0])
         leaving.daemon = True
         opened.callback(leaving.cancel)
         opened.enter_context(traced(settings, name))
-        app = make()
+        address = _address(settings.host, listener.getsockname()[1])
+        app = StartingApp(make, lambda: ready(address) if ready else None)
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -135,8 +133,9 @@ def _run(settings: Settings, name: str, make: Callable[[], FastAPI], ready: Call
             http=with_header_timeout(settings.request_head_seconds),
             lifespan="on",
         )
-        address = _address(settings.host, listener.getsockname()[1])
-        _Server(config, app, settings, lambda: ready(address) if ready else None, leaving.start).run([listener])
+        _Server(config, app, settings.drain_seconds, leaving.start).run([listener])
+        if app.fault is not None:
+            raise app.fault
 
 
 def check_host(settings: Settings) -> None:
@@ -152,6 +151,10 @@ def check_host(settings: Settings) -> None:
 def _has_key(settings: Settings) -> bool:
     if settings.database_url is None and not (settings.data_dir / DATABASE).exists():
         return False
+    from dragoman.service.access.keys import Keys
+    from dragoman.service.storage.database import existing_store
+    from dragoman.service.storage.models import ApiKey, now
+
     with existing_store(settings.url) as store:  # as it is: a start that is refused later must not have changed it
         return store.has_table(ApiKey) and any(key.usable(now()) for key in Keys(store).all())
 

@@ -32,14 +32,14 @@ class RequestContext:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        identifier = _identifier(scope)
-        scope.setdefault("state", {})["request_id"] = identifier
-        request_id.set(identifier)
+        request = identifier(scope)
+        scope.setdefault("state", {})["request_id"] = request
+        request_id.set(request)
         method = scope["method"]
-        attributes: dict[str, Any] = {"http.request.method": method, "dragoman.request_id": identifier}
+        attributes: dict[str, Any] = {"http.request.method": method, "dragoman.request_id": request}
         with request_span(scope["headers"], attributes):
             started = time.perf_counter()
-            status = await self._answer(scope, receive, send, identifier)
+            status = await self._answer(scope, receive, send, request)
             route = getattr(scope.get("route"), "path", "unmatched")
             attributes |= {"http.route": route, "http.response.status_code": status}
         seconds = time.perf_counter() - started
@@ -96,7 +96,8 @@ def _check_address(scope: Scope) -> None:
             raise InvalidRequest(f"the address's {where} is not UTF-8: {fault.reason}") from fault
 
 
-def _identifier(scope: Scope) -> str:
+def identifier(scope: Scope) -> str:
+    """The id of a request: its X-Request-Id where that is usable, or a new one."""
     for name, value in scope["headers"]:
         if name == b"x-request-id":
             given = value.decode("latin-1")

