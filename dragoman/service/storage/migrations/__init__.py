@@ -1,0 +1,1 @@
+"""Migrations of the database of earlier versions, by Alembic."""

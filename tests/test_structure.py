@@ -1,0 +1,31 @@
+"""The shape of the package: rooms that say what they hold, none too full, and no floor skipped by a contract."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[1] / "dragoman"
+FOLDERS = sorted({path.parent for path in PACKAGE.rglob("*.py")})
+MOST_MODULES = 14
+MOST_ROOMS = 20
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(PACKAGE)))
+def test_no_folder_has_more_modules_than_one_sees_at_a_glance(folder: Path) -> None:
+    assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= MOST_MODULES
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(PACKAGE)))
+def test_every_room_says_what_lives_there(folder: Path) -> None:
+    if folder == PACKAGE / "service" / "storage" / "migrations" / "versions":
+        return  # its files are numbered
+    described = ast.get_docstring(ast.parse((folder / "__init__.py").read_text(encoding="utf-8")))
+    assert described
+
+
+def test_the_service_has_few_rooms() -> None:
+    rooms = [path for path in (PACKAGE / "service").iterdir() if path.is_dir() and path.name != "__pycache__"]
+    assert len(rooms) <= MOST_ROOMS
