@@ -1,7 +1,7 @@
 # make demo   install what running needs and serve the demo (DRAGOMAN_PORT chooses the port)
 # make test   install what developing needs as well and run the tests
 # make demo TORCH_INDEX=URL   the same, with torch from another index, such as PyTorch's own of CPU builds
-# make lint   ruff, mypy and the import contracts
+# make lint   ruff, mypy and the import contracts, and deno for the web page
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
 VENV := .venv
@@ -49,10 +49,12 @@ lint: $(DEVELOPING)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PATH="$(CURDIR)/$(BIN):$$PATH" lint-imports
+	$(BIN)/deno lint && $(BIN)/deno check dragoman/service/web/page.js && $(BIN)/deno fmt --check
 
 format: $(DEVELOPING)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/deno fmt
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -20,7 +20,7 @@ READING = ("GET", "HEAD")
 METRICS = "/metrics"
 ASSETS = "/docs/assets"
 
-_OPEN = frozenset({"/", "/healthz", "/readyz", "/docs", "/openapi.json"})
+_OPEN = frozenset({"/", "/page.js", "/style.css", "/healthz", "/readyz", "/docs", "/openapi.json"})
 """What holds none of the data: the page, the documentation, and what load balancers ask."""
 _SEARCH = ("search",)
 _READ = ("search", "admin")

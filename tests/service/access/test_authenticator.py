@@ -85,7 +85,19 @@ def test_nothing_is_answered_without_a_key(closed: Closed, method: str, path: st
     assert response.json()["error_type"] == "unauthorized"
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/", "/docs", "/docs/assets/swagger-ui.css", "/openapi.json"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/healthz",
+        "/readyz",
+        "/",
+        "/page.js",
+        "/style.css",
+        "/docs",
+        "/docs/assets/swagger-ui.css",
+        "/openapi.json",
+    ],
+)
 def test_what_holds_no_data_is_open(closed: Closed, path: str) -> None:
     assert closed.running.client.get(path).status_code == 200
 
