@@ -49,7 +49,7 @@ lint: $(DEVELOPING)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PATH="$(CURDIR)/$(BIN):$$PATH" lint-imports
-	$(BIN)/deno lint && $(BIN)/deno check dragoman/service/web/page.js && $(BIN)/deno fmt --check
+	$(BIN)/deno lint && $(BIN)/deno check dragoman/service/web/*.js && $(BIN)/deno fmt --check
 
 format: $(DEVELOPING)
 	$(BIN)/ruff check --fix .

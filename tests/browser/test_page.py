@@ -271,7 +271,7 @@ def _refused(page: WebDriver, script: str) -> str:
 
 
 def test_the_browser_understands_every_declaration_of_the_style_sheet(page: WebDriver) -> None:
-    declarations = re.findall(r"^\s+(?!--)([a-z-]+): (.+);$", httpx.get(page.current_url + "style.css").text, re.M)
+    declarations = re.findall(r"^\s+(?!--)([a-z-]+): (.+);$", httpx.get(page.current_url + "web/style.css").text, re.M)
     assert len(declarations) > 100
     unknown = page.execute_script(
         "return arguments[0].filter(([name, value]) => !CSS.supports(name, value))", declarations

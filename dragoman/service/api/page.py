@@ -1,22 +1,25 @@
-"""The web page: three files that talk to this service and to nobody else."""
+"""The web page: files that talk to this service and to nobody else."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from functools import cache
 from importlib.resources import files
+from pathlib import PurePath
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, HTTPException, Request, Response
+
+from dragoman.service.http.authentication import WEB
 
 router = APIRouter(include_in_schema=False)
 
+_MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:;"
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
     " require-trusted-types-for 'script'; trusted-types 'none'"
 )
-"""The page may load its two other files and ask this service; text never becomes markup or script in it."""
+"""The page may load its other files and ask this service; text never becomes markup or script in it."""
 
 
 @dataclass(frozen=True)
@@ -26,14 +29,24 @@ class _PageFile:
     etag: str
 
 
-@cache
-def _read(name: str, media_type: str) -> _PageFile:
-    content = files("dragoman.service").joinpath("web", name).read_bytes()
-    return _PageFile(content, media_type, f'"{hashlib.sha256(content).hexdigest()}"')
+def _read_files() -> dict[str, _PageFile]:
+    """By name, those files of the package's folder `web` that are of a kind a page is made of."""
+    found = {}
+    for file in files("dragoman.service").joinpath("web").iterdir():
+        media_type = _MEDIA_TYPES.get(PurePath(file.name).suffix)
+        if media_type is not None:
+            content = file.read_bytes()
+            found[file.name] = _PageFile(content, media_type, f'"{hashlib.sha256(content).hexdigest()}"')
+    return found
+
+
+_FILES = _read_files()
+"""What can be asked for is what was there at the start: no name from a request ever reaches the file system."""
+_PAGE = _FILES.pop("index.html")
 
 
 def _answer(request: Request, file: _PageFile) -> Response:
-    """The file, or 304 where the browser has it: it asks every time, so that the three are always of one version."""
+    """The file, or 304 where the browser has it: it asks every time, so that all of them are always of one version."""
     headers = {
         "Cache-Control": "no-cache",
         "ETag": file.etag,
@@ -48,14 +61,12 @@ def _answer(request: Request, file: _PageFile) -> Response:
 
 @router.get("/")
 async def web_page(request: Request) -> Response:
-    return _answer(request, _read("index.html", "text/html"))
+    return _answer(request, _PAGE)
 
 
-@router.get("/page.js")
-async def script(request: Request) -> Response:
-    return _answer(request, _read("page.js", "text/javascript"))
-
-
-@router.get("/style.css")
-async def style_sheet(request: Request) -> Response:
-    return _answer(request, _read("style.css", "text/css"))
+@router.get(f"{WEB}/{{name}}")
+async def page_file(request: Request, name: str) -> Response:
+    file = _FILES.get(name)
+    if file is None:
+        raise HTTPException(404)
+    return _answer(request, file)

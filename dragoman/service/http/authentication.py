@@ -19,8 +19,10 @@ from dragoman.service.http.errors import error_response
 READING = ("GET", "HEAD")
 METRICS = "/metrics"
 ASSETS = "/docs/assets"
+WEB = "/web"
 
-_OPEN = frozenset({"/", "/page.js", "/style.css", "/healthz", "/readyz", "/docs", "/openapi.json"})
+_OPEN = frozenset({"/", "/healthz", "/readyz", "/docs", ASSETS, "/openapi.json"})
+_OPEN_FOLDERS = (f"{ASSETS}/", f"{WEB}/")
 """What holds none of the data: the page, the documentation, and what load balancers ask."""
 _SEARCH = ("search",)
 _READ = ("search", "admin")
@@ -48,7 +50,7 @@ _NEEDED = {
 
 def is_open(path: str) -> bool:
     """Whether a path is served to everybody."""
-    return path in _OPEN or path == ASSETS or path.startswith(f"{ASSETS}/")
+    return path in _OPEN or path.startswith(_OPEN_FOLDERS)
 
 
 def needed_scopes(method: str, path: str) -> tuple[str, ...] | None:

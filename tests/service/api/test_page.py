@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
+from importlib.resources import files
 
 import httpx
 import pytest
 
-TYPES = {"/": "text/html", "/page.js": "text/javascript", "/style.css": "text/css"}
+from tests.service.api.errorbody import check_error
+
+NAMES = {file.name for file in files("dragoman.service").joinpath("web").iterdir()}
+SCRIPTS = sorted(f"/web/{name}" for name in NAMES if name.endswith(".js"))
+TYPES = {"/": "text/html", "/web/style.css": "text/css"} | dict.fromkeys(SCRIPTS, "text/javascript")
 
 
 class _Elements(HTMLParser):
@@ -69,4 +75,34 @@ def test_the_page_has_no_inline_script_or_style(client: httpx.Client) -> None:
 def test_the_page_names_no_file_but_its_own(client: httpx.Client) -> None:
     elements = _Elements(client.get("/").text)
     addresses = {str(values[name]) for _, values in elements.found for name in ("src", "href") if name in values}
-    assert {address for address in addresses if not address.startswith("data:")} == TYPES.keys() - {"/"}
+    assert {address for address in addresses if not address.startswith("data:")} == {"/web/page.js", "/web/style.css"}
+
+
+def test_the_scripts_import_one_another_and_nothing_else(client: httpx.Client) -> None:
+    imported = {"/web/page.js"}
+    for path in SCRIPTS:
+        script = client.get(path).text
+        names = re.findall(r'^(?:import|export)\b[^"]*? from "\./([a-z]+\.js)";$', script, re.M)
+        assert len(names) == len(re.findall(r"\bimport\b", script))
+        imported |= {f"/web/{name}" for name in names}
+    assert imported == set(SCRIPTS)
+
+
+def test_every_file_of_the_folder_is_served() -> None:
+    assert {"index.html"} | {path.removeprefix("/web/") for path in TYPES if path != "/"} == NAMES
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/web",
+        "/web/",
+        "/web/index.html",
+        "/web/nothing.js",
+        "/web/../app.py",
+        "/web/%2e%2e%2fapp.py",
+        "/web/..%5capp.py",
+    ],
+)
+def test_nothing_else_is_served(client: httpx.Client, path: str) -> None:
+    check_error(client.get(path), 404, "there is nothing at /")
