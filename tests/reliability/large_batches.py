@@ -3,10 +3,15 @@
 import sys
 
 from dragoman.ranking import scoring
-from dragoman.service.cli.main import main
+from dragoman.service.cli import main as command_line
 
 LARGE_BATCHES = [sys.executable, "-m", "tests.reliability.large_batches"]
 
-if __name__ == "__main__":
+
+def main() -> None:
     scoring.TOKENS_AT_ONCE = scoring.TOKENS_AT_ONCE_ON_GPU
+    command_line.main()
+
+
+if __name__ == "__main__":
     main()

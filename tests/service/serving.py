@@ -15,6 +15,8 @@ from threading import Thread
 
 import httpx
 
+from tests.service.forking import Forked
+
 COMMAND = [sys.executable, "-m", "dragoman.service.cli.main"]
 _ADDRESS = re.compile(r'listens on (http://[^\s"]+)')
 
@@ -39,17 +41,20 @@ def dragoman(
     )
 
 
+def module_of(command: Sequence[str]) -> str:
+    """The module that ``python -m module`` runs."""
+    interpreter, option, module = command
+    assert (interpreter, option) == (sys.executable, "-m")
+    return module
+
+
 class Server:
     """A running ``dragoman serve``; ``log`` holds what it has written to standard error."""
 
     def __init__(self, data_dir: Path, command: Sequence[str] = COMMAND, **settings: object) -> None:
         self.data_dir = data_dir
-        self._process = subprocess.Popen(
-            [*command, "serve", "--data-dir", str(data_dir), "--port", "0"],
-            env=environment(**settings),
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        arguments = ["serve", "--data-dir", str(data_dir), "--port", "0"]
+        self._process = Forked(module_of(command), arguments, environment(**settings))
         self._follow()
 
     def _follow(self) -> None:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from dragoman.service.cli.main import main
+from dragoman.service.cli import main as command_line
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference import models
 from dragoman.service.inference.models import EncoderInfo, RerankerInfo, TranslatorInfo
@@ -25,20 +25,23 @@ if TYPE_CHECKING:
     from dragoman.backbone.translator import Translation
 
 STANDING_IN = [sys.executable, "-m", "tests.service.standing_in"]
-_SECONDS = float(os.environ.get("STANDING_IN_SECONDS", "0"))
+
+
+def _delay() -> None:
+    time.sleep(float(os.environ.get("STANDING_IN_SECONDS", "0")))
 
 
 class LoudEncoder(WordEncoder):
     def encode(self, texts: Sequence[str], batch_size: int = 32) -> Any:
         print(f"encoding {len(texts)}: {' | '.join(texts)}", file=sys.stderr, flush=True)  # noqa: T201
-        time.sleep(_SECONDS)
+        _delay()
         return super().encode(texts, batch_size)
 
 
 class LoudTranslator(UpperTranslator):
     def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]:
         print(f"translating {len(texts)}: {' | '.join(texts)}", file=sys.stderr, flush=True)  # noqa: T201
-        time.sleep(_SECONDS)
+        _delay()
         while "hold" in texts and not Path(os.environ["STANDING_IN_GATE"]).exists():
             time.sleep(0.01)
         return super().translate(texts, source, target, beam=beam)
@@ -47,7 +50,7 @@ class LoudTranslator(UpperTranslator):
 class LoudScorer(LinkScorer):
     def values(self, documents: Sequence[Sequence[Piece]]) -> list[float]:
         print(f"scoring {len(documents)}: {[row.ids for (row,) in documents]}", file=sys.stderr, flush=True)  # noqa: T201
-        time.sleep(_SECONDS)
+        _delay()
         while any(row.ids == 4 * [4] for (row,) in documents) and not Path(os.environ["STANDING_IN_GATE"]).exists():
             time.sleep(0.01)
         return super().values(documents)
@@ -68,6 +71,10 @@ def _reranker(settings: Settings) -> tuple[Any, RerankerInfo]:
     return scorer, RerankerInfo(scorer.about, cast(Any, scorer))
 
 
-if __name__ == "__main__":
+def main() -> None:
     models._LOADERS = {"encoder": _encoder, "translator": _translator, "reranker": _reranker}
+    command_line.main()
+
+
+if __name__ == "__main__":
     main()

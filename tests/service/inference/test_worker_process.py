@@ -19,7 +19,8 @@ import httpx
 import pytest
 
 from tests.service.api.errorbody import check_error
-from tests.service.serving import Server, environment, server, wait_for
+from tests.service.forking import Forked
+from tests.service.serving import Server, environment, module_of, server, wait_for
 from tests.service.standing_in import STANDING_IN
 
 TABLE = b"volcano\tVulkan\t1\t1\nash\tAsche\t0.6\t0.6\n"
@@ -37,11 +38,11 @@ class Worker:
         self._command = command
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._settings = settings
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Forked | None = None
 
     def start(self) -> None:
-        command = [*self._command, "worker", "--port", str(self.port)]
-        self.process = subprocess.Popen(command, env=environment(**self._settings), stderr=self._log)
+        arguments = ["worker", "--port", str(self.port)]
+        self.process = Forked(module_of(self._command), arguments, environment(**self._settings), self._log)
         wait_for(lambda: answers(f"{self.url}/readyz") == 200)
 
     def log(self) -> str:

@@ -1,0 +1,79 @@
+"""Processes of the command line forked from one that has imported it: half of a server's start is imports.
+
+Each is a real process, to be signalled and killed as one. What a test says of imports or of the interpreter's own start
+uses ``subprocess``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import multiprocessing
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from multiprocessing.reduction import DupFd
+from pathlib import Path
+from typing import IO, Any
+
+_CONTEXT: Any = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(
+    [
+        "dragoman.service.cli.main",
+        "dragoman.service.server",
+        "dragoman.service.app",
+        "dragoman.service.api.worker",
+        "tests.service.standing_in",
+    ]
+)
+
+
+class Forked:
+    """A process that runs ``main()`` of a module with these arguments; its interface is ``subprocess.Popen``'s."""
+
+    def __init__(
+        self, module: str, arguments: Sequence[str], environment: Mapping[str, str], stderr: IO[Any] | None = None
+    ) -> None:
+        """Without ``stderr`` it can be read from ``self.stderr``."""
+        reading, writing = (None, stderr.fileno()) if stderr is not None else os.pipe()
+        self._process = _CONTEXT.Process(
+            target=_run, args=(module, list(arguments), dict(environment), str(Path.cwd()), DupFd(writing))
+        )
+        self._process.start()
+        self.pid: int = self._process.pid
+        self.stderr = None
+        if reading is not None:
+            os.close(writing)
+            self.stderr = os.fdopen(reading)
+
+    def poll(self) -> int | None:
+        """The exit status, negative for a signal; None while it runs."""
+        status: int | None = self._process.exitcode
+        return status
+
+    def wait(self, timeout: float | None = None) -> int:
+        self._process.join(timeout)
+        status = self.poll()
+        if status is None:
+            raise TimeoutError(f"the process has not ended in {timeout} seconds")
+        return status
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+def _run(module: str, arguments: list[str], environment: dict[str, str], folder: str, stderr: Any) -> None:
+    descriptor = stderr.detach()
+    os.dup2(descriptor, 2)
+    os.close(descriptor)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = ["dragoman", *arguments]
+    importlib.import_module(module).main()
