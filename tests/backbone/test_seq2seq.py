@@ -152,6 +152,7 @@ def test_special_tokens_are_never_written() -> None:
         assert len(row) <= 8
 
 
+@pytest.mark.slow
 def test_it_learns_a_cipher() -> None:
     torch.manual_seed(0)
     random, source = np.random.default_rng(0), tiny(26, width=64)

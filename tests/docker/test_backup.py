@@ -16,7 +16,11 @@ PROGRAMS = postgresql.programs()
 DOCUMENTATION = (Path(__file__).parents[2] / "docs" / "deploy.md").read_text(encoding="utf-8")
 SEARCH = {"query": "house", "query_language": "en", "collections": ["c"]}
 
-pytestmark = pytest.mark.skipif(PROGRAMS is None, reason="PostgreSQL's programs are not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.postgresql,
+    pytest.mark.skipif(PROGRAMS is None, reason="PostgreSQL's programs are not installed"),
+]
 
 
 @pytest.fixture

@@ -23,7 +23,11 @@ from tests.service import postgresql
 from tests.service.searching import ndjson
 from tests.service.serving import Server, wait_for
 
-pytestmark = pytest.mark.skipif(not postgresql.available(), reason="PostgreSQL is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.postgresql,
+    pytest.mark.skipif(not postgresql.available(), reason="PostgreSQL is not installed"),
+]
 
 HEALTHCHECK = [sys.executable, ROOT / "docker" / "healthcheck.py"]
 USER = services()["api"]["user"].split(":")[0]

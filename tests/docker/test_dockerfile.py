@@ -13,6 +13,8 @@ import pytest
 
 from tests.docker.wiring import DOCKERFILE, ROOT, command, environment, instructions, last, stages
 
+pytestmark = pytest.mark.slow
+
 IMAGES = ["api", "worker"]
 
 

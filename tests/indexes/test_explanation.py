@@ -36,6 +36,7 @@ def count(terms: list[str]) -> dict[str, int]:
     return {term: terms.count(term) for term in set(terms)}
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(texts, groups, st.sampled_from(["psq", "smt", "none"]), parameters)
 def test_contributions_add_up_to_the_score_that_lucene_computes(

@@ -11,6 +11,7 @@ from dragoman.backbone.encoder import Encoder, VecoEncoder
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import words
+from dragoman.ranking import passages as passages_module
 from dragoman.ranking import scoring
 from dragoman.ranking.attention import Links, TranslationReference, Words
 from dragoman.ranking.mart import Mart, MartConfig
@@ -88,7 +89,7 @@ def test_passages_are_equal_parts_that_hold_every_subword_and_its_links(scorer: 
 def test_a_document_beyond_the_limit_says_so(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> None:
     query, links = asked(scorer), linked(DOCUMENTS[0], "Salz")
     long, short = texts(scorer.encoder, "de", DOCUMENTS[0], "Salz")
-    monkeypatch.setattr(scoring, "DOCUMENT_SUBWORDS", 20)
+    monkeypatch.setattr(passages_module, "DOCUMENT_SUBWORDS", 20)
     found = scorer.score(query, [long, short], links)
     assert [one.truncated for one in found] == [True, False]
     same = Read(long.ids[:20], long.pieces[:20])

@@ -26,6 +26,8 @@ from dragoman.service.tables.service import Tables, Upload
 from tests.service.searching import ndjson
 from tests.service.serving import server
 
+pytestmark = [pytest.mark.slow, pytest.mark.kill]
+
 SWAPS = 1_000
 VERSIONS = 3
 STEPS = frozenset({"write", "tofile", "flush", "fsync", "truncate", "rename", "replace", "unlink", "rmdir", "mkdir"})

@@ -13,6 +13,8 @@ import pytest
 from tests.service.api.errorbody import check_error
 from tests.service.serving import Server, server
 
+pytestmark = pytest.mark.slow
+
 LIMITS = {
     "request_head_seconds": 1,
     "upload_idle_seconds": 1,

@@ -17,6 +17,8 @@ from tests.service.backbones import tiny_bert, tiny_t5
 from tests.service.searching import ndjson
 from tests.service.serving import Server, server
 
+pytestmark = pytest.mark.slow
+
 NDJSON = {"content-type": "application/x-ndjson"}
 
 

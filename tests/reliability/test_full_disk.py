@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.service.api.errorbody import check_error
 from tests.service.searching import ndjson
 from tests.service.serving import Server, server, wait_for
 from tests.service.small_disk import fill, small_disk
+
+pytestmark = pytest.mark.slow
 
 NDJSON = {"content-type": "application/x-ndjson"}
 MIB = 1 << 20

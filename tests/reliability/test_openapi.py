@@ -10,9 +10,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.service.searching import ndjson
 from tests.service.serving import server
 from tests.service.standing_in import STANDING_IN
+
+pytestmark = pytest.mark.slow
 
 SECONDS = int(os.environ.get("DRAGOMAN_TEST_OPENAPI_SECONDS", "10"))
 

@@ -32,6 +32,8 @@ from tests.service.searching import ndjson
 from tests.service.serving import Server, server, wait_for
 from tests.service.standing_in import STANDING_IN
 
+pytestmark = pytest.mark.slow
+
 SECONDS = float(os.environ.get("DRAGOMAN_TEST_OVERLOAD_SECONDS", "3"))
 LEAVING = 1_000
 NDJSON = {"content-type": "application/x-ndjson"}

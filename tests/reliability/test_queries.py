@@ -11,6 +11,8 @@ from tests.service.api.errorbody import check_error
 from tests.service.searching import ndjson
 from tests.service.serving import Server, server
 
+pytestmark = pytest.mark.slow
+
 NDJSON = {"content-type": "application/x-ndjson"}
 MANY = 1_500
 SYNTAX = ['haus" OR "*', "haus:*", "[a TO z]", "haus~2", "(haus", "/ha.s/", "haus^9 AND NOT x", "\\haus\\"]

@@ -22,6 +22,8 @@ from tests.reliability.large_batches import LARGE_BATCHES
 from tests.service.inference.test_worker_process import Worker
 from tests.service.serving import Server, server
 
+pytestmark = pytest.mark.slow
+
 DEMO = files("dragoman") / "demo"
 WHOLE: list[str] = [
     json.loads(line)["text"] for line in (DEMO / "documents.de.jsonl").read_text(encoding="utf-8").splitlines()

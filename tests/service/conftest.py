@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -68,3 +69,17 @@ def clients() -> Iterator[ThreadPoolExecutor]:
     """Threads for requests at a time."""
     with ThreadPoolExecutor(4) as pool:
         yield pool
+
+
+_NO_PARAMETERS = SimpleNamespace(params={})
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What runs on PostgreSQL says so, and is slow."""
+    for item in items:
+        if (
+            isinstance(item, pytest.Function)
+            and "postgresql" in getattr(item, "callspec", _NO_PARAMETERS).params.values()
+        ):
+            item.add_marker(pytest.mark.postgresql)
+            item.add_marker(pytest.mark.slow)

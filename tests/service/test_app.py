@@ -19,6 +19,8 @@ from dragoman.service.runtime import Runtime
 from tests.service.api.errorbody import check_error
 from tests.service.searching import ndjson
 
+pytestmark = pytest.mark.slow
+
 NDJSON = {"content-type": "application/x-ndjson"}
 
 

@@ -17,6 +17,8 @@ from tests.service.searching import ndjson
 from tests.service.serving import Server, server, wait_for
 from tests.service.standing_in import STANDING_IN
 
+pytestmark = pytest.mark.slow
+
 HELD = {"query": "volcano", "documents": ["hold hold hold hold"], "query_language": "en", "document_language": "en"}
 
 

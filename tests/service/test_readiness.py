@@ -6,11 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.service.api.errorbody import check_error
 from tests.service.inference.test_worker_process import Worker, answers
 from tests.service.serving import Server, server, wait_for
 from tests.service.standing_in import STANDING_IN
+
+pytestmark = pytest.mark.slow
 
 TRANSLATE = {"text": "hold", "source": "en", "target": "de"}
 RERANK = {"query": "a", "query_language": "en", "document_language": "en", "documents": ["b"]}

@@ -4,9 +4,13 @@ import socket
 import time
 from pathlib import Path
 
+import pytest
+
 from dragoman.service.server import _listen
 from tests.service.searching import ndjson
 from tests.service.serving import server
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_stop_ends_uploads_where_they_are_and_says_so(tmp_path: Path) -> None:

@@ -88,6 +88,7 @@ def best_window(
         return Window(0, len(text))
     if not matches:
         return Window(0, _end(text, tokens, 0, 0, length))
+    matches = [match for match in matches if match.end - match.start <= length] or matches
     first, last = _densest(matches, importance, length)
     low, high = matches[first].start, max(match.end for match in matches[first : last + 1])
     start = _start(text, tokens, low, length - (high - low))

@@ -23,6 +23,8 @@ from dragoman.backbone.training.text_files import text_files
 from dragoman.backbone.training.workers import Workers
 from tests.backbone.samples import config_table, curves, run_with_kills
 
+pytestmark = [pytest.mark.slow, pytest.mark.kill]
+
 SLOWLY = """
 import sys, time
 from pathlib import Path

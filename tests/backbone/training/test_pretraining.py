@@ -29,6 +29,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
     return int(done.value.code or 0)
 
 
+@pytest.mark.slow
 def test_the_command_trains_and_goes_on(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

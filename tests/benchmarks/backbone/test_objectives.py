@@ -13,6 +13,8 @@ import pytest
 from benchmarks.backbone import objectives as backbone_objectives
 from benchmarks.backbone import tasks as backbone_tasks
 
+pytestmark = pytest.mark.slow
+
 WORDS = {
     "en": ["the", "house", "river", "old", "sees", "woman", "bread", "eats", "small", "bird", "sings", "bridge"],
     "de": ["die", "haus", "fluss", "alt", "sieht", "frau", "brot", "isst", "klein", "vogel", "singt", "bruecke"],

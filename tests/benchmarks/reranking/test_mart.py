@@ -24,6 +24,8 @@ from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.training.lists import read_lists
 from tests.ranking.samples import config_table, write_encoder, write_lists
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 
 

@@ -20,6 +20,8 @@ from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.training.fitting import WEIGHTS, Weights
 from tests.ranking.samples import randomised, write_encoder, write_lists
 
+pytestmark = pytest.mark.slow
+
 PAIRS = ("en-de", "de-en", "en-ru", "ru-en")
 Run = Callable[..., list[list[str]]]
 

@@ -15,6 +15,8 @@ import pytest
 from dragoman.indexes.java import jvm
 from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
 
+pytestmark = [pytest.mark.slow, pytest.mark.kill]
+
 
 def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(

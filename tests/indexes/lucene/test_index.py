@@ -28,6 +28,8 @@ from dragoman.indexes.java import jvm
 from dragoman.lexicon.query import Alternative, Method, TermGroup, TranslatedQuery
 from dragoman.lexicon.text.tokens import Analysis, PlainAnalysis
 
+pytestmark = [pytest.mark.slow, pytest.mark.kill]
+
 PLAIN: dict[str, Analysis] = {"de": PlainAnalysis("de"), "ru": PlainAnalysis("ru")}
 
 

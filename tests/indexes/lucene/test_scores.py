@@ -15,6 +15,8 @@ from dragoman.lexicon.query import Alternative, Method, TermGroup, TranslatedQue
 from dragoman.lexicon.text.tokens import PlainAnalysis
 from tests.indexes.bm25_reference import Reference, kept_length
 
+pytestmark = pytest.mark.slow
+
 VOCABULARY = ["haus", "hof", "garten", "zaun", "дом", "дом", "двор", "家", "𠮷", "o'neill", "a", "1984"]
 MISSING = ["nirgends", "niemals", "not one term", "", "\ue001", "x\ue002y", "\ue003"]
 ANALYSES = {"xx": PlainAnalysis("de")}

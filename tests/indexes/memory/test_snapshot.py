@@ -35,6 +35,7 @@ def write(index: LuceneIndex, texts: dict[int, tuple[str, str]]) -> None:
     index.add([IndexedDocument(key, language, text) for key, (language, text) in texts.items()], ANALYSES)
 
 
+@pytest.mark.slow
 def test_any_order_of_changes_leaves_the_live_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.indexes.memory.snapshot._REPLACED", 3)
     monkeypatch.setattr("dragoman.indexes.memory.snapshot._BLOCKS", 2)

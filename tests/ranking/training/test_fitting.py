@@ -24,6 +24,8 @@ from dragoman.ranking.training.lists import ListsError, read_lists
 from dragoman.ranking.training.measuring import score_lists
 from tests.ranking.samples import randomised, write_encoder, write_lists
 
+pytestmark = pytest.mark.slow
+
 
 def test_it_is_the_best_of_what_was_tried(tmp_path: Path, subwords: Subwords) -> None:
     write_encoder(tmp_path / "encoder", subwords, layers=3)

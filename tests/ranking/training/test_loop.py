@@ -25,6 +25,8 @@ from dragoman.ranking.training.measuring import mean_average_precision, score_li
 from tests.backbone.samples import curves, run_with_kills
 from tests.ranking.samples import config_table, randomised, write_encoder, write_lists, write_unread
 
+pytestmark = [pytest.mark.slow, pytest.mark.kill]
+
 SLOWLY = """
 import json, sys, time
 from pathlib import Path

@@ -16,6 +16,8 @@ from tests.service.access_client import ask, identifier, keys_command, make_key
 from tests.service.api.errorbody import check_error
 from tests.service.serving import Server, dragoman, server
 
+pytestmark = pytest.mark.slow
+
 NDJSON = {"content-type": "application/x-ndjson"}
 
 

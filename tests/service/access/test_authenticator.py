@@ -28,6 +28,8 @@ from tests.service.api.errorbody import check_error
 from tests.service.postgresql import DATABASES
 from tests.service.serving import COMMAND, Server, environment, server, wait_for
 
+pytestmark = pytest.mark.slow
+
 NDJSON = {"content-type": "application/x-ndjson"}
 SEARCH = {"query": "neno", "query_language": "sw"}
 

@@ -16,7 +16,7 @@ from tests.service.api.errorbody import check_error
 from tests.service.postgresql import DATABASES
 from tests.service.searching import ndjson
 
-pytestmark = pytest.mark.parametrize("served", DATABASES, indirect=True, scope="package")
+pytestmark = [pytest.mark.slow, pytest.mark.parametrize("served", DATABASES, indirect=True, scope="package")]
 
 NDJSON = {"content-type": "application/x-ndjson"}
 

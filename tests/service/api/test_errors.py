@@ -8,6 +8,8 @@ import pytest
 
 from tests.service.api.errorbody import check_error
 
+pytestmark = pytest.mark.slow
+
 JSON = {"content-type": "application/json"}
 
 

@@ -3,7 +3,10 @@ from __future__ import annotations
 import re
 
 import httpx
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_process_is_alive_and_ready(client: httpx.Client) -> None:

@@ -10,6 +10,8 @@ import pytest
 from tests.service.api.errorbody import check_error
 from tests.service.job_client import NDJSON, answered_once, body, finished, job, post, read, submit
 
+pytestmark = pytest.mark.slow
+
 LINE = {"custom_id": "a", "query": "habari", "query_language": "sw"}
 LARGE = gzip.compress(body([LINE | {"query": "x" * 9000}] * 500), mtime=0)
 

@@ -11,6 +11,8 @@ import pytest
 
 from tests.service.api.errorbody import check_error
 
+pytestmark = pytest.mark.slow
+
 NAMES = {file.name for file in files("dragoman.service").joinpath("web").iterdir()}
 SCRIPTS = sorted(f"/web/{name}" for name in NAMES if name.endswith(".js"))
 TYPES = {"/": "text/html", "/web/style.css": "text/css"} | dict.fromkeys(SCRIPTS, "text/javascript")

@@ -17,6 +17,8 @@ from tests.service.api.errorbody import check_error
 from tests.service.serving import Server, server, wait_for
 from tests.service.standing_in import STANDING_IN
 
+pytestmark = pytest.mark.slow
+
 LIMITS = {"rerank_documents": 40, "document_chars": 2_000, "query_chars": 1_000, "worker_queue": 60}
 TABLE = "volcano\tVulkan\t1\t1\nash\tAsche\t0.5\t0.5\n"
 OTHER = "magma\tFeuerberg\t1\t1\n"

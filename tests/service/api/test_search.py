@@ -13,6 +13,8 @@ from tests.service.api.errorbody import check_error
 from tests.service.searching import ndjson
 from tests.service.serving import Server
 
+pytestmark = pytest.mark.slow
+
 GERMAN = {
     "vulkan": ("Asche über Island", "Der Vulkan spuckte Asche. Die Asche legte den Flugverkehr in Europa lahm."),
     "bienen": (None, "Bienen sterben durch Pestizide.\nDie Landwirtschaft braucht die Bienen 🐝 dringend."),

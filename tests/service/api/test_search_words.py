@@ -10,6 +10,8 @@ import pytest
 
 from tests.service.serving import Server
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _data(served: Server) -> Iterator[None]:

@@ -14,7 +14,7 @@ import pytest
 from tests.service.api.errorbody import check_error
 from tests.service.postgresql import DATABASES
 
-pytestmark = pytest.mark.parametrize("served", DATABASES, indirect=True, scope="package")
+pytestmark = [pytest.mark.slow, pytest.mark.parametrize("served", DATABASES, indirect=True, scope="package")]
 
 FIELDS = {"name", "source", "target", "version", "checksum", "source_terms", "entries", "rejected", "pruned", "active"}
 TEI = """<?xml version="1.0" encoding="UTF-8"?>

@@ -14,6 +14,8 @@ from tests.service.api.errorbody import check_error
 from tests.service.serving import Server, server, wait_for
 from tests.service.standing_in import STANDING_IN
 
+pytestmark = pytest.mark.slow
+
 LIMITS = {"translate_texts": 5, "translate_chars": 2_000, "worker_queue": 40, "worker_batch": 4}
 
 

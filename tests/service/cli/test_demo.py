@@ -19,6 +19,8 @@ from dragoman.service.core.settings import Settings
 from dragoman.service.runtime import Runtime
 from tests.service.serving import server
 
+pytestmark = pytest.mark.slow
+
 FOLDER = files("dragoman") / "demo"
 SCRIPTS = {"ar": "ARABIC", "de": "LATIN", "el": "GREEK", "es": "LATIN", "fr": "LATIN", "ru": "CYRILLIC"} | {
     "sw": "LATIN",

@@ -16,6 +16,8 @@ from dragoman.service.cli.main import main
 from tests.service.searching import ndjson
 from tests.service.serving import dragoman, server
 
+pytestmark = pytest.mark.slow
+
 NDJSON = {"content-type": "application/x-ndjson"}
 FIRST_KEY = "this is the first key of this database: from now on the service needs a key for every request"
 

@@ -20,6 +20,8 @@ from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from tests.service.modelling import WordEncoder, ask, reasons
 from tests.service.searching import add, crash, running
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def slow(settings: Settings) -> Settings:

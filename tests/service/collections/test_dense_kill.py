@@ -14,6 +14,8 @@ from tests.service.searching import ndjson
 from tests.service.serving import Server, server
 from tests.service.standing_in import STANDING_IN
 
+pytestmark = [pytest.mark.slow, pytest.mark.kill]
+
 NDJSON = {"content-type": "application/x-ndjson"}
 QUICK = {"embed_seconds": 120, "index_commit_seconds": 0.05, "worker_batch": 8}
 

@@ -14,6 +14,8 @@ from dragoman.service.core.settings import Settings
 from tests.service.searching import found, ndjson, running
 from tests.service.serving import Server
 
+pytestmark = [pytest.mark.slow, pytest.mark.kill]
+
 NDJSON = {"content-type": "application/x-ndjson"}
 QUICK = {"import_batch": 20, "index_commit_seconds": 0.05}
 

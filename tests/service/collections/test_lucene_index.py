@@ -21,6 +21,8 @@ from dragoman.service.runtime import Runtime
 from dragoman.service.storage.models import Collection, Document
 from tests.service.searching import add, crash, found, running
 
+pytestmark = pytest.mark.slow
+
 
 def _start(settings: Settings) -> Runtime:
     runtime = Runtime(settings)

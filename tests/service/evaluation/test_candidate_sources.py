@@ -21,6 +21,8 @@ from dragoman.service.evaluation.candidate_sources import Judged, MartSources, p
 from tests.backbone.samples import DEMO
 from tests.service.serving import dragoman
 
+pytestmark = pytest.mark.slow
+
 CONFIGS = Path(__file__).parents[3] / "configs"
 THINGS = ["bee", "ship", "volcano", "harbour", "honey", "salt", "book", "river"]
 DINGE = ["Biene", "Schiff", "Vulkan", "Hafen", "Honig", "Salz", "Buch", "Fluss"]

@@ -11,6 +11,8 @@ from dragoman.service.evaluation.test_collection import BenchmarkError, load_ben
 from dragoman.service.runtime import Runtime
 from dragoman.service.tables.service import Upload
 
+pytestmark = pytest.mark.slow
+
 DEMO = Path(str(files("dragoman") / "demo"))
 
 

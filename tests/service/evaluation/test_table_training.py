@@ -27,6 +27,8 @@ from dragoman.service.evaluation.table_training import (
     train_table,
 )
 
+pytestmark = [pytest.mark.slow, pytest.mark.kill]
+
 LINES = [
     "Das Haus.\tThe house.",
     "Das Buch.\tThe book.",

@@ -17,6 +17,8 @@ from dragoman.service.http.starting import StartingApp
 from tests.service.api.errorbody import check_error
 from tests.service.serving import dragoman, server, wait_for
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def serving(app: StartingApp) -> Iterator[tuple[uvicorn.Server, httpx.Client]]:

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from dragoman.service.core.errors import TooManyRequests, Unavailable
 from dragoman.service.inference.batching import Limits, Worker, gathered
 
+pytestmark = pytest.mark.slow
+
 
 class Machine:
     """Computes upper case; a text ``bad`` fails its batch. Waits at ``gate`` with each batch."""

@@ -25,6 +25,8 @@ from tests.service.backbones import tiny_bert, tiny_t5, tiny_translator, tiny_ve
 from tests.service.searching import ndjson
 from tests.service.serving import Server, dragoman, server
 
+pytestmark = pytest.mark.slow
+
 DEMO = Path(str(files("dragoman") / "demo"))
 TEXTS = {"v": "Der Vulkan spuckt Asche.", "h": "Schiffe liegen im Hafen.", "b": "Eine Biene fliegt über die Wiese."}
 

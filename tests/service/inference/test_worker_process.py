@@ -23,6 +23,8 @@ from tests.service.forking import Forked
 from tests.service.serving import Server, environment, module_of, server, wait_for
 from tests.service.standing_in import STANDING_IN
 
+pytestmark = [pytest.mark.slow, pytest.mark.kill]
+
 TABLE = b"volcano\tVulkan\t1\t1\nash\tAsche\t0.6\t0.6\n"
 DOCUMENTS = {"short": "Vulkan", "both": "Der Vulkan speit Asche", "ash": "Asche und Asche auf dem Feld"}
 

@@ -20,7 +20,11 @@ from tests.service.storage.test_instance_lock import claimed, cut_off
 
 __all__ = ["scorer"]
 
-pytestmark = pytest.mark.skipif(postgresql.programs() is None, reason="PostgreSQL's programs are not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.postgresql,
+    pytest.mark.skipif(postgresql.programs() is None, reason="PostgreSQL's programs are not installed"),
+]
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from tests.service.serving import server, wait_for
 from tests.service.small_disk import fill, small_disk
 from tests.service.standing_in import STANDING_IN
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_full_disk_refuses_jobs_and_halts_those_that_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STANDING_IN_SECONDS", "0.01")

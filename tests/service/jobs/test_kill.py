@@ -31,6 +31,8 @@ from tests.service.job_client import (
 from tests.service.serving import Server, server, wait_for
 from tests.service.standing_in import STANDING_IN
 
+pytestmark = [pytest.mark.slow, pytest.mark.kill]
+
 LINES = 400
 KILLS = 10
 SLOWLY = {"job_chunk_lines": 4, "job_threads": 2}

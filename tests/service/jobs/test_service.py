@@ -28,6 +28,8 @@ from tests.service.modelling import LinkScorer, WordEncoder, standing_in
 from tests.service.searching import running
 from tests.service.serving import wait_for
 
+pytestmark = pytest.mark.slow
+
 CHANGED = TABLE.replace(b"Asche\t0.6\t0.6", b"Asche\t0.2\t0.2")
 
 

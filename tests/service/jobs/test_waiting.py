@@ -22,6 +22,8 @@ from tests.service.modelling import LinkScorer
 from tests.service.searching import add
 from tests.service.serving import wait_for
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["scorer"]
 
 

@@ -9,11 +9,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.service.api.errorbody import check_error
 from tests.service.inference.test_worker_process import Worker
 from tests.service.searching import ndjson
 from tests.service.serving import Server, environment, server, wait_for
 from tests.service.standing_in import STANDING_IN
+
+pytestmark = pytest.mark.slow
 
 SECRETS = ("canaryquery", "canarytext", "canarykey", "canaryterm", "canaryline")
 

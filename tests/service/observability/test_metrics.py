@@ -20,6 +20,8 @@ from tests.service.searching import ndjson
 from tests.service.serving import Server, server, wait_for
 from tests.service.standing_in import STANDING_IN
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 NAME = re.compile(r"\b(?:dragoman|process)_[a-z_]+\b")
 SUFFIXES = {"counter": ["_total"], "histogram": ["_bucket", "_count", "_sum"], "gauge": [""]}

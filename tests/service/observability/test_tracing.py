@@ -21,6 +21,8 @@ from tests.service.searching import ndjson
 from tests.service.serving import Server, environment, server
 from tests.service.standing_in import STANDING_IN
 
+pytestmark = pytest.mark.slow
+
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 CALLER = "b7ad6b7169203331"
 

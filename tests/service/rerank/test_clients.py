@@ -18,6 +18,8 @@ from rerankers.models.api_rankers import APIRanker
 from tests.service.serving import server
 from tests.service.standing_in import STANDING_IN
 
+pytestmark = pytest.mark.slow
+
 QUERY = "the volcano and its ash"
 DOCUMENTS = ["Das Schiff liegt im Hafen", "Die Asche auf dem Feld", "Der Vulkan und die Asche"]
 PROVIDERS = [("cohere", "/v1/rerank"), ("jina", "/v1/rerank"), ("text-embeddings-inference", "/rerank")]

@@ -18,6 +18,8 @@ from dragoman.service.runtime import Runtime
 from dragoman.service.tables.service import Upload
 from dragoman.service.tables.snapshot import Snapshot
 
+pytestmark = pytest.mark.slow
+
 
 class Recorder:
     """Keeps what it is asked to score, and says that it cut the first document."""

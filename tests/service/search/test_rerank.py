@@ -21,6 +21,8 @@ from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from dragoman.service.tables.service import Upload
 from tests.service.modelling import LinkScorer, WordEncoder, standing_in
 
+pytestmark = pytest.mark.slow
+
 TABLE = b"volcano\tVulkan\t1\t1\nash\tAsche\t0.6\t0.6\nash\tEsche\t0.4\t0.4\n"
 DOCUMENTS = {
     "short": "Vulkan",

@@ -16,6 +16,8 @@ from dragoman.service.schemas.search import ExplainedHit, SearchRequest
 from dragoman.service.tables.service import Upload
 from tests.service.searching import add, running
 
+pytestmark = pytest.mark.slow
+
 VERSIONS = 6
 
 

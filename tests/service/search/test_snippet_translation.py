@@ -8,6 +8,8 @@ from dragoman.service.core.settings import Settings
 from tests.service.modelling import UpperTranslator, WordEncoder, ask, reasons, standing_in
 from tests.service.searching import add, running
 
+pytestmark = pytest.mark.slow
+
 
 def test_snippets_are_translated_on_request(settings: Settings, encoder: WordEncoder) -> None:
     with running(settings) as runtime:

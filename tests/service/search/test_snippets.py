@@ -58,6 +58,7 @@ def plain_matches(query: TranslatedQuery, tokens: list[Token]) -> set[tuple[int,
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(language_texts(), st.data())
 def test_evidence_in_any_script_lies_where_it_says(language_text: tuple[str, str], data: st.DataObject) -> None:
@@ -83,6 +84,15 @@ def test_evidence_in_any_script_lies_where_it_says(language_text: tuple[str, str
         assert surface in text[window.start : window.end]
         alternatives = {a.term: a.weight for a in query.groups[match.group].alternatives}
         assert alternatives[fold(surface, language)] == match.probability
+
+
+def test_a_match_longer_than_the_snippet_does_not_hide_one_that_fits() -> None:
+    text = "Donaudampfschifffahrtsgesellschaft und der Hafen von Wien"
+    tokens = PlainAnalysis("de").tokens(text)
+    long, _, _, harbour, *_ = [token.term for token in tokens]
+    matches = Matcher(query_of(("q", {long: 1.0, harbour: 0.5})), "term").matches(tokens)
+    window = best_window(text, tokens, matches, [1.0], 20)
+    assert "Hafen" in text[window.start : window.end]
 
 
 @settings(max_examples=200, deadline=None)

@@ -14,6 +14,8 @@ from dragoman.service.storage import data_dir
 from dragoman.service.storage.data_dir import DataDirectory
 from tests.service.serving import dragoman, server
 
+pytestmark = [pytest.mark.slow, pytest.mark.kill]
+
 
 def test_a_second_process_is_refused_until_the_first_is_gone_even_by_kill(tmp_path: Path) -> None:
     with server(tmp_path) as first:

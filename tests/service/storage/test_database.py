@@ -20,6 +20,8 @@ from dragoman.service.storage.database import HEAD, Store, insert_entries
 from dragoman.service.storage.models import Base, Collection, Document, TableEntry, TableVersion, TranslationTable
 from dragoman.service.storage.upgrading import MIGRATIONS
 
+pytestmark = pytest.mark.slow
+
 
 def _version(store: Store, name: str = "t", version: int = 1, active: bool = False) -> int:
     with store.write() as session:

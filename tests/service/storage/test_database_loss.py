@@ -14,7 +14,11 @@ from tests.service import postgresql
 from tests.service.searching import ndjson
 from tests.service.serving import Server, server, wait_for
 
-pytestmark = pytest.mark.skipif(postgresql.programs() is None, reason="PostgreSQL's programs are not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.postgresql,
+    pytest.mark.skipif(postgresql.programs() is None, reason="PostgreSQL's programs are not installed"),
+]
 
 NDJSON = {"content-type": "application/x-ndjson"}
 TABLE = "".join(f"word{n}\twort{n}\n" for n in range(3000)).encode()

@@ -16,7 +16,11 @@ from dragoman.service.storage.models import Collection, ServiceInstance
 from tests.service import postgresql
 from tests.service.serving import dragoman, server
 
-pytestmark = pytest.mark.skipif(not postgresql.available(), reason="PostgreSQL is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.postgresql,
+    pytest.mark.skipif(not postgresql.available(), reason="PostgreSQL is not installed"),
+]
 
 
 @pytest.fixture

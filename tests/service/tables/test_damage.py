@@ -18,6 +18,8 @@ from tests.service.api.errorbody import check_error
 from tests.service.searching import ndjson, running
 from tests.service.serving import Server, server, wait_for
 
+pytestmark = pytest.mark.slow
+
 DAMAGES = [
     "*.cfs 0.0",
     "*.cfs 0.5",

@@ -9,6 +9,7 @@ from threading import Thread
 from typing import Any
 
 import httpx
+import pytest
 from sqlalchemy import select
 
 from dragoman.service.core.settings import Settings
@@ -16,6 +17,8 @@ from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import TableEntry, TableVersion
 from tests.service.searching import ndjson
 from tests.service.serving import Server
+
+pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
 ENTRIES = 1000
 

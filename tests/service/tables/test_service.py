@@ -22,6 +22,8 @@ from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import TableEntry, TableVersion, TranslationTable
 from dragoman.service.tables.service import Tables, Upload, Uploaded, content_checksum
 
+pytestmark = pytest.mark.slow
+
 Opener = Callable[[], Tables]
 
 
