@@ -45,7 +45,7 @@ def load_translator(name_or_path: str = "translator", device: str = "cpu") -> Tr
         model, vocabulary, about = load_seq2seq(folder)
         return VecoTranslator(model.to(device), vocabulary, name_or_path, about["languages"])
     if (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == "veco":
-        raise CheckpointError(f"{folder}: a backbone cannot translate; train a translator from it first")
+        raise CheckpointError(f"{folder}: a backbone does not translate; train a translator from it first")
     from dragoman.backbone.pretrained.translator import load_hugging_face_translator
 
     return load_hugging_face_translator(name_or_path, device)

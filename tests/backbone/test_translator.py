@@ -99,5 +99,5 @@ def test_a_model_with_language_tokens_translates(tmp_path: Path) -> None:
 
 def test_a_backbone_is_no_translator(tmp_path: Path, subwords: Subwords) -> None:
     save_veco(tmp_path / "model", tiny(len(subwords)), subwords)
-    with pytest.raises(CheckpointError, match="a backbone cannot translate"):
+    with pytest.raises(CheckpointError, match="a backbone does not translate"):
         load_translator(str(tmp_path / "model"))
