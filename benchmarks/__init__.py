@@ -1,1 +1,1 @@
-"""Benchmarks, a command each: `python -m benchmarks.ROOM.NAME`."""
+"""Benchmarks, each run by a command: `python -m benchmarks.ROOM.NAME`."""

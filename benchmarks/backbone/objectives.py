@@ -1,11 +1,11 @@
-"""What each pre-training objective is worth, at one size, on equal data and steps.
+"""Comparison of pre-training objectives at one model size, on equal data and steps.
 
     python -m benchmarks.backbone.objectives --data DATA --output runs/objectives
 
-pre-trains MLM, MLM+TLM (XLM), IS+CS and IS+CS+TLM with several seeds; measures FLORES sentence retrieval, zero-shot
-part-of-speech tagging from English, and translation fine-tuned from the model's weights: the last against the first k
-layers as decoder, and both against random weights. What is done already in the output folder is kept, so that an
-interrupted run goes on where it stopped; `summary.md` holds the table.
+Pre-trains MLM, MLM+TLM (XLM), IS+CS and IS+CS+TLM with several seeds. Measures FLORES sentence retrieval, zero-shot
+part-of-speech tagging from English, and translation fine-tuned from the model: the last or the first k layers as
+decoder, and random weights. Existing results in the output folder are kept, so an interrupted run can be resumed;
+`summary.md` has the table.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TRANSLATED = "es"
 
 
 def text(options: argparse.Namespace) -> dict[str, Any]:
-    """What all trainings share: the text, its languages, and the folder of prepared subwords."""
+    """Settings of all trainings: the text, its languages, and the folder of prepared subwords."""
     return {
         "parallel": [str(options.data / "parallel")],
         "languages": ["en", *LANGUAGES],
@@ -45,7 +45,7 @@ def text(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def backbone(options: argparse.Namespace, objectives: list[str], seed: int, folder: Path) -> Path:
-    """A pre-trained model's folder, made unless it is there."""
+    """The folder of a pre-trained model, trained if it is missing."""
     tokenizer = options.output / "tokenizer.json"
     sizes = {"layers": options.layers, "width": options.width, "heads": options.width // 64,
              "feed_forward": 4 * options.width, "vocabulary": options.vocabulary}  # fmt: skip
@@ -59,11 +59,11 @@ def backbone(options: argparse.Namespace, objectives: list[str], seed: int, fold
     return folder / "model"
 
 
-def fine_tuned(options: argparse.Namespace, source: Path, seed: int, folder: Path, **how: Any) -> dict[str, float]:
-    """BLEU, chrF and loss, means of both directions of one pair, after fine-tuning on that pair from a backbone."""
+def fine_tuned(options: argparse.Namespace, source: Path, seed: int, folder: Path, **settings: Any) -> dict[str, float]:
+    """Mean BLEU, chrF and loss over both directions of a pair, after fine-tuning a backbone on that pair."""
     table = {**text(options), "languages": ["en", TRANSLATED], "start_from": str(source), "dropout": 0.0,
              "decoder_layers": max(1, options.layers // 2), "steps": options.translation_steps, "seed": seed,
-             **how}  # fmt: skip
+             **settings}  # fmt: skip
     if not (folder / "model").exists():
         train_translator(TranslationConfig.parse(table), folder, resume=True)
     pairs = [(TRANSLATED, "en"), ("en", TRANSLATED)]
@@ -74,7 +74,7 @@ def fine_tuned(options: argparse.Namespace, source: Path, seed: int, folder: Pat
 
 
 def measure(options: argparse.Namespace, row: str, seed: int) -> dict[str, float]:
-    """All measures of one row and seed, read back if they were taken before."""
+    """All measures of one row and seed; saved measures are reused."""
     folder = options.output / row.replace(" ", "_") / str(seed)
     known = folder / "measures.json"
     if known.exists():
@@ -93,8 +93,8 @@ def measure(options: argparse.Namespace, row: str, seed: int) -> dict[str, float
         starts: dict[str, dict[str, Any]] = {
             "last k": {}, "first k": {"which_layers": "first"}, "random": {"random_start": True}
         }  # fmt: skip
-        for name, how in starts.items():
-            scores = fine_tuned(options, model, seed, folder / name.replace(" ", "_"), **how)
+        for name, settings in starts.items():
+            scores = fine_tuned(options, model, seed, folder / name.replace(" ", "_"), **settings)
             done |= {f"BLEU {name}": scores["bleu"], f"chrF {name}": scores["chrf"], f"loss {name}": scores["loss"]}
     known.write_text(json.dumps(done, indent=1) + "\n", encoding="utf-8")
     return done

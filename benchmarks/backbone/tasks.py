@@ -1,9 +1,9 @@
-"""Tasks that tell backbones apart: sentence retrieval, part-of-speech tagging from English, translation.
+"""Evaluation tasks of backbones: sentence retrieval, part-of-speech tagging from English, translation.
 
     python -m benchmarks.backbone.tasks --data DATA --encoder small --translator translator --output runs/tasks
 
-measures a backbone and a translator on FLORES-200 devtest (which neither was trained on) and on Universal
-Dependencies, and writes `tasks.json` and `tasks.md`.
+Measures a backbone and a translator on FLORES-200 devtest (not used in training) and on Universal Dependencies, and
+writes `tasks.json` and `tasks.md`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from dragoman.backbone.translator import Translator, VecoTranslator
 
 POS_LANGUAGES = ("es", "fr", "pt", "ru", "de")
 CHARACTER_LEVEL = {"zh": "zh", "ja": "char", "th": "char"}
-"""sacrebleu's tokenisation of languages without spaces; the others have its default, 13a."""
+"""sacrebleu's tokenisation of languages without spaces; others use its default, 13a."""
 
 
 def flores(data: Path, language: str) -> list[str]:
@@ -43,7 +43,7 @@ def flores(data: Path, language: str) -> list[str]:
 
 
 def retrieval(encoder: Encoder, data: Path, languages: Sequence[str], layer: int | None = None) -> dict[str, float]:
-    """Accuracy in percent of finding a sentence's translation by inner product, `en-xx` and `xx-en`."""
+    """Accuracy in percent of retrieving a sentence's translation by inner product, `en-xx` and `xx-en`."""
     sentences = SentenceEncoder(encoder, layer)
     english, found = sentences.encode(flores(data, "en")), {}
     for language in languages:
@@ -56,7 +56,7 @@ def retrieval(encoder: Encoder, data: Path, languages: Sequence[str], layer: int
 
 @dataclass(frozen=True)
 class Tagged:
-    """A sentence's subwords, the place of each word's first one, and the words' tags as numbers."""
+    """A sentence's subwords, the position of the first subword of each word, and the tag ids of the words."""
 
     ids: list[int]
     firsts: list[int]
@@ -64,7 +64,7 @@ class Tagged:
 
 
 def tagged(encoder: Encoder, path: Path, tags: dict[str, int]) -> list[Tagged]:
-    """The sentences of a CoNLL-U file that the encoder reads whole; `tags` gains the tags it lacks."""
+    """The sentences of a CoNLL-U file that fit into the encoder; new tags are added to `tags`."""
     done = []
     for words, labels in _conllu(path):
         parts = [part.ids for part in encoder.subwords(words)]
@@ -94,13 +94,13 @@ def _conllu(path: Path) -> Iterator[tuple[list[str], list[str]]]:
 def tag_from_english(
     encoder: Encoder, data: Path, languages: Sequence[str] = POS_LANGUAGES, *, steps: int, seed: int
 ) -> dict[str, float]:
-    """Accuracy in percent, per language, of a tagger that is fine-tuned, with the encoder, on English alone.
+    """Accuracy in percent, per language, of a tagger that is fine-tuned only on English, together with the encoder.
 
-    One linear layer over the last states of each word's first subword; the encoder given is changed.
+    The tagger is one linear layer over the last state of each word's first subword. The encoder is modified.
     """
     tags: dict[str, int] = {}
     train = tagged(encoder, data / "tagging" / "ud_pos" / "en" / "train.conllu.gz", tags)
-    head = nn.Linear(encoder.width, len(tags) + 8)  # a few tags may be met in other languages alone
+    head = nn.Linear(encoder.width, len(tags) + 8)  # some tags may occur only in other languages
     torch.nn.init.normal_(head.weight, std=0.02, generator=torch.Generator().manual_seed(seed))
     optimizer = torch.optim.AdamW([*encoder.parameters(), *head.parameters()], lr=5e-4)
     random = np.random.default_rng(seed)
@@ -122,9 +122,9 @@ def tag_from_english(
         with torch.inference_mode():
             for first in range(0, len(test), 32):
                 batch = test[first : first + 32]
-                guesses = _tag(encoder, head, batch).argmax(-1)
+                predictions = _tag(encoder, head, batch).argmax(-1)
                 truth = torch.tensor([tag for one in batch for tag in one.tags])
-                right, total = right + int((guesses == truth).sum()), total + len(truth)
+                right, total = right + int((predictions == truth).sum()), total + len(truth)
         found[language] = 100 * right / total
     return found
 
@@ -145,14 +145,14 @@ def translation(
     found = {}
     for source, target in pairs:
         texts, references = flores(data, source)[:sentences], flores(data, target)[:sentences]
-        begun = time.perf_counter()
-        guesses = [one.text for one in translator.translate(texts, source, target, beam=beam)]
-        seconds = time.perf_counter() - begun
+        started = time.perf_counter()
+        predictions = [one.text for one in translator.translate(texts, source, target, beam=beam)]
+        seconds = time.perf_counter() - started
         tokenize = CHARACTER_LEVEL.get(target, "13a")
-        bleu = sacrebleu.corpus_bleu(guesses, [references], tokenize=tokenize)
+        bleu = sacrebleu.corpus_bleu(predictions, [references], tokenize=tokenize)
         found[f"{source}-{target}"] = {
             "bleu": bleu.score,
-            "chrf": sacrebleu.corpus_chrf(guesses, [references]).score,
+            "chrf": sacrebleu.corpus_chrf(predictions, [references]).score,
             "sentences_per_second": len(texts) / seconds,
         }
     return found
@@ -161,9 +161,9 @@ def translation(
 def nats_per_subword(
     translator: VecoTranslator, data: Path, pairs: Sequence[tuple[str, str]], *, sentences: int = 1012
 ) -> float:
-    """Mean cross-entropy of FLORES devtest's translations given their sources, `</s>` included, over all pairs.
+    """Mean cross-entropy of FLORES devtest's translations given their sources, including `</s>`, over all pairs.
 
-    It tells translators apart before any of them translates; sentences longer than the model reads are left out.
+    It distinguishes translators that are still too weak to translate. Sentences too long for the model are skipped.
     """
     model, vocabulary = translator.model, translator.vocabulary
     room, total, count = model.encoder.config.max_length - 2, 0.0, 0
@@ -173,11 +173,11 @@ def nats_per_subword(
         start = vocabulary.special(f"<to:{target}>")
         for first in range(0, len(kept), 16):
             batch = kept[first : first + 16]
-            read = padded([[BOS, *x, EOS] for x, _ in batch], torch.device("cpu"))
-            written = padded([[start, *y, EOS] for _, y in batch], torch.device("cpu"))
-            subwords = int(written[1][:, 1:].sum())
+            encoder_input = padded([[BOS, *x, EOS] for x, _ in batch], torch.device("cpu"))
+            decoder_input = padded([[start, *y, EOS] for _, y in batch], torch.device("cpu"))
+            subwords = int(decoder_input[1][:, 1:].sum())
             with torch.inference_mode():
-                total += float(translation_loss(model, read, written, 0.0)) * subwords
+                total += float(translation_loss(model, encoder_input, decoder_input, 0.0)) * subwords
             count += subwords
     return total / count
 
@@ -201,8 +201,8 @@ def main() -> None:
         done["tagging"] = tag_from_english(encoder, options.data, steps=400, seed=1)
     if options.translator:
         translator = load_translator(options.translator)
-        moved = options.translated.split(",") if options.translated else trained
-        pairs = [pair for one in moved for pair in ((one, "en"), ("en", one))]
+        translated = options.translated.split(",") if options.translated else trained
+        pairs = [pair for one in translated for pair in ((one, "en"), ("en", one))]
         done["translation"] = translation(translator, options.data, pairs, sentences=options.sentences)
     (options.output / "tasks.json").write_text(json.dumps(done, indent=2) + "\n", encoding="utf-8")
     table = markdown(done, trained)
@@ -211,7 +211,7 @@ def main() -> None:
 
 
 def known_languages(name_or_path: str) -> list[str]:
-    """The languages that a VECO folder, or a shipped model, says it was trained on."""
+    """The training languages of a VECO folder or shipped model."""
     from dragoman.backbone.weights import shipped, shipped_names
 
     folder = shipped(name_or_path) if name_or_path in shipped_names() else Path(name_or_path)
@@ -222,11 +222,11 @@ def markdown(done: dict[str, Any], languages: Sequence[str]) -> str:
     """One row per language."""
     heads = ["language", "en→xx", "xx→en", "BLEU en→xx", "BLEU xx→en", "chrF en→xx", "chrF xx→en", "tagging"]
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
-    moved = done.get("translation", {})
+    translated = done.get("translation", {})
     for one in languages:
         cells = [one, *(f"{done['retrieval'][name]:.1f}" for name in (f"en-{one}", f"{one}-en"))]
         for measure in ("bleu", "chrf"):
-            cells += [f"{moved[n][measure]:.1f}" if n in moved else "" for n in (f"en-{one}", f"{one}-en")]
+            cells += [f"{translated[n][measure]:.1f}" if n in translated else "" for n in (f"en-{one}", f"{one}-en")]
         tagging = done.get("tagging", {}).get(one)
         lines.append("| " + " | ".join([*cells, f"{tagging:.1f}" if tagging is not None else ""]) + " |")
     return "\n".join(lines) + "\n"

@@ -2,11 +2,11 @@
 
     python -m benchmarks.backbone.throughput [--device cuda] [--layers 24 --width 1024 --batch 64 --length 512]
 
-In one run, in turns: the rate of a large bfloat16 matrix product; forward and backward pass of our encoder path and of
-`BertModel` at the same shape; and a whole masked-LM step (masking, both passes, loss, AdamW) of ours and of
-`BertForMaskedLM` on the same subwords. BERT runs with each of its two attentions, sdpa (its default) and eager.
-Operations are counted as 6 per weight of a matrix product and token, and attention's products; a rate is operations
-over seconds. Medians over the rounds.
+One run alternates between a large bfloat16 matrix product; forward and backward pass of our encoder path and of
+`BertModel` of the same shape; and a complete masked-LM step (masking, both passes, loss, AdamW) of ours and of
+`BertForMaskedLM` on the same subwords. BERT runs with both attention implementations, sdpa (its default) and eager.
+Operations are 6 per weight of a matrix product and token, plus the products of attention; rates are operations per
+second. Reports medians over the rounds.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ ATTENTIONS = ("sdpa", "eager")
 
 
 def rate(work: Callable[[], object], seconds: float, device: str) -> float:
-    """Runs per second of `work` over about `seconds`, after one run that is not counted."""
+    """Runs per second of `work` during about `seconds`, after a warm-up run."""
     work()
     _wait(device)
-    begun, runs = time.perf_counter(), 0
-    while time.perf_counter() - begun < seconds:
+    started, runs = time.perf_counter(), 0
+    while time.perf_counter() - started < seconds:
         work()
         _wait(device)
         runs += 1
-    return runs / (time.perf_counter() - begun)
+    return runs / (time.perf_counter() - started)
 
 
 def _wait(device: str) -> None:
@@ -167,8 +167,8 @@ def report(options: argparse.Namespace, rates: dict[str, list[float]], product: 
             attention: statistics.median(a / b for a, b in zip(mine, rates[f"{what}, {attention}"], strict=True))
             for attention in ATTENTIONS
         }
-        said = ", ".join(f"{ratio:.2f} times transformers' BERT ({attention})" for attention, ratio in times.items())
-        lines.append(f"{what}: {tokens:,.0f} subwords/s, {said}")
+        ratios = ", ".join(f"{ratio:.2f} times transformers' BERT ({attention})" for attention, ratio in times.items())
+        lines.append(f"{what}: {tokens:,.0f} subwords/s, {ratios}")
     print("\n".join(lines))  # noqa: T201
 
 

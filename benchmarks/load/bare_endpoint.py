@@ -1,8 +1,8 @@
-"""A bare FastAPI endpoint over the search engine, which `benchmarks/load/throughput.py` measures the service beside.
+"""A minimal FastAPI endpoint over the search engine, the baseline of `benchmarks/load/throughput.py`.
 
     python -m benchmarks.load.bare_endpoint DATA_DIR
 
-It has no limits, ids, metrics, errors or strict reading of bodies of its own: FastAPI as its tutorial has it.
+It has no limits, request ids, metrics, error handling or strict body parsing, as in FastAPI's tutorial.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dragoman.service.server import _listen
 
 
 def bare_app(runtime: Runtime) -> FastAPI:
-    """An application that searches, and tells the state of the indexes."""
+    """An application with search and the state of the indexes."""
     app = FastAPI()
 
     @app.post("/v1/search", response_model_exclude_unset=True)
@@ -35,7 +35,7 @@ def bare_app(runtime: Runtime) -> FastAPI:
 
 
 def main() -> None:
-    """Serve on a free port until told to stop; the address goes to standard error."""
+    """Serve on a free port until stopped; print the address to standard error."""
     runtime = Runtime(Settings(data_dir=Path(sys.argv[1]), rerank="never"))
     runtime.start()
     try:

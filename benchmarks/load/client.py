@@ -1,8 +1,8 @@
-"""The client of `benchmarks/load/throughput.py`: plain sockets in a process of its own, to load the machine little.
+"""The client of `benchmarks/load/throughput.py`: plain sockets in a separate process, for low CPU usage.
 
     python -m benchmarks.load.client URL CLIENTS SECONDS < requests.json
 
-Each connection sends one search, reads the answer, and sends the next; an answer that is not a 200 ends it all.
+Each connection sends a search, reads the response, and sends the next; any status other than 200 aborts the run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 
 
 class Connection:
-    """A connection and the answer it is waiting for."""
+    """A connection and its pending response."""
 
     def __init__(self, host: str, port: int) -> None:
         self.socket = socket.create_connection((host, port))
@@ -29,15 +29,15 @@ class Connection:
         self._expected = 0
         self.sent = 0.0
 
-    def ask(self, request: bytes) -> None:
-        """Send a request, which is small enough for the socket's buffer."""
+    def send(self, request: bytes) -> None:
+        """Send a request that fits into the socket buffer."""
         self._received.clear()
         self._expected = 0
         self.sent = time.perf_counter()
         self.socket.sendall(request)
 
-    def answered(self) -> bool:
-        """Read what has come; whether the answer is whole."""
+    def receive(self) -> bool:
+        """Read available data; return whether the response is complete."""
         part = self.socket.recv(1 << 18)
         if not part:
             raise SystemExit("the server closed a connection")
@@ -55,32 +55,32 @@ class Connection:
 
 
 def main() -> None:
-    """Print the milliseconds of each search and the seconds of all as JSON."""
+    """Print the latency of each search in milliseconds and the total seconds as JSON."""
     address, clients, seconds = urlsplit(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
     assert address.hostname is not None and address.port is not None
     bodies = [json.dumps(request).encode() for request in json.load(sys.stdin)]
     head = f"POST /v1/search HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: application/json\r\nContent-Length: "
     requests = cycle([f"{head}{len(body)}\r\n\r\n".encode() + body for body in bodies])
     milliseconds = []
-    with selectors.DefaultSelector() as waiting:
-        begun = time.perf_counter()
+    with selectors.DefaultSelector() as selector:
+        started = time.perf_counter()
         for _ in range(clients):
             connection = Connection(address.hostname, address.port)
-            waiting.register(connection.socket, selectors.EVENT_READ, connection)
-            connection.ask(next(requests))
-        while waiting.get_map():
-            for key, _ in waiting.select():
+            selector.register(connection.socket, selectors.EVENT_READ, connection)
+            connection.send(next(requests))
+        while selector.get_map():
+            for key, _ in selector.select():
                 connection = key.data
-                if not connection.answered():
+                if not connection.receive():
                     continue
                 now = time.perf_counter()
                 milliseconds.append((now - connection.sent) * 1000)
-                if now - begun < seconds:
-                    connection.ask(next(requests))
+                if now - started < seconds:
+                    connection.send(next(requests))
                 else:
-                    waiting.unregister(connection.socket)
+                    selector.unregister(connection.socket)
                     connection.socket.close()
-    print(json.dumps({"milliseconds": milliseconds, "seconds": time.perf_counter() - begun}))  # noqa: T201
+    print(json.dumps({"milliseconds": milliseconds, "seconds": time.perf_counter() - started}))  # noqa: T201
 
 
 if __name__ == "__main__":

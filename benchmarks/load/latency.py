@@ -2,11 +2,10 @@
 
     python -m benchmarks.load.latency
 
-Loads the demo into a temporary folder, serves it in a process of its own, and asks the demo's English queries over
-HTTP, one after the other, all eight collections at once, ten hits with evidence: without reranking, and with the best
-50 hits reranked, of which a query may have fewer: how many is told too. The first round, when no word has been looked
-up before, is told apart from the rounds after it. Then 50 of the demo's articles, the next 50 for each query, go to the
-rerank endpoint.
+Loads the demo into a temporary folder, serves it in a separate process, and sends the demo's English queries over HTTP,
+one at a time, to all eight collections, for ten hits with evidence: without reranking, and with the best 50 hits
+reranked (the median number of hits is printed, as a query may have fewer). The first round, with cold caches, is
+reported separately. Then each query is sent to the rerank endpoint with the next 50 of the demo's articles.
 """
 
 from __future__ import annotations
@@ -30,49 +29,49 @@ def resident_megabytes(process: int) -> float:
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
 
-def ask(client: httpx.Client, queries: list[str], rerank: object = False) -> list[float]:
-    """Milliseconds of each query."""
+def search(client: httpx.Client, queries: list[str], rerank: object = False) -> list[float]:
+    """The latency of each query in milliseconds."""
     times = []
     for query in queries:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         client.post("/v1/search", json={"query": query, "top_k": 10, "rerank": rerank}).raise_for_status()
-        times.append((time.perf_counter() - begun) * 1000)
+        times.append((time.perf_counter() - started) * 1000)
     return times
 
 
 def hits(client: httpx.Client, query: str) -> int:
-    """How many of the best 50 hits of a query there are."""
+    """The number of hits of a query, at most 50."""
     answer = client.post("/v1/search", json={"query": query, "top_k": 50, "rerank": False}).raise_for_status()
     return len(answer.json()["hits"])
 
 
 def rerank(client: httpx.Client, queries: list[str], documents: list[str]) -> list[float]:
-    """Milliseconds of each query with 50 documents, which are not the same ones from one query to the next."""
+    """The latency of each query with 50 documents in milliseconds; the documents change with every query."""
     times = []
     for number, query in enumerate(queries):
-        places = [(50 * number + place) % len(documents) for place in range(50)]
-        body = {"query": query, "query_language": "en", "documents": [documents[place] for place in places]}
-        begun = time.perf_counter()
+        chosen = [(50 * number + index) % len(documents) for index in range(50)]
+        body = {"query": query, "query_language": "en", "documents": [documents[index] for index in chosen]}
+        started = time.perf_counter()
         answer = client.post("/v1/rerank", json=body).raise_for_status()
-        times.append((time.perf_counter() - begun) * 1000)
-        if len(answer.json()["results"]) != len(places):
+        times.append((time.perf_counter() - started) * 1000)
+        if len(answer.json()["results"]) != len(chosen):
             raise SystemExit(f"{query}: not all documents were scored")
     return times
 
 
 def articles() -> list[str]:
-    """The texts of the demo's documents, of all languages in turn."""
+    """The texts of the demo's documents, alternating between languages."""
     folder = files("dragoman") / "demo"
     each = [
         [json.loads(line)["text"] for line in file.read_text(encoding="utf-8").splitlines()]
         for file in sorted(folder.iterdir(), key=lambda file: file.name)
         if file.name.startswith("documents.")
     ]
-    return [text for together in zip(*each, strict=False) for text in together]
+    return [text for texts in zip(*each, strict=False) for text in texts]
 
 
 def main() -> None:
-    """Print one line for each state of the service."""
+    """Print one line per measurement."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--port", type=int, default=8971)
@@ -92,11 +91,11 @@ def main() -> None:
                     except httpx.HTTPError:
                         time.sleep(0.2)
                 idle = resident_megabytes(server.pid)
-                first = ask(client, queries)
-                later = [milliseconds for _ in range(arguments.rounds) for milliseconds in ask(client, queries)]
+                first = search(client, queries)
+                later = [milliseconds for _ in range(arguments.rounds) for milliseconds in search(client, queries)]
                 print(f"idle after start: {idle:.0f} MB resident")  # noqa: T201
-                ask(client, queries[:1], {"depth": 50})  # loads the model
-                reranked = [one for _ in range(arguments.rounds) for one in ask(client, queries, {"depth": 50})]
+                search(client, queries[:1], {"depth": 50})  # loads the model
+                reranked = [one for _ in range(arguments.rounds) for one in search(client, queries, {"depth": 50})]
                 many = statistics.median(hits(client, query) for query in queries)
                 print(f"of the best 50 hits a query has {many:g} in the median")  # noqa: T201
                 texts = articles()

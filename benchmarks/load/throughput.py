@@ -1,13 +1,12 @@
-"""Searches per second and latency under load, of the service and of a bare FastAPI endpoint over the same engine.
+"""Throughput and latency under load, of the service and of a minimal FastAPI endpoint over the same engine.
 
     python -m benchmarks.load.throughput
 
-Both serve the demo in a process of its own, with the same server options: `dragoman serve`, and
-`benchmarks/load/bare_endpoint.py`, an endpoint of three lines that calls the service's search function. A client in a
-process of its own asks the demo's English queries over kept-alive connections, each connection's next query when its
-last is answered: all eight collections at once, ten hits with evidence, no reranking. The two are measured in turns, so
-that whatever else the machine does meets both; the overhead is how much longer the service takes per search in the
-median turn.
+Both serve the demo in separate processes with the same server options: `dragoman serve`, and
+`benchmarks/load/bare_endpoint.py`, three lines that call the service's search function. A client in a separate process
+sends the demo's English queries over keep-alive connections, one request at a time per connection: all eight
+collections, ten hits with evidence, no reranking. Turns alternate between both, so that other load on the machine
+affects both; the overhead is the additional time of the service per search, as the median over the turns.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def main() -> None:
     """Print one line per number of clients and server, and the overhead."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 8, 64])
-    parser.add_argument("--seconds", type=float, default=5.0, help="of one turn")
+    parser.add_argument("--seconds", type=float, default=5.0, help="length of one turn")
     parser.add_argument("--turns", type=int, default=9)
     parser.add_argument("--output", type=Path, help="JSON file for the figures")
     arguments = parser.parse_args()
@@ -52,21 +51,21 @@ def main() -> None:
         }
         servers = {}
         for name, command in commands.items():
-            filled(Path(folder, name))
+            load_demo(Path(folder, name))
             servers[name] = running.enter_context(serving([*command.split(), str(Path(folder, name))]))
         for url in servers.values():
-            loaded(url, 1, min(arguments.seconds, 2.0))  # every query's words have been looked up then
+            measure(url, 1, min(arguments.seconds, 2.0))  # warms up the caches
         for clients in arguments.clients:
             turns: dict[str, list[Any]] = {name: [] for name in servers}
             for turn in range(arguments.turns):
                 for name in list(servers)[:: 1 if turn % 2 else -1]:
-                    turns[name].append(loaded(servers[name], clients, arguments.seconds))
-            rows.append(reported(clients, turns))
+                    turns[name].append(measure(servers[name], clients, arguments.seconds))
+            rows.append(report(clients, turns))
     if arguments.output:
         arguments.output.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
 
 
-def filled(folder: Path) -> None:
+def load_demo(folder: Path) -> None:
     """Load the demo into a data directory."""
     runtime = Runtime(Settings(data_dir=folder, rerank="never"))
     try:
@@ -78,14 +77,12 @@ def filled(folder: Path) -> None:
 
 @contextmanager
 def serving(command: list[str]) -> Iterator[str]:
-    """The address of a Python module that serves, and says where on standard error."""
+    """Start a Python module that serves; gives the address that it prints to standard error."""
     process = subprocess.Popen([sys.executable, "-m", *command], stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     try:
         address = next(found[0] for line in process.stderr if (found := _ADDRESS.search(line)))
-        Thread(
-            target=process.stderr.read, daemon=True
-        ).start()  # a pipe that nobody reads fills up, and stops the service
+        Thread(target=process.stderr.read, daemon=True).start()  # an unread pipe fills up and blocks the service
         with httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
             while client.get("/v1/collections").json()["collections"][-1]["index"]["state"] != "ready":
                 pass
@@ -95,17 +92,17 @@ def serving(command: list[str]) -> Iterator[str]:
         process.wait()
 
 
-def loaded(url: str, clients: int, seconds: float) -> Any:
-    """Milliseconds of each search, and the seconds it all took, as so many clients at once saw it."""
+def measure(url: str, clients: int, seconds: float) -> Any:
+    """The latency of each search in milliseconds, and the total seconds, with concurrent clients."""
     lines = (files("dragoman") / "demo" / "queries.en.jsonl").read_text(encoding="utf-8").splitlines()
-    asked = [{"query": json.loads(line)["text"], "query_language": "en", "rerank": False} for line in lines]
+    requests = [{"query": json.loads(line)["text"], "query_language": "en", "rerank": False} for line in lines]
     command = [sys.executable, "-m", "benchmarks.load.client", url, str(clients), str(seconds)]
-    done = subprocess.run(command, input=json.dumps(asked), stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(command, input=json.dumps(requests), stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
 
 
-def reported(clients: int, turns: dict[str, list[Any]]) -> dict[str, Any]:
-    """Print and return what all turns came to."""
+def report(clients: int, turns: dict[str, list[Any]]) -> dict[str, Any]:
+    """Print and return the results of all turns."""
     row: dict[str, Any] = {"clients": clients}
     for name, measured in turns.items():
         times = np.concatenate([turn["milliseconds"] for turn in measured])
@@ -124,7 +121,7 @@ def reported(clients: int, turns: dict[str, list[Any]]) -> dict[str, Any]:
 
 
 def per_search(turn: Any) -> float:
-    """Seconds of a turn for each search in it."""
+    """Seconds per search in a turn."""
     return float(turn["seconds"]) / len(turn["milliseconds"])
 
 

@@ -1,10 +1,10 @@
-"""The same lists of candidates with links out of dictionaries alone, for `benchmarks/reranking/mart_tables.py`.
+"""Copies of lists of candidates with links only from dictionaries, for `benchmarks/reranking/mart_tables.py`.
 
     python -m benchmarks.reranking.mart_dictionaries --tables runs/first_stage/tables \\
         --lists runs/mart/lists runs/mart/tuning
 
-Writes each folder again, with `-dictionary` behind its name. Lists between languages without a file
-`en-xx.dictionary.tsv` in the folder of tables are left out; what is there already is kept.
+Writes a copy of each folder with the suffix `-dictionary`. Lists of languages without a file `en-xx.dictionary.tsv` in
+the folder of tables are skipped; existing lists are kept.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from dragoman.service.evaluation.service import TableFile
 
 
 def main() -> None:
-    """Write what is missing."""
+    """Write the missing lists."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", type=Path, required=True)
     parser.add_argument("--lists", type=Path, nargs="+", required=True)
     arguments = parser.parse_args()
-    wanted: dict[str, list[tuple[Path, Path]]] = {}
+    missing: dict[str, list[tuple[Path, Path]]] = {}
     for folder in arguments.lists:
         for path in lists_in(folder):
             output = Path(f"{folder}-dictionary") / path.relative_to(folder)
             lists = read_lists(path)
             (language,) = {lists.source, lists.target} - {"en"} or {"en"}
             if not output.exists():
-                wanted.setdefault(language, []).append((path, output))
-    for language, pairs in wanted.items():
+                missing.setdefault(language, []).append((path, output))
+    for language, pairs in missing.items():
         table = TableFile(arguments.tables / f"en-{language}.dictionary.tsv", "en", language)
         if table.path.exists():
             with local_service([table]) as bench:

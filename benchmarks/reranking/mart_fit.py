@@ -1,11 +1,11 @@
-"""The weights of what joins a trained MART's score, fitted anew on tuning lists and written to the model.
+"""Refit the score weights of a trained MART on tuning lists, and write them to the model.
 
     python -m benchmarks.reranking.mart_fit --model runs/mart/small/model --tuning runs/mart/tuning
 
-`dragoman train mart` ends with the same fit (`dragoman.ranking.training.fitting`). Prints MAP on every tuning list of
-the first stage, of it with each of the others (late interaction, MART, structured queries of each document by itself),
-of all together, as searches are ordered, and of all but the first stage (standalone), as the rerank endpoints answer,
-each at its best weights.
+`dragoman train mart` ends with the same fit (`dragoman.ranking.training.fitting`). Prints MAP on every tuning list,
+each with its best weights: of the first stage, of its combination with each other part (late interaction, MART,
+standalone structured queries), of all parts, as in searches, and of all except the first stage (standalone), as in the
+rerank endpoints.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ def main() -> None:
     parser.add_argument("--tuning", type=Path, required=True)
     parser.add_argument("--encoder", default="small")
     parser.add_argument("--layer", type=int, default=2)
-    parser.add_argument("--questions", type=int, default=60, help="of each list, at even distances")
+    parser.add_argument("--questions", type=int, default=60, help="of each list, evenly spaced")
     parser.add_argument("--threads", type=int)
     arguments = parser.parse_args()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     path = arguments.model / CONFIG
     if not path.is_file():
-        parser.error(f"--model: {path} is not there")
+        parser.error(f"--model: {path} does not exist")
     if not (folders := lists_in(arguments.tuning)):
         parser.error(f"--tuning: no lists under {arguments.tuning}")
     model, about = load_mart(str(arguments.model))
     tuning = {str(folder.relative_to(arguments.tuning)): read_lists(folder) for folder in folders}
     for name, lists in tuning.items():
         if lists.tokenizer != model.encoder.tokenizer_checksum:
-            parser.error(f"--tuning: {name}: these lists were read for an encoder with another vocabulary")
+            parser.error(f"--tuning: {name}: these lists were tokenized for an encoder with another vocabulary")
     match = LateInteractionAbout(arguments.encoder, arguments.layer, 1.0)
     about, found = fit(model, about, tuning, match, queries=arguments.questions)
     print(summary(found))  # noqa: T201

@@ -1,11 +1,11 @@
-"""How alike words are to their translations, layer by layer: MART's Figure 4.
+"""Similarity of words and their translations by layer: MART's Figure 4.
 
     python -m benchmarks.reranking.mart_similarity \\
         --lists runs/reranking/lists/xquad_r-sentence-en-de --output runs/similarity
 
-For queries with a document that answers them, read together: the cosine similarity of the states of a query word and a
-passage word that the table says translate each other, and of as many pairs that it says nothing of, after the
-embeddings and each layer; with the table and with it taken away. Writes `similarity.json` and `similarity.png`.
+For pairs of a query and a relevant document: the cosine similarity of the states of query words and passage words that
+are translations in the table, and of as many random other pairs, after the embeddings and each layer; with and without
+the table. Writes `similarity.json` and `similarity.png`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dragoman.ranking.scoring import rows_of
 from dragoman.ranking.training.lists import Lists, read_lists
 
 LIKELY = 0.3
-"""T of a pair that counts as mutual translations."""
+"""Minimal T of a pair of translations."""
 
 Pairs = list[tuple[int, int]]
 
@@ -57,14 +57,14 @@ def main() -> None:
 
 
 def similarities(model: Mart, lists: Lists, number: int, random: np.random.Generator) -> dict[str, NDArray[np.float64]]:
-    """Mean similarities (layers + 1,) of translations and random pairs; nothing for a query that has no pairs."""
+    """Mean similarities (layers + 1,) of translations and random pairs; empty for a query without pairs."""
     one = lists[number]
-    answers = [candidate for candidate in one.candidates if candidate.relevant]
-    if not answers:
+    relevant = [candidate for candidate in one.candidates if candidate.relevant]
+    if not relevant:
         return {}
-    (links,) = lists.links(one.query, [answers[0].text], "mean")
-    given = lists.text(one.query), [lists.text(answers[0].text)]
-    row = next(passages(model.encoder, given[0], given[1], [links]))
+    (links,) = lists.links(one.query, [relevant[0].text], "mean")
+    texts = lists.text(one.query), [lists.text(relevant[0].text)]
+    row = next(passages(model.encoder, texts[0], texts[1], [links]))
     likely = links.weights >= LIKELY
     translations = list(zip(links.left[likely].tolist(), links.right[likely].tolist(), strict=True))
     known = set(zip(links.left.tolist(), links.right.tolist(), strict=True))
@@ -73,23 +73,23 @@ def similarities(model: Mart, lists: Lists, number: int, random: np.random.Gener
     translations = [(left, right) for left, right in translations if left in queries and right in words]
     if not translations or not others:
         return {}
-    chosen = [others[place] for place in random.integers(0, len(others), len(translations))]
+    chosen = [others[index] for index in random.integers(0, len(others), len(translations))]
     found = {}
     for name, own in (("with table", links), ("without", NO_LINKS)):
-        states = read(model, given, own)
-        found[f"translations, {name}"] = alike(states, row, translations)
-        found[f"random pairs, {name}"] = alike(states, row, chosen)
+        states = read(model, texts, own)
+        found[f"translations, {name}"] = mean_similarity(states, row, translations)
+        found[f"random pairs, {name}"] = mean_similarity(states, row, chosen)
     return found
 
 
-def read(model: Mart, given: tuple[object, list[object]], links: Links) -> list[Tensor]:
+def read(model: Mart, texts: tuple[object, list[object]], links: Links) -> list[Tensor]:
     """The states (length, width) after the embeddings and each layer."""
-    row = next(passages(model.encoder, given[0], given[1], [links]))  # type: ignore[arg-type]
+    row = next(passages(model.encoder, texts[0], texts[1], [links]))  # type: ignore[arg-type]
     with torch.inference_mode():
         return [state[0] for state in model.states(rows_of(model.encoder, [row], torch.device("cpu")))]
 
 
-def alike(states: list[Tensor], row: Passage, pairs: Pairs) -> NDArray[np.float64]:
+def mean_similarity(states: list[Tensor], row: Passage, pairs: Pairs) -> NDArray[np.float64]:
     """The mean cosine similarity of pairs (query word, passage word) in each layer."""
     values = []
     for state in states:
@@ -105,12 +105,12 @@ def alike(states: list[Tensor], row: Passage, pairs: Pairs) -> NDArray[np.float6
 
 def word(state: Tensor, start: int, pieces: NDArray[np.int64], number: int) -> Tensor:
     """The mean state (width,) of a word's subwords."""
-    places = torch.from_numpy(start + np.flatnonzero(pieces == number))
-    return state[places].mean(0)
+    positions = torch.from_numpy(start + np.flatnonzero(pieces == number))
+    return state[positions].mean(0)
 
 
 def plot(found: dict[str, list[float]], path: Path) -> None:
-    """One line a kind of pair."""
+    """One line per kind of pair."""
     import matplotlib
 
     matplotlib.use("agg")

@@ -1,23 +1,22 @@
-"""What MART's parts are worth: the paper's comparisons at our size, the same recipe, lists and seeds for each variant.
+"""Ablations of MART: the paper's comparisons at our size, with the same recipe, lists and seeds for each variant.
 
     python -m benchmarks.reranking.mart_tables --config configs/mart-tables.toml --test runs/reranking/lists \\
         --output runs/tables --data DATA --first-stage runs/first_stage/test
 
-Variants: `bert`, the encoder without MAT layers; `placebo`, with MAT layers and without a table; `mart`; T from one
-direction (`forward`, the paper's, and `backward`); `one layer`, `one lower layer` and `three layers`; `dictionary`,
-the same lists with links out of dictionaries alone (`mart_dictionaries.py` makes them, in folders beside,
-with `-dictionary` behind their names); `dictionary at search`, what `mart` learned, reranking by dictionaries;
-`without XX`, learned without any list in the language XX. Each is trained from the configuration's lists with every
-seed, and reranks the lists under `--test`; MAP of the model's score alone and interpolated with the weight of psq that
-the tuning lists gave for these two, so that what else joins a shipped model's score takes no part. With
-`--first-stage`, the folder of runs that `benchmarks/retrieval/first_stage.py` made of DATA, also of smt and of BM25 on
-human translations of the queries.
+Variants: `bert`, the encoder without MAT layers; `placebo`, with MAT layers but without a table; `mart`; T from one
+direction (`forward`, as in the paper, and `backward`); `one layer`, `one lower layer` and `three layers`; `dictionary`,
+the same lists with links only from dictionaries (`mart_dictionaries.py` writes them to folders with the suffix
+`-dictionary`); `dictionary at search`, the model of `mart`, reranking with dictionaries; `without XX`, trained without
+lists in the language XX. Each is trained on the configuration's lists with every seed, and reranks the lists under
+`--test`. Reports MAP of the model's score alone, and interpolated with psq by the weight fitted on the tuning lists;
+other parts of a shipped model's score are not included. With `--first-stage`, the folder of runs of
+`benchmarks/retrieval/first_stage.py` on DATA, MAP of smt and of BM25 on human translations of the queries is added.
 
-p-values are two-tailed, of the queries' average precision meaned over the seeds: in one task (* marks what differs
-from `mart`, p < .05) of paired t-tests; of means over tasks of the t-test for unequal variances that `p_of_mean` is,
-in which every task weighs the same, as in the means, and the same query of several languages is one observation. The
-last table of each order has what `mart` has more than the others in each data set. What is there already is kept, so
-that an interrupted run goes on.
+p-values are two-tailed, on the average precision of queries as means over the seeds. For one task they are from paired
+t-tests (* marks differences from `mart`, p < .05). For means over tasks they are from the t-test for unequal variances
+in `p_of_mean`: every task has the same weight, and the same query in several languages is one observation. The last
+table of each order has the gains of `mart` over the others by data set. Existing results are kept, so an interrupted
+run can be resumed.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.scoring import Scorer
 from dragoman.ranking.training.lists import lists_in, read_lists
 from dragoman.ranking.training.loop import MartTraining, train_mart
-from dragoman.ranking.training.measuring import Scored, at_even_distances, score_lists
+from dragoman.ranking.training.measuring import Scored, evenly_spaced, score_lists
 from dragoman.service.evaluation.test_collection import load_benchmark
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -57,18 +56,18 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "three layers": {"model": {"mat_layers": [-4, -3, -2]}},
 }
 TRAINED = {"dictionary at search": "mart"}
-"""Variants that are another's model."""
+"""Variants that use the model of another one."""
 BY_DICTIONARY = ("dictionary", "dictionary at search")
 ORDERS = {"alone": "alone", "interpolated": "together with psq"}
-"""Titles."""
+"""Orders of candidates, with their titles."""
 RUNS = {"smt": "smt", "bm25": "human translation"}
-"""Runs of `benchmarks/retrieval/first_stage.py` that are compared with psq, and their names here."""
+"""Runs of `benchmarks/retrieval/first_stage.py` to compare with psq, with their titles."""
 SIGNIFICANT = 0.05
 Values = NDArray[np.float64]
 
 
 def main() -> None:
-    """Train, measure and print what is missing."""
+    """Train and measure what is missing, and print the summary."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--config", type=Path, required=True)
     parser.add_argument("--test", type=Path, required=True)
@@ -76,15 +75,15 @@ def main() -> None:
     parser.add_argument("--variants", default=",".join(VARIANTS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--depth", type=int, default=50)
-    parser.add_argument("--queries", type=int, help="of each test list, at even distances; default: all")
+    parser.add_argument("--queries", type=int, help="of each test list, evenly spaced; default: all")
     parser.add_argument("--threads", type=int)
-    parser.add_argument("--first-stage", type=Path, help="runs of smt and BM25; asks for --data")
+    parser.add_argument("--first-stage", type=Path, help="runs of smt and BM25; requires --data")
     parser.add_argument("--data", type=Path)
     arguments = parser.parse_args()
     if not lists_in(arguments.test):
         parser.error(f"--test: no lists under {arguments.test}")
     if arguments.first_stage and not arguments.data:
-        parser.error("--first-stage: asks for --data, which has the judgements")
+        parser.error("--first-stage requires --data, which has the relevance judgements")
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     table = read_config(arguments.config)
@@ -103,19 +102,19 @@ def main() -> None:
 
 
 def changes(variant: str, table: dict[str, Any]) -> dict[str, Any]:
-    """What of the configuration is otherwise in a variant."""
+    """The configuration changes of a variant."""
     if variant == "dictionary":
         return {name: f"{table[name]}-dictionary" for name in ("lists", "tuning")}
     if variant.startswith("without "):
         held_out = variant.removeprefix("without ")
         sets = (read_lists(path) for name in ("lists", "tuning") for path in lists_in(Path(table[name])))
-        spoken = {language for lists in sets for language in (lists.source, lists.target)}
-        return {"languages": sorted(spoken - {held_out})}
+        languages = {language for lists in sets for language in (lists.source, lists.target)}
+        return {"languages": sorted(languages - {held_out})}
     return VARIANTS[variant]
 
 
 def tested(folder: Path, by_dictionary: bool, arguments: argparse.Namespace) -> dict[str, dict[str, list[float]]]:
-    """Average precision of every query of every test list, in each order; scores are kept in the training's folder."""
+    """Average precision of every query of every test list, in each order; scores are saved in `folder`."""
     suffix = "-dictionary" if by_dictionary else ""
     path, test = folder / f"tested{suffix}.json", Path(f"{arguments.test}{suffix}")
     options = {"depth": arguments.depth, "queries": arguments.queries}
@@ -141,10 +140,10 @@ def tested(folder: Path, by_dictionary: bool, arguments: argparse.Namespace) -> 
 
 
 def searched(arguments: argparse.Namespace) -> dict[str, dict[str, Values]]:
-    """Average precision by system and test list of the runs of `retrieval/first_stage.py`: same queries, depth.
+    """Average precision by system and test list of runs of `retrieval/first_stage.py`, for the same queries and depth.
 
-    Lists of other tasks than that benchmark's have none. FLORES has no human translation, its queries being the
-    documents' translations.
+    Lists of other tasks have none. FLORES has no human translation, because its queries are the translations of its
+    documents.
     """
     found: dict[str, dict[str, Values]] = {title: {} for title in RUNS.values()}
     kinds = {
@@ -156,7 +155,7 @@ def searched(arguments: argparse.Namespace) -> dict[str, dict[str, Values]]:
         if path.name not in kinds:
             continue
         lists = read_lists(path)
-        names = [lists[number].name for number in at_even_distances(len(lists), arguments.queries)]
+        names = [lists[number].name for number in evenly_spaced(len(lists), arguments.queries)]
         qrels = load_benchmark(*kinds[path.name]).qrels
         for system, title in RUNS.items():
             run = arguments.first_stage / path.name / f"{system}.trec"
@@ -170,7 +169,7 @@ def searched(arguments: argparse.Namespace) -> dict[str, dict[str, Values]]:
 
 
 def summary(done: Mapping[str, list[dict[str, Any]]], others: Mapping[str, Mapping[str, Values]]) -> str:
-    """Markdown tables of MAP by task and variant, paragraphs apart from all else, alone and interpolated."""
+    """Markdown tables of MAP by task and variant, alone and interpolated, with separate tables for paragraphs."""
     tested_on = list(next(iter(done.values()))[0])
     paragraphs = [name for name in tested_on if "-paragraph-" in name]
     lines: list[str] = []
@@ -184,7 +183,7 @@ def summary(done: Mapping[str, list[dict[str, Any]]], others: Mapping[str, Mappi
 
 
 def _table(names: list[str], columns: Mapping[str, Mapping[str, Values]]) -> Iterator[str]:
-    """A line for each task, with * where MART differs significantly there; means; p-values over all tasks."""
+    """A line for each task, with * for significant differences from MART; means; p-values over all tasks."""
     yield "| | queries | " + " | ".join(columns) + " |"
     yield "|---" * (len(columns) + 2) + "|"
     mart = _mart(columns)
@@ -204,7 +203,7 @@ def _table(names: list[str], columns: Mapping[str, Mapping[str, Values]]) -> Ite
 
 
 def _by_data_set(names: list[str], columns: Mapping[str, Mapping[str, Values]]) -> Iterator[str]:
-    """Lines of what MART has more than each other, and p, in the tasks of each data set that both have."""
+    """The gains of MART over each other column, with p, on the common tasks of each data set."""
     if not (mart := _mart(columns)):
         return
     others = {title: own for title, own in columns.items() if own is not mart}
@@ -225,7 +224,7 @@ def _mart(columns: Mapping[str, Mapping[str, Values]]) -> Mapping[str, Values]:
 
 
 def _data_set(name: str) -> str:
-    """And unit, of a task called `name-source-target`."""
+    """The data set and unit of a task `data-unit-source-target`."""
     return name.rsplit("-", 2)[0]
 
 
@@ -237,30 +236,30 @@ def _cell(own: Values | None, mart: Values | None) -> str:
 
 
 def _values(runs: list[dict[str, Any]], order: str, names: list[str]) -> dict[str, Values]:
-    """Average precision by list and query, meaned over the seeds."""
+    """Average precision by list and query, as the mean over the seeds."""
     return {name: np.mean([run[name][order] for run in runs], 0) for name in names}
 
 
 def _p(own: Mapping[str, Values], other: Mapping[str, Values]) -> str:
-    """`p_of_mean` of the differences in the tasks that both have; nothing where there are none."""
+    """`p_of_mean` of the differences on common tasks; empty without differences."""
     differences = {name: own[name] - other[name] for name in own.keys() & other.keys()}
     return f"{p_of_mean(differences):.2g}" if any(one.any() for one in differences.values()) else ""
 
 
 def p_of_mean(differences: Mapping[str, Values]) -> float:
-    """Two-tailed p of the mean over tasks of the tasks' mean differences being 0: every task weighs the same.
+    """Two-tailed p for a mean difference of 0, where the mean is over tasks with equal weights.
 
-    Tasks of one data set and unit ask the same questions in the same order, in whatever languages, so that a question's
-    sum of differences over these tasks is one observation. With n questions, the mean m of these sums and their
-    variance v in each data set, and T tasks in all, the mean over tasks is sum(m) / T and its variance, data sets being
-    independent, sum(v / n) / T^2; their ratio is compared with Student's t of as many degrees of freedom as Welch and
-    Satterthwaite say: sum(v / n)^2 / sum((v / n)^2 / (n - 1)). Of one data set that is the paired t-test of the
-    questions' means over the tasks; of two with one task each, but for signs, Welch's test.
+    Tasks of one data set and unit have the same questions in the same order, in different languages, so the sum of a
+    question's differences over these tasks is one observation. Each data set has n questions, and mean m and variance v
+    of these sums. With T tasks in total and independent data sets, the mean over tasks is sum(m) / T, with variance
+    sum(v / n) / T^2. The statistic has a Student's t distribution with Welch-Satterthwaite degrees of freedom:
+    sum(v / n)^2 / sum((v / n)^2 / (n - 1)). For one data set this is the paired t-test of the questions' means over the
+    tasks; for two data sets with one task each it is, except for signs, Welch's test.
     """
-    asked: dict[tuple[str, int], list[Values]] = {}
+    groups: dict[tuple[str, int], list[Values]] = {}
     for name, values in differences.items():
-        asked.setdefault((_data_set(name), len(values)), []).append(values)
-    sums = [np.sum(alike, 0) for alike in asked.values()]
+        groups.setdefault((_data_set(name), len(values)), []).append(values)
+    sums = [np.sum(group, 0) for group in groups.values()]
     variances = np.array([one.var(ddof=1) / len(one) for one in sums])
     variance, mean = variances.sum(), sum(one.mean() for one in sums)
     if not variance:

@@ -1,4 +1,4 @@
-"""What `benchmarks/reranking/throughput.py` measures on: a BERT of random weights, texts of random words, a table."""
+"""Data of `benchmarks/reranking/throughput.py`: a BERT with random weights, texts of random words, a table."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TRANSLATIONS = 10
 
 
 def write_model(folder: Path, shape: str) -> None:
-    """A cross-encoder that transformers opens, with weights as large as make scores differ."""
+    """Write a cross-encoder for transformers, with weights large enough for distinct scores."""
     torch.manual_seed(1)
     vocabulary = [*SPECIAL, *SYLLABLES, *("##" + one for one in SYLLABLES), *map("".join, product(SYLLABLES, repeat=2))]
     config = BertConfig(
@@ -56,21 +56,21 @@ def write_model(folder: Path, shape: str) -> None:
 
 
 def make_lists(queries: int, documents: int, shortest: int, longest: int) -> list[dict[str, Any]]:
-    """Queries of 3 to 8 words, each with documents whose subwords are log-uniform; 5% of words are translations."""
+    """Queries of 3 to 8 words with documents of log-uniform length in subwords; 5% of words are translations."""
     random = np.random.default_rng(1)
     lists = []
     for _ in range(queries):
-        asked = [_word(random) for _ in range(random.integers(3, 9))]
-        table = {word: [_word(random) for _ in range(TRANSLATIONS)] for word in asked}
+        query = [_word(random) for _ in range(random.integers(3, 9))]
+        table = {word: [_word(random) for _ in range(TRANSLATIONS)] for word in query}
         likely = [one for found in table.values() for one in found]
         sizes = np.exp(random.uniform(np.log(shortest), np.log(longest + 1), documents)).astype(int)
         texts = [_text(random, int(size), likely) for size in sizes]
-        lists.append({"query": " ".join(asked), "documents": texts, "table": table})
+        lists.append({"query": " ".join(query), "documents": texts, "table": table})
     return lists
 
 
 def _word(random: np.random.Generator) -> str:
-    """One to three syllables, as many as it has subwords but for two, which are one."""
+    """One to three syllables."""
     return "".join(random.choice(SYLLABLES, random.integers(1, 4)))
 
 
@@ -85,7 +85,7 @@ def _text(random: np.random.Generator, subwords: int, likely: list[str]) -> str:
 
 
 def mart_of(folder: Path, mat: bool, device: str) -> Mart:
-    """The same weights as ours: BERT's pooled first state is MART's, and so is its one label."""
+    """A MART with the same weights: BERT's pooler and its classifier of one label correspond to MART's."""
     layers = [-3, -2] if json.loads((folder / "config.json").read_text())["num_hidden_layers"] > 2 else [-1]
     config = MartConfig(mat_layers=layers if mat else [], start="official", sides=mat)
     model = Mart(load_encoder(str(folder)), config)
@@ -97,7 +97,7 @@ def mart_of(folder: Path, mat: bool, device: str) -> Mart:
 
 
 def read_list(scorer: Scorer, one: dict[str, Any], mat: bool) -> list[list[Passage]]:
-    """A query's documents as rows; with `mat` also their words and which of them the table links."""
+    """A query's documents as rows; with `mat` including their words and table links."""
     texts = [one["query"], *one["documents"]]
     split = [_words(text) if mat else Words([], []) for text in texts]
     links = [NO_LINKS] * len(one["documents"])

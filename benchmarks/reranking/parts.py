@@ -1,14 +1,13 @@
-"""What each part of the reranker brings, on the test questions and kept scores of `benchmarks/reranking/quality.py`.
+"""Contribution of each part of the reranker, on the questions and saved scores of `benchmarks/reranking/quality.py`.
 
     python -m benchmarks.reranking.parts --kept runs/reranking --tuning runs/mart/tuning --output runs/parts
 
-MAP of psq, MART, late interaction and structured queries of documents by themselves, with each other and alone, over
-the directions of XQuAD-R sentences that `--kept` has scores of; p-values are of paired two-tailed t-tests, a question's
-mean over the directions being one observation. The shipped weights are those of the model's configuration. The other
-combinations have each the weights, of the grids of `dragoman.ranking.training.fitting`, with the best mean of the
-tuning lists' MAP: on `--questions` of each list, or `--mart-questions` where MART has a part in it, whose scores of
-these must be made. Of the test questions MART's scores are the kept ones less what late interaction added. Parts are
-kept in the output folder.
+MAP of psq, MART, late interaction and standalone structured queries, combined and alone, over the directions of XQuAD-R
+sentences with scores in `--kept`. p-values are of paired two-tailed t-tests; a question's mean over the directions is
+one observation. The shipped weights are those of the model's configuration. For other combinations, the weights from
+the grids of `dragoman.ranking.training.fitting` with the best mean MAP over the tuning lists are used: on `--questions`
+of each list, or on `--mart-questions` for combinations with MART, whose scores are computed. For the test questions,
+MART's scores are the saved scores without late interaction. Parts are saved in the output folder.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ Sets = Mapping[str, list[Question]]
 
 
 def main() -> None:
-    """Compute the parts that are missing, fit, and print."""
+    """Compute missing parts, fit, and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kept", type=Path, required=True, help="the output of benchmarks/reranking/quality.py")
     parser.add_argument("--tuning", type=Path, required=True)
@@ -64,41 +63,41 @@ def main() -> None:
     names = [path.stem for path in sorted(arguments.kept.glob(f"{TASKS}*.json")) if "without" not in path.stem]
     tuning = lists_in(arguments.tuning)
     if not names or not tuning:
-        parser.error(f"there are no tuning lists, or no kept scores {TASKS}*.json")
+        parser.error(f"no tuning lists, or no saved scores {TASKS}*.json")
     test = {name: parts.tested(arguments.kept, name) for name in names}
-    cheap, dear = (
+    cheap, expensive = (
         {one.name: parts.tuned(one, many, by_mart) for one in tuning}
         for many, by_mart in ((arguments.questions, False), (arguments.mart_questions, True))
     )
-    printed = summary(test, combinations(parts.shipped, cheap, dear))
+    printed = summary(test, combinations(parts.shipped, cheap, expensive))
     (arguments.output / "summary.md").write_text(printed, encoding="utf-8")
     print(printed)  # noqa: T201
 
 
 class Parts:
-    """What each part of a model says of candidates, made or as it was kept."""
+    """The scores of candidates by each part of a model, computed or saved."""
 
     def __init__(self, model: str, output: Path) -> None:
         """
         Raises:
-            SystemExit: the model has not all parts.
+            SystemExit: if the model does not have all parts.
         """
         mart, about = load_mart(model)
         if about.late_interaction is None or about.standalone is None:
             raise SystemExit(f"{model}: has no late interaction or no structured queries")
-        by_itself = replace(about, late_interaction=replace(about.late_interaction, weight=1.0))
-        self._match, self._scorer = load_late_interaction(by_itself, mart.encoder), Scorer(mart)
+        unweighted = replace(about, late_interaction=replace(about.late_interaction, weight=1.0))
+        self._match, self._scorer = load_late_interaction(unweighted, mart.encoder), Scorer(mart)
         self._whole = Scorer(mart, match=load_late_interaction(about, mart.encoder))
         self._about, self._output, self._added = about, output, about.late_interaction.weight
         first_stage = about.first_stage_weight / about.standalone.scale
         self.shipped = Weights(1.0, self._added, first_stage, about.standalone.weight)
 
     def tuned(self, path: Path, queries: int, by_mart: bool) -> list[Question]:
-        """Of tuning questions; without `by_mart` MART's part is 0."""
+        """Parts of tuning questions; without `by_mart`, MART's scores are 0."""
         return self._kept(f"tuning-{path.name}{'-mart' if by_mart else ''}", path, DEPTH, queries, by_mart)
 
     def tested(self, folder: Path, name: str) -> list[Question]:
-        """Of the questions that have kept scores in `folder`."""
+        """Parts of the questions with saved scores in `folder`."""
         made_by = json.loads((folder / f"{name}.json").read_text())["made_by"]
         depth, queries = made_by["depth"], made_by["queries"]
         again = argparse.Namespace(output=folder, depth=depth, questions=queries)
@@ -106,7 +105,7 @@ class Parts:
         questions = self._kept(f"test-{name}", folder / "lists" / name, depth, queries, False)
         for one, question in zip(whole, questions, strict=True):
             if one.relevant != question.relevant or not np.allclose(one.shares, question.shares, atol=1e-4):
-                raise SystemExit(f"{name}: {one.name}: the kept scores are of other candidates or other links")
+                raise SystemExit(f"{name}: {one.name}: the saved scores are of other candidates or other links")
         return [
             replace(question, model=np.asarray(one.model) - self._added * question.match)
             for one, question in zip(whole, questions, strict=True)
@@ -124,17 +123,17 @@ class Parts:
             kept.write_text(json.dumps({"made_by": made_by, "questions": made}, default=np.ndarray.tolist))
         found = json.loads(kept.read_text())
         if found["made_by"] != made_by:
-            raise SystemExit(f"{kept}: is of another model, other questions or other lists: remove it")
+            raise SystemExit(f"{kept}: was computed with another model, questions or lists: remove it")
         numbers = [one.name for one in fields(Question) if one.name not in ("relevant", "count")]
         return [Question(**one | {part: np.asarray(one[part]) for part in numbers}) for one in found["questions"]]
 
     def _made(self, rows: list[Any], by_mart: bool) -> list[Question]:
-        """Late interaction reads all questions' candidates at once, as many are the same."""
+        """Compute parts; late interaction encodes candidates of all questions together, as many are equal."""
         documents = [document for _, own in rows for document in own]
         with torch.inference_mode():
-            met = self._match.matches(documents, TOKENS_AT_ONCE) if self._match else np.zeros(len(documents))
+            matches = self._match.matches(documents, TOKENS_AT_ONCE) if self._match else np.zeros(len(documents))
         model = self._scorer.values(documents) if by_mart else np.zeros(len(documents))
-        parts = zip(model, met, self._scorer.shares(documents), strict=True)
+        parts = zip(model, matches, self._scorer.shares(documents), strict=True)
         found = []
         for one, own in rows:
             values = np.asarray(list(islice(parts, len(own)))).reshape(-1, 3).T
@@ -143,8 +142,8 @@ class Parts:
         return found
 
 
-def combinations(shipped: Weights, cheap: Sets, dear: Sets) -> dict[str, dict[str, Weights]]:
-    """Weights by combination, with psq and alone; `dear` are tuning questions that MART has scored."""
+def combinations(shipped: Weights, cheap: Sets, expensive: Sets) -> dict[str, dict[str, Weights]]:
+    """Weights by combination, with psq and alone; `expensive` are tuning questions scored by MART."""
 
     def best(sets: Sets, mart: float, *grids: tuple[float, ...]) -> Weights:
         return best_weights(sets, [Weights(mart, *weights) for weights in product(*grids)])
@@ -153,13 +152,13 @@ def combinations(shipped: Weights, cheap: Sets, dear: Sets) -> dict[str, dict[st
     return {
         "with psq": {
             "psq": FIRST_STAGE,
-            "psq + MART": best(dear, 1.0, none, WEIGHTS, none),
+            "psq + MART": best(expensive, 1.0, none, WEIGHTS, none),
             "psq + late interaction": best(cheap, 0.0, MATCH_WEIGHTS, WEIGHTS, none),
             "psq + structured query": best(cheap, 0.0, none, WEIGHTS, SHARE_WEIGHTS),
             "psq + late interaction + structured query": best(cheap, 0.0, MATCH_WEIGHTS, WEIGHTS, SHARE_WEIGHTS),
-            "psq + MART + late interaction": best(dear, 1.0, MATCH_WEIGHTS, WEIGHTS, none),
-            "psq + MART + structured query": best(dear, 1.0, none, WEIGHTS, SHARE_WEIGHTS),
-            "psq + all, weights as of the others": best(dear, 1.0, MATCH_WEIGHTS, WEIGHTS, SHARE_WEIGHTS),
+            "psq + MART + late interaction": best(expensive, 1.0, MATCH_WEIGHTS, WEIGHTS, none),
+            "psq + MART + structured query": best(expensive, 1.0, none, WEIGHTS, SHARE_WEIGHTS),
+            "psq + all, weights as of the others": best(expensive, 1.0, MATCH_WEIGHTS, WEIGHTS, SHARE_WEIGHTS),
             SHIPPED["with psq"]: shipped,
         },
         "alone": {
@@ -167,7 +166,7 @@ def combinations(shipped: Weights, cheap: Sets, dear: Sets) -> dict[str, dict[st
             "late interaction": Weights(match=1.0),
             "structured query": Weights(share=1.0),
             "late interaction + structured query": best(cheap, 0.0, MATCH_WEIGHTS, none, SHARE_WEIGHTS),
-            "all, weights as of the others": best(dear, 1.0, MATCH_WEIGHTS, none, SHARE_WEIGHTS),
+            "all, weights as of the others": best(expensive, 1.0, MATCH_WEIGHTS, none, SHARE_WEIGHTS),
             SHIPPED["alone"]: shipped._replace(first_stage=0.0),
         },
     }
@@ -193,7 +192,7 @@ def summary(test: Sets, chosen: Mapping[str, Mapping[str, Weights]]) -> str:
 
 
 def _precision(test: Sets, weights: Weights) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Average precision of each question, its mean over the directions."""
+    """Average precision of each question, as the mean over the directions."""
     return np.mean([[one.average_precision(weights) for one in questions] for questions in test.values()], 0)
 
 

@@ -1,18 +1,17 @@
-"""What reranking adds to the first stage, on questions that nothing was trained or tuned on.
+"""Gain of reranking over the first stage, on questions that were not used for training or tuning.
 
     python -m benchmarks.reranking.quality --data DATA --tables runs/first_stage/tables --output runs/reranking
     python -m benchmarks.reranking.quality --output runs/reranking --kept
 
-For each language, both directions, XQuAD-R sentences and paragraphs, for Swahili AfriQA's questions over English
-passages, for Swahili and Somali FLORES sentences: MAP of psq's best hits as they are, in the order
-of standalone scores, as the rerank endpoints answer, and of model and first stage together, as searches do, with the
-weights that were fitted on the tuning questions; with `--without-table` also together with the table taken away from
-the model. Lists that are in the output folder already are kept, and so are scores, so that an interrupted run goes on
-and another weight of the first stage or of standalone scores needs no new run. The summary is of all tasks that the
-folder has scores of, of this run or earlier ones; with `--kept` of these alone. Of XQuAD-R there are also means of each
-language's two directions, of all from and all into English, and of all. p-values are of paired two-tailed t-tests
-against psq, a question's mean over the directions being one observation. The tables are those that
-`benchmarks/retrieval/first_stage.py` makes.
+Tasks are XQuAD-R sentences and paragraphs in both directions of each language, AfriQA's Swahili questions over English
+passages, and Swahili and Somali FLORES sentences. Measures MAP of psq's best hits in three orders: unchanged; by
+standalone scores, as in the rerank endpoints; and by model and first stage together, as in searches, with the weights
+fitted on the tuning questions. `--without-table` adds the combination with a model that does not use the table.
+Existing lists and scores in the output folder are kept, so an interrupted run can be resumed, and other weights need no
+new run. The summary covers all tasks with scores in the folder; `--kept` computes no new ones.
+For XQuAD-R it has means over both directions of each language, over all directions from English, into English, and over
+all. p-values are of paired two-tailed t-tests against psq; a question's mean over the directions is
+one observation. The tables are the output of `benchmarks/retrieval/first_stage.py`.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from dragoman.ranking.training.measuring import Scored, score_lists
 from dragoman.service.evaluation.candidate_sources import Judged, MartSources, prepare
 
 TEST = r"para=^.*-a(?!0(0\d|1[01])-)"
-"""XQuAD-R questions of all articles but a000 to a011, which are for tuning."""
+"""XQuAD-R questions of all articles except a000 to a011, which are for tuning."""
 UNITS = ("sentence", "paragraph")
 LANGUAGES = ("de", "es", "ru", "zh", "ar", "sw", "so")
 ORDERS = ("psq", "standalone", "together", "without_table")
@@ -43,24 +42,24 @@ WITHOUT_TABLE = "-without-table"
 
 
 def main() -> None:
-    """Run what is missing and print the summary."""
+    """Run missing tasks and print the summary."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--tables", type=Path)
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--kept", action="store_true", help="measure nothing that is not kept")
+    parser.add_argument("--kept", action="store_true", help="summarise saved scores without new measurements")
     parser.add_argument("--model", default="mart")
     parser.add_argument("--languages", default=",".join(LANGUAGES))
     parser.add_argument("--units", default=",".join(UNITS))
     parser.add_argument("--depth", type=int, default=50)
-    parser.add_argument("--questions", type=int, help="at even distances; default: all")
+    parser.add_argument("--questions", type=int, help="evenly spaced; default: all")
     parser.add_argument("--without-table", action="store_true")
     parser.add_argument("--threads", type=int)
     arguments = parser.parse_args()
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     if not arguments.kept and not (arguments.data and arguments.tables):
-        parser.error("--data and --tables: are missing")
+        parser.error("--data and --tables are required")
     scorer, about = load_scorer(arguments.model)
     rows = {name: measured(scorer, name, arguments, about) for name in kept(arguments.output)}
     for language in () if arguments.kept else arguments.languages.split(","):
@@ -74,19 +73,19 @@ def main() -> None:
                 rows[name] = measured(scorer, name, arguments, about)
                 (arguments.output / "summary.md").write_text(summary(rows), encoding="utf-8")
     if not rows:
-        parser.error(f"--kept: there are no scores in {arguments.output}")
+        parser.error(f"--kept: no scores in {arguments.output}")
     (arguments.output / "summary.md").write_text(summary(rows), encoding="utf-8")
     print(summary(rows))  # noqa: T201
 
 
 def kept(output: Path) -> list[str]:
-    """The tasks that the output folder has scores of."""
+    """The tasks with scores in the output folder."""
     names = (path.stem for path in output.glob("*-*-*-*.json"))
     return sorted(name for name in names if not name.endswith(WITHOUT_TABLE))
 
 
 def tasks(arguments: argparse.Namespace, language: str) -> Iterator[Judged]:
-    """What a language is measured on: XQuAD-R, and Swahili and Somali on AfriQA and FLORES."""
+    """The tasks of a language: XQuAD-R; for Swahili and Somali, AfriQA and FLORES."""
     if language in ("sw", "so"):
         if language == "sw":
             yield Judged(str(arguments.data / "afriqa"), "passage", "sw", queries="sw.open", depth=arguments.depth)
@@ -111,7 +110,7 @@ def measured(scorer: Scorer, name: str, arguments: argparse.Namespace, about: Ma
 
 
 def scored(scorer: Scorer, name: str, arguments: argparse.Namespace, about: MartAbout, placebo: bool) -> list[Scored]:
-    """The candidates of each question of one task with their scores, made or as they were kept."""
+    """The scored candidates of each question of one task, computed or saved."""
     path = arguments.output / f"{name}{WITHOUT_TABLE if placebo else ''}.json"
     lists = read_lists(arguments.output / "lists" / name)
     options = {"depth": arguments.depth, "queries": arguments.questions}
@@ -127,19 +126,19 @@ def scored(scorer: Scorer, name: str, arguments: argparse.Namespace, about: Mart
     kept = json.loads(path.read_text())
     if kept.get("made_by") != made_by:
         raise SystemExit(
-            f"{path}: is of another model, other questions or other lists: remove it, or choose another folder"
+            f"{path}: was computed with another model, questions or lists: remove it, or choose another folder"
         )
     return [Scored(**one) for one in kept["scored"]]
 
 
 def p_value(row: dict[str, list[float]], order: str) -> float:
-    """Of a paired two-tailed t-test of an order against the first stage's."""
+    """p of a paired two-tailed t-test of an order against the first stage."""
     return 1.0 if row[order] == row["psq"] else float(ttest_rel(row[order], row["psq"]).pvalue)
 
 
 def summary(found: Mapping[str, Mapping[str, list[float]]]) -> str:
-    """A Markdown table of the measures by task; of XQuAD-R's sentences and paragraphs also means over directions."""
-    rows = sorted((_row(name, measures) for name, measures in found.items()), key=_place)
+    """A Markdown table of the measures by task, with means over directions for XQuAD-R sentences and paragraphs."""
+    rows = sorted((_row(name, measures) for name, measures in found.items()), key=_sort_key)
     lines = [
         "| unit | direction | questions | psq | standalone | p | **together** | gain | p | without the table |",
         "|---|---|---|---|---|---|---|---|---|---|",
@@ -158,34 +157,34 @@ def _row(name: str, measures: Mapping[str, list[float]]) -> dict[str, Any]:
     return {"data": data, "unit": unit, "pair": f"{source}-{target}", "language": language, **measures}
 
 
-def _place(row: dict[str, Any]) -> tuple[Any, ...]:
-    """Where a row comes: XQuAD-R first, languages as they are given by default, from English first."""
+def _sort_key(row: dict[str, Any]) -> tuple[Any, ...]:
+    """Sort key of a row: XQuAD-R first, languages in default order, from English first."""
     known = LANGUAGES.index(row["language"]) if row["language"] in LANGUAGES else len(LANGUAGES)
     return row["data"] != "xquad_r", row["unit"] == UNITS[1], known, not row["pair"].startswith("en-")
 
 
 def _means(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Means over the directions, the same questions in each: of a language, from and into English, and of all."""
+    """Means over directions with the same questions: of each language, from and into English, and of all."""
     groups = {f"{one}, both": [row for row in rows if row["language"] == one] for one in LANGUAGES}
     groups["from English"] = [row for row in rows if row["pair"].startswith("en-")]
     groups["into English"] = [row for row in rows if row["pair"].endswith("-en")]
     groups[f"all {len(rows)}"] = rows if len(rows) != 2 else []
-    for title, alike in groups.items():
-        if len(alike) > 1:
-            # The same questions in every direction, so that a question's mean over them is one observation.
-            shared = [one for one in ORDERS if all(one in row for row in alike)]
-            means = {one: np.mean([row[one] for row in alike], 0).tolist() for one in shared}
+    for title, group in groups.items():
+        if len(group) > 1:
+            # All directions have the same questions: a question's mean over them is one observation.
+            shared = [one for one in ORDERS if all(one in row for row in group)]
+            means = {one: np.mean([row[one] for row in group], 0).tolist() for one in shared}
             yield {"unit": rows[0]["unit"], "pair": title, **means}
 
 
 def _every_question(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The questions of all data sets together, each one's mean over its directions; None of one data set."""
+    """All questions of all data sets, each as its mean over directions; None for a single data set."""
     sets = [[row for row in rows if row["data"] == data] for data in sorted({row["data"] for row in rows})]
     if len(sets) < 2:
         return None
     shared = [one for one in ORDERS if all(one in row for row in rows)]
     whole = {
-        one: np.concatenate([np.mean([row[one] for row in alike], 0) for alike in sets]).tolist() for one in shared
+        one: np.concatenate([np.mean([row[one] for row in group], 0) for group in sets]).tolist() for one in shared
     }
     return {"unit": "sentence, passage", "pair": f"all {len(rows)}", **whole}
 

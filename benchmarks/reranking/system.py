@@ -1,9 +1,9 @@
-"""One system of `benchmarks/reranking/throughput.py`, in a process and perhaps an environment of its own.
+"""One system of `benchmarks/reranking/throughput.py`, in a separate process and optionally environment.
 
     python -m benchmarks.reranking.system ours FOLDER
 
-FOLDER holds the model and the pairs. Commands are read from standard input, answers written to standard output, JSON
-both, a line each: first what the system is, or that its package is missing; then the seconds of each run asked for.
+FOLDER has the model and the pairs. Commands are read from standard input, responses are written to standard output,
+both as JSON lines: first the name of the system, or its missing package; then the seconds of each requested run.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ PACKAGES = {"ours": "dragoman", "forward": "dragoman", "cross-encoder": "sentenc
             "infinity": "infinity_emb", "matrix": "dragoman"}  # fmt: skip
 
 Lists = list[dict[str, Any]]
-"""Queries, each with its documents and, by its words, the words that translate it."""
+"""Queries, each with its documents and the translations of its words."""
 
 
 def ours(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]:
-    """Texts to scores as the service does it, but for HTTP; with --mat also words, their links and two MAT layers."""
+    """Ours, from texts to scores as in the service without HTTP; --mat adds words, links and two MAT layers."""
     from benchmarks.reranking.model import mart_of, read_list
     from dragoman.ranking.scoring import Scorer
 
@@ -42,7 +42,7 @@ def ours(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]
 
 
 def forward(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]:
-    """Ours from subwords that were read before: the model alone."""
+    """Ours, from prepared subwords: the model alone."""
     from benchmarks.reranking.model import mart_of, read_list
     from dragoman.ranking.scoring import Scorer
 
@@ -56,16 +56,16 @@ def cross_encoder(options: argparse.Namespace, lists: Lists) -> Callable[[], lis
 
     model = CrossEncoder(str(options.folder / "model"), device=options.device, model_kwargs={"dtype": dtype(options)})
     pairs = [(one["query"], document) for one in lists for document in one["documents"]]
-    given = {"activation_fn": torch.nn.Identity(), "show_progress_bar": False}
+    settings = {"activation_fn": torch.nn.Identity(), "show_progress_bar": False}
 
     def run() -> list[float]:
-        return model.predict(pairs, batch_size=options.batch_size, **given).tolist()  # type: ignore[no-any-return]
+        return model.predict(pairs, batch_size=options.batch_size, **settings).tolist()  # type: ignore[no-any-return]
 
     return run
 
 
 def infinity(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]:
-    """Its engine without its HTTP server, all queries asked at once, and without its warm-up."""
+    """Infinity's engine without HTTP server and warm-up, with all queries at once."""
     from infinity_emb import AsyncEngineArray, EngineArgs
 
     chosen = {"dtype": "bfloat16"} if options.bf16 else {"dtype": "float32"}
@@ -85,14 +85,14 @@ def infinity(options: argparse.Namespace, lists: Lists) -> Callable[[], list[flo
         values = {each.index: float(each.relevance_score) for each in found}
         return [values[number] for number in range(len(values))]
 
-    async def all_of_them() -> list[list[float]]:
+    async def score_all() -> list[list[float]]:
         return await asyncio.gather(*map(score, lists))
 
-    return lambda: [value for one in loop.run_until_complete(all_of_them()) for value in one]
+    return lambda: [value for one in loop.run_until_complete(score_all()) for value in one]
 
 
 def matrix(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]:
-    """Products of square matrices, whose operations are all that counts, by the fastest kernel that there is."""
+    """Products of square matrices with the fastest kernel, to measure the operations per second."""
     from dragoman.backbone.products import Product
 
     size = options.matrix
@@ -127,8 +127,8 @@ def main() -> None:
     parser.add_argument("--matrix", type=int, default=2048)
     parser.add_argument("--products", type=int, default=10)
     options = parser.parse_args()
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever a library prints is no answer
+    responses = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # output of libraries must not mix with responses
     if options.threads:
         torch.set_num_threads(options.threads)
     package = PACKAGES[options.system]
@@ -136,26 +136,26 @@ def main() -> None:
         version = getattr(__import__(package), "__version__", "")
         run = SYSTEMS[options.system](options, json.loads((options.folder / "pairs.json").read_text()))
     except ModuleNotFoundError as fault:
-        say(answers, {"missing": fault.name})
+        send(responses, {"missing": fault.name})
         return
-    say(answers, {"system": f"{package} {version}".strip(), "torch": torch.__version__})
+    send(responses, {"system": f"{package} {version}".strip(), "torch": torch.__version__})
     for line in sys.stdin:
-        if "batch_size" in (asked := json.loads(line)):
-            options.batch_size = asked["batch_size"]
-        say(answers, timed(run, options.device))
-    os._exit(0)  # Infinity's threads would go on for ever
+        if "batch_size" in (command := json.loads(line)):
+            options.batch_size = command["batch_size"]
+        send(responses, timed(run, options.device))
+    os._exit(0)  # Infinity's threads never end
 
 
 def timed(run: Callable[[], list[float]], device: str) -> dict[str, Any]:
-    begun, used = time.perf_counter(), time.process_time()
+    started, used = time.perf_counter(), time.process_time()
     scores = run()
     if device != "cpu":
         torch.cuda.synchronize()
-    return {"seconds": time.perf_counter() - begun, "cpu_seconds": time.process_time() - used, "scores": scores}
+    return {"seconds": time.perf_counter() - started, "cpu_seconds": time.process_time() - used, "scores": scores}
 
 
-def say(answers: Any, what: dict[str, Any]) -> None:
-    print(json.dumps(what), file=answers, flush=True)
+def send(responses: Any, what: dict[str, Any]) -> None:
+    print(json.dumps(what), file=responses, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
-"""Reranking throughput of ours, sentence-transformers' CrossEncoder and Infinity, on the same weights and pairs.
+"""Reranking throughput of Dragoman, sentence-transformers' CrossEncoder and Infinity, on the same weights and pairs.
 
     python -m benchmarks.reranking.throughput [--cross-encoder PYTHON] [--infinity PYTHON] [--bf16] [--threads 2]
     python -m benchmarks.reranking.throughput --device cuda --shape bert-base --bf16 --queries 64
 
-A BERT of random weights, queries with documents of 8 to 400 subwords. Each system is a process of its own, by the
-interpreter that has its package; in each round each of them scores all pairs once, from texts to scores, in float32
-and with `--bf16` also in bfloat16. CrossEncoder and Infinity run with their defaults, CrossEncoder also with its best
-size of batch. A table of medians over the rounds; ratios are medians of each round's. Scores must agree.
+Uses a BERT with random weights, and queries with documents of 8 to 400 subwords. Each system runs in a separate process
+with its own interpreter. In each round each system scores all pairs once, from texts to scores, in float32 and with
+`--bf16` also in bfloat16. CrossEncoder and Infinity run with their defaults, CrossEncoder also with its best batch
+size. Prints a table of medians over the rounds; ratios are medians of the ratios of each round. Scores must agree.
 
-Rates are pairs and subwords (special ones included, padding not) a second. The share of the matrix rate is the
-operations of the products and of attention that those subwords need, in all layers, over those that a product of
-square matrices makes in the same time.
+Rates are pairs and subwords per second (with special tokens, without padding). The share of the matrix rate is the
+number of operations of all matrix products and attention for these subwords, divided by the operations of a product of
+square matrices in the same time.
 """
 
 from __future__ import annotations
@@ -34,31 +34,31 @@ from benchmarks.reranking.model import SHAPES, make_lists, write_model
 BATCH_SIZES = (8, 16, 64)
 REFERENCE = "CrossEncoder"
 SQUARES = {"cpu": (2048, 5), "cuda": (8192, 10)}
-"""Rows of the square matrices, and how many products of them a run makes."""
+"""Size of the square matrices, and number of products per run."""
 
 
 @dataclass
 class System:
-    """A process that scores all pairs each time it is told to."""
+    """A process that scores all pairs on request."""
 
     name: str
     process: subprocess.Popen[str]
     about: dict[str, Any] = field(default_factory=dict)
     runs: list[dict[str, Any]] = field(default_factory=list)
 
-    def run(self, **asked: Any) -> dict[str, Any]:
+    def run(self, **request: Any) -> dict[str, Any]:
         """One run's seconds and scores.
 
         Raises:
-            RuntimeError: the process has ended.
+            RuntimeError: if the process has ended.
         """
         assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(asked) + "\n")
+        self.process.stdin.write(json.dumps(request) + "\n")
         self.process.stdin.flush()
         return self.answer()
 
     def answer(self) -> dict[str, Any]:
-        """What the process says next."""
+        """The next response of the process."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
@@ -69,7 +69,7 @@ class System:
 
 @contextmanager
 def started(name: str, python: str, arguments: Sequence[str]) -> Iterator[System]:
-    """A system's process, ready or with its `missing` package said."""
+    """Start a system's process; `about` names its `missing` package, if any."""
     command = [python, "-m", "benchmarks.reranking.system", *arguments]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
@@ -83,7 +83,7 @@ def started(name: str, python: str, arguments: Sequence[str]) -> Iterator[System
 
 
 def main() -> None:
-    options = parsed()
+    options = parse_options()
     with tempfile.TemporaryDirectory() as made, ExitStack() as stack:
         folder = Path(made)
         write_model(folder / "model", options.shape)
@@ -92,7 +92,7 @@ def main() -> None:
         systems = [stack.enter_context(started(*one)) for one in plan(options, folder)]
         ready = [one for one in systems if "missing" not in one.about]
         for one in ready:
-            one.run()  # what is done once: kernels, caches, clocks
+            one.run()  # warm-up of kernels, caches and clocks
         for one in ready:
             if one.name.endswith(", best batch"):
                 best = min(BATCH_SIZES, key=lambda size, one=one: one.run(batch_size=size)["seconds"])  # type: ignore[misc]
@@ -106,14 +106,14 @@ def main() -> None:
         report(options, systems, lengths(folder, lists))
 
 
-def parsed() -> argparse.Namespace:
+def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--shape", choices=SHAPES, default="minilm")
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    parser.add_argument("--bf16", action="store_true", help="in bfloat16 too")
+    parser.add_argument("--bf16", action="store_true", help="also in bfloat16")
     parser.add_argument("--queries", type=int, default=8)
     parser.add_argument("--documents", type=int, default=64, help="of each query")
-    parser.add_argument("--longest", type=int, default=400, help="subwords of a document, the shortest having 8")
+    parser.add_argument("--longest", type=int, default=400, help="subwords of the longest document; the shortest has 8")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=None, help="of each system; default: torch's own")
     parser.add_argument("--tokens", type=int, default=None, help="padded tokens of our batches")
@@ -124,7 +124,7 @@ def parsed() -> argparse.Namespace:
 
 
 def plan(options: argparse.Namespace, folder: Path) -> list[tuple[str, str, list[str]]]:
-    """The systems: a name, an interpreter, and what its process is told."""
+    """The systems: name, interpreter and arguments of the process."""
     common = [str(folder), "--device", options.device]
     common += ["--threads", str(options.threads)] if options.threads else []
     budget = ["--tokens", str(options.tokens)] if options.tokens else []
@@ -132,24 +132,24 @@ def plan(options: argparse.Namespace, folder: Path) -> list[tuple[str, str, list
     square = ["--matrix", str(size), "--products", str(count)]
     found = []
     for precision in [[], ["--bf16"]] if options.bf16 else [[]]:
-        said, end = " bf16" if precision else "", [*common, *precision]
+        suffix, end = " bf16" if precision else "", [*common, *precision]
         found += [
-            (f"matrix product{said}", sys.executable, ["matrix", *end, *square]),
-            (f"ours{said}", sys.executable, ["ours", *end, *budget]),
-            (f"ours, MAT{said}", sys.executable, ["ours", *end, *budget, "--mat"]),
-            (f"ours, model alone{said}", sys.executable, ["forward", *end, *budget]),
+            (f"matrix product{suffix}", sys.executable, ["matrix", *end, *square]),
+            (f"ours{suffix}", sys.executable, ["ours", *end, *budget]),
+            (f"ours, MAT{suffix}", sys.executable, ["ours", *end, *budget, "--mat"]),
+            (f"ours, model alone{suffix}", sys.executable, ["forward", *end, *budget]),
         ]
         if not options.ours_alone:
             found += [
-                (f"{REFERENCE}{said}", options.cross_encoder, ["cross-encoder", *end]),
-                (f"{REFERENCE}{said}, best batch", options.cross_encoder, ["cross-encoder", *end]),
-                (f"Infinity{said}", options.infinity, ["infinity", *end]),
+                (f"{REFERENCE}{suffix}", options.cross_encoder, ["cross-encoder", *end]),
+                (f"{REFERENCE}{suffix}, best batch", options.cross_encoder, ["cross-encoder", *end]),
+                (f"Infinity{suffix}", options.infinity, ["infinity", *end]),
             ]
     return found
 
 
 def lengths(folder: Path, lists: list[dict[str, Any]]) -> list[int]:
-    """Each pair's subwords, special ones included."""
+    """The number of subwords of each pair, with special tokens."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(folder / "model" / "tokenizer.json"))
@@ -158,7 +158,7 @@ def lengths(folder: Path, lists: list[dict[str, Any]]) -> list[int]:
 
 
 def operations(shape: str, sizes: Sequence[int]) -> float:
-    """Of all layers' products and of attention, for rows without padding."""
+    """Operations of all matrix products and attention, for rows without padding."""
     one = SHAPES[shape]
     width, layers = one["hidden_size"], one["num_hidden_layers"]
     weights = 4 * width**2 + 2 * width * one["intermediate_size"]
@@ -166,7 +166,7 @@ def operations(shape: str, sizes: Sequence[int]) -> float:
 
 
 def report(options: argparse.Namespace, systems: list[System], sizes: list[int]) -> None:
-    """Print a table, and how far scores lie apart."""
+    """Print a table, and the differences of scores."""
     quarters = [int(one) for one in np.percentile(sizes, [0, 25, 50, 75, 100])]
     print(  # noqa: T201
         f"{options.shape}, {options.device}, {options.queries} queries x {options.documents} documents, pairs of "
@@ -189,9 +189,9 @@ def report(options: argparse.Namespace, systems: list[System], sizes: list[int])
 
 def row(options: argparse.Namespace, one: System, systems: dict[str, System], sizes: list[int]) -> str:
     """A system's line of the table; ratios are against CrossEncoder's defaults in the same precision."""
-    said = " bf16" if " bf16" in one.name else ""
+    suffix = " bf16" if " bf16" in one.name else ""
     middle = statistics.median(run["seconds"] for run in one.runs)
-    reference = systems.get(f"{REFERENCE}{said}")
+    reference = systems.get(f"{REFERENCE}{suffix}")
     ratios = [
         f"{statistics.median(b[unit] / a[unit] for a, b in zip(one.runs, reference.runs, strict=True)):.2f}"
         if reference and reference.runs
@@ -203,7 +203,7 @@ def row(options: argparse.Namespace, one: System, systems: dict[str, System], si
     work = operations(options.shape, sizes)
     share = statistics.median(
         work / run["seconds"] / rate
-        for run, rate in zip(one.runs, rates(options, systems[f"matrix product{said}"]), strict=True)
+        for run, rate in zip(one.runs, rates(options, systems[f"matrix product{suffix}"]), strict=True)
     )
     return (
         f"| {one.name} | {len(sizes) / middle:,.0f} | {sum(sizes) / middle:,.0f} | {' | '.join(ratios)} | {share:.0%} |"
@@ -211,16 +211,16 @@ def row(options: argparse.Namespace, one: System, systems: dict[str, System], si
 
 
 def rates(options: argparse.Namespace, product: System) -> list[float]:
-    """Operations a second of each round's square products."""
+    """Operations per second of the square products in each round."""
     size, count = SQUARES[options.device]
     return [count * 2.0 * size**3 / run["seconds"] for run in product.runs]
 
 
 def agreement(systems: dict[str, System]) -> str:
-    """How far our scores lie from CrossEncoder's, and ours in bfloat16 from ours in float32.
+    """The differences of our scores from other systems', and of ours in bfloat16 from float32.
 
     Raises:
-        SystemExit: ours differ from CrossEncoder's by more than rounding.
+        SystemExit: if ours differ from CrossEncoder's by more than rounding errors.
     """
     found = {name: np.array(one.runs[0]["scores"]) for name, one in systems.items() if one.runs}
     ours, lines = found["ours"], [f"scores: standard deviation {found['ours'].std():.3f}"]
@@ -228,7 +228,7 @@ def agreement(systems: dict[str, System]) -> str:
         if other in found:
             lines.append(f"{other} against ours: at most {np.abs(ours - found[other]).max():.1e} apart")
     if REFERENCE in found and np.abs(ours - found[REFERENCE]).max() > 1e-3 * max(1.0, float(np.abs(ours).max())):
-        raise SystemExit("\n".join([*lines, "the same weights gave other scores"]))
+        raise SystemExit("\n".join([*lines, "the same weights gave different scores"]))
     return "\n".join(lines)
 
 

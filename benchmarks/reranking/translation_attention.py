@@ -1,10 +1,10 @@
-"""What the translation attention matrix and the MAT layers cost.
+"""Cost of the translation attention matrix and the MAT layers.
 
     python -m benchmarks.reranking.translation_attention [--layers 12 --width 768]
 
-One query of 10 words against 100 passages of 400 words, in a table of 20,000 terms with ten translations each. In one
-run, in turns: our links and matrices in bipartite form; the same matrices filled in by a plain loop, length x length;
-and the forward pass with and without MAT layers, over a few of the passages. Medians over the rounds.
+One query of 10 words with 100 passages of 400 words, and a table of 20,000 terms with ten translations each. One run
+alternates between our sparse links and matrices, the same dense matrices filled by a plain loop, and forward passes
+over some passages with and without MAT layers. Reports medians over the rounds.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def a_table(random: np.random.Generator) -> Table:
 
 
 def text(terms: list[str], random: np.random.Generator) -> tuple[Words, Ints]:
-    """Words, and the word of each of their subwords, a quarter of the words having two."""
+    """Words, and the word of each subword; a quarter of the words have two subwords."""
     pieces = [number for number in range(len(terms)) for _ in range(1 + int(random.random() < PIECES - 1))]
     return Words(terms, [(0, 0)] * len(terms)), np.asarray(pieces, np.int64)
 
 
-def plainly(query: Words, row: Row, passage: Words, known: dict[str, dict[str, float]], length: int) -> np.ndarray:
-    """One matrix M, place by place, from a dictionary of dictionaries."""
+def dense_matrix(query: Words, row: Row, passage: Words, known: dict[str, dict[str, float]], length: int) -> np.ndarray:
+    """One dense matrix M, cell by cell, from a dictionary of dictionaries."""
     matrix = np.eye(length, dtype=np.float32)
     query_words, passage_words = row.query.tolist(), row.passage.tolist()
     for start, pieces in ((row.first, query_words), (row.second, passage_words)):
@@ -65,19 +65,19 @@ def plainly(query: Words, row: Row, passage: Words, known: dict[str, dict[str, f
 
 
 def seconds(work: Callable[[], object]) -> float:
-    begun = time.perf_counter()
+    started = time.perf_counter()
     work()
-    return time.perf_counter() - begun
+    return time.perf_counter() - started
 
 
-class Numbers(VecoEncoder):
-    """A VECO encoder without a vocabulary: texts are given as ids."""
+class RandomEncoder(VecoEncoder):
+    """A VECO encoder without a vocabulary, for texts given as ids."""
 
     def __init__(self, model: Veco) -> None:
         super().__init__(model, None, "random", 1)  # type: ignore[arg-type]
 
     def surprisals(self) -> None:  # type: ignore[override]
-        """None, as of a vocabulary that does not say how rare its subwords are."""
+        """None, as for a vocabulary without probabilities."""
 
 
 def main() -> None:
@@ -88,35 +88,37 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=400)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument(
-        "--forward", type=int, default=8, help="passages of the forward passes; their time is scaled up"
+        "--forward", type=int, default=8, help="passages in the forward passes, whose time is scaled up"
     )
     parser.add_argument("--device", default="cpu")
     options = parser.parse_args()
     random = np.random.default_rng(1)
     table = a_table(random)
-    query, asked = text([f"s{one:05d}" for one in random.integers(0, TERMS, 10)], random)
+    query, query_pieces = text([f"s{one:05d}" for one in random.integers(0, TERMS, 10)], random)
     likely = [entry.term for term in query.terms for entry in table.translations(term)]
     documents = []
     for _ in range(options.passages):
         terms = [f"t{one:05d}" for one in random.integers(0, TERMS, options.words)]
-        for place in random.integers(0, options.words, options.words // 20):
-            terms[place] = likely[random.integers(len(likely))]
+        for position in random.integers(0, options.words, options.words // 20):
+            terms[position] = likely[random.integers(len(likely))]
         documents.append(text(terms, random))
-    length = len(asked) + max(len(pieces) for _, pieces in documents) + 4
+    length = len(query_pieces) + max(len(pieces) for _, pieces in documents) + 4
     known = {term: {entry.term: (entry.p_forward + entry.p_backward) / 2 for entry in table.translations(term)}
              for term in query.terms}  # fmt: skip
 
     def rows() -> list[Row]:
         reference = TranslationReference(query, table)
-        return [Row(1, asked, len(asked) + 3, pieces, reference.links(words)) for words, pieces in documents]
+        return [
+            Row(1, query_pieces, len(query_pieces) + 3, pieces, reference.links(words)) for words, pieces in documents
+        ]
 
     def ours() -> None:
         Mixing.of(rows(), length, torch.device(options.device))
 
     def loop() -> None:
-        bare = [Row(1, asked, len(asked) + 3, pieces, NO_LINKS) for _, pieces in documents]
+        bare = [Row(1, query_pieces, len(query_pieces) + 3, pieces, NO_LINKS) for _, pieces in documents]
         for row, (words, _) in zip(bare, documents, strict=True):
-            plainly(query, row, words, known, length)
+            dense_matrix(query, row, words, known, length)
 
     encoder = model(options, length)
     with_mat, without = (
@@ -137,7 +139,7 @@ def main() -> None:
 def model(options: argparse.Namespace, length: int) -> Encoder:
     sizes = {"layers": options.layers, "width": options.width, "heads": max(1, options.width // 64)}
     config = VecoConfig(5_000, feed_forward=4 * options.width, max_length=length, cross_attention=False, **sizes)
-    return Numbers(Veco(config)).to(options.device).eval()
+    return RandomEncoder(Veco(config)).to(options.device).eval()
 
 
 def passages(encoder: Encoder, rows: list[Row]) -> list[Passage]:
@@ -163,7 +165,7 @@ def report(options: argparse.Namespace, times: dict[str, list[float]]) -> None:
     faster = statistics.median(
         loop / ours for loop, ours in zip(times["matrices, plain loop"], times["matrices, ours"], strict=True)
     )
-    dearer = statistics.median(
+    slower = statistics.median(
         a / b for a, b in zip(times["forward, with MAT"], times["forward, without"], strict=True)
     )
     lines = [
@@ -171,7 +173,7 @@ def report(options: argparse.Namespace, times: dict[str, list[float]]) -> None:
         f"{options.device}, {torch.get_num_threads()} threads, torch {torch.__version__}",
         f"matrices: {middle['matrices, ours'] * 1e3:.1f} ms, {faster:.0f} times faster than the plain loop, "
         f"{middle['matrices, ours'] / whole:.2%} of a forward pass over all passages",
-        f"forward pass with two MAT layers and their matrices' tensors: {dearer - 1:+.1%} against none",
+        f"forward pass with two MAT layers and their matrices' tensors: {slower - 1:+.1%} against none",
     ]
     print("\n".join(lines))  # noqa: T201
 

@@ -3,8 +3,8 @@
     python -m benchmarks.retrieval.alignment_speed --pairs 300000 --model hmm
     python -m benchmarks.retrieval.alignment_speed --parallel FOLDER --source en --target de --plain
 
-Without --parallel the text is made up: Zipfian words, 11 a sentence on average (5 to 17), each translated by one of
-three words of its own, a tenth of the words left out or put in, neighbours exchanged now and then.
+Without --parallel the text is synthetic: Zipfian words, 11 per sentence on average (5 to 17), each with three possible
+translations; a tenth of the words are deleted or inserted, and some neighbours are swapped.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Word:
     term: str
 
 
-def made_up_pairs(count: int, vocabulary: int = 40_000, seed: int = 7) -> Iterator[SentencePair]:
-    """Sentence pairs as the module's description says; the same for the same arguments."""
+def synthetic_pairs(count: int, vocabulary: int = 40_000, seed: int = 7) -> Iterator[SentencePair]:
+    """Sentence pairs as described above; deterministic."""
     rng = np.random.default_rng(seed)
     weights = 1.0 / np.arange(1, vocabulary + 1)
     weights /= weights.sum()
@@ -81,7 +81,7 @@ def main() -> None:
         report = {"kept": trained.corpus.kept, "cells": trained.corpus.cells, "entries": trained.entries}
         report |= {"seconds": trained.seconds}
     else:
-        pairs = list(made_up_pairs(options.pairs))
+        pairs = list(synthetic_pairs(options.pairs))
         begin = time.perf_counter()
         table = train(pairs, config)
         report = {"kept": table.corpus.kept, "cells": table.corpus.cells, "entries": len(table)}

@@ -1,4 +1,4 @@
-"""How long an exact search among passage vectors takes, and what else the index costs, on one core.
+"""Time of exact search among passage vectors, and of other operations of the dense index, on one core.
 
 OMP_NUM_THREADS=1 python -m benchmarks.retrieval.dense_search --passages 10000,100000,1000000
 """
@@ -19,7 +19,7 @@ from dragoman.indexes.dense import DenseHeader, DenseIndex, Embedded
 
 QUERIES = 20
 HITS = 100
-_AT_ONCE = 10_000
+_DOCUMENTS_PER_BATCH = 10_000
 
 
 def main() -> None:
@@ -29,17 +29,17 @@ def main() -> None:
     arguments = parser.parse_args()
     table = Table("passages", "search, ms", "add, s", "delete one, ms", "save, s", "load, s")
     for passages in map(int, arguments.passages.split(",")):
-        table.add_row(f"{passages:,}", *measured(passages, arguments.width))
+        table.add_row(f"{passages:,}", *measure(passages, arguments.width))
     Console().print(table)
 
 
-def measured(passages: int, width: int) -> list[str]:
-    """Seconds or milliseconds of each operation on random unit vectors, one passage a document."""
+def measure(passages: int, width: int) -> list[str]:
+    """Seconds or milliseconds of each operation on random unit vectors, with one passage per document."""
     noise = np.random.default_rng(0)
     index = DenseIndex(width)
     add = 0.0
-    for first in range(0, passages, _AT_ONCE):
-        count = min(_AT_ONCE, passages - first)
+    for first in range(0, passages, _DOCUMENTS_PER_BATCH):
+        count = min(_DOCUMENTS_PER_BATCH, passages - first)
         vectors = noise.standard_normal((count, width), dtype=np.float32)
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
         documents = [Embedded(first + row, 1, [(0, 1)], vectors[row : row + 1]) for row in range(count)]

@@ -1,14 +1,14 @@
-"""Dragoman's PSQ beside the package fast_psq: same table, same analysis, same documents, same machine, one run.
+"""Comparison of Dragoman's PSQ with the package fast_psq: same table, analysis, documents and machine, in one run.
 
     pip install fast_psq
     python benchmarks/retrieval/fast_psq_comparison.py --data DATA --tables runs/first_stage/tables --languages de,ru
 
-Both get the tokens of Dragoman's analysis and the merged table by index term, built from the files that
-`benchmarks/retrieval/first_stage.py` leaves in its output folder. Effectiveness is MAP@100 on XQuAD-R sentences (test
-articles). Index time is from raw text to an index on disk; queries per second count the analysis of the query, its
-translation and the hundred best hits, in a first pass over the questions and in a second. With `--distractors`, the
-foreign sides of DATA/parallel are added to the documents. Rounds alternate between the two systems; medians are
-reported. `--own-tokenizer` leaves fast_psq its own tokenizer, and the table by words, which that one makes.
+Both use the tokens of Dragoman's analysis and the merged table of index terms, built from the output files of
+`benchmarks/retrieval/first_stage.py`. Effectiveness is MAP@100 on XQuAD-R sentences (test articles). Index time is from
+raw text to an index on disk. Queries per second include analysis and translation of the query and the best hundred
+hits, in a first and in a second pass over the questions. `--distractors` adds foreign sentences of DATA/parallel to the
+documents. Rounds alternate between the systems; medians are reported. With `--own-tokenizer`, fast_psq uses its own
+tokenizer and the table of words.
 """
 
 from __future__ import annotations
@@ -57,31 +57,31 @@ class Measured:
 
     average_precision: float
     index_seconds: list[float]
-    """Until the documents can be searched and their files are written, which neither system waits for the disk with."""
+    """Time until the documents are searchable and their files written, without fsync in both systems."""
     sync_seconds: list[float]
-    """Ours alone: a commit, after which the disk has the files; the service makes it in the background."""
+    """Only ours: a commit with fsync; the service does it in the background."""
     first: list[float]
-    """Queries per second where every term is asked for the first time since the index was made."""
+    """Queries per second in the first pass, when every term is new to the index."""
     again: list[float]
-    """The same when the terms have been asked before."""
+    """Queries per second in the second pass, when all terms were searched before."""
 
 
 Tokenizer = Callable[[str], list[str]]
 
 
-def its_own(language: str) -> Tokenizer:
-    """The tokenizer that fast_psq comes with (Moses; its stop words need a download and are left out)."""
+def own_tokenizer(language: str) -> Tokenizer:
+    """The tokenizer of fast_psq (Moses, without stop words, as they need a download)."""
     tokens = PSQTokenizer(language)
     return lambda text: list(tokens.tokenize(" ".join(text.split())))
 
 
 def tokenizer(language: Analysis) -> Tokenizer:
-    """The index terms of a text, as fast_psq wants its tokens."""
+    """The index terms of a text, as tokens for fast_psq."""
     return lambda text: [token.term for token in language.tokens(text) if token.term]
 
 
 class FastPsq:
-    """fast_psq's own functions, in the order its command line calls them, with its default arguments."""
+    """fast_psq's functions in the order of its command line, with default arguments."""
 
     def __init__(self, table: Table, source: Tokenizer, target: Tokenizer, background: Sequence[str]) -> None:
         matrix: dict[str, dict[str, float]] = {}
@@ -116,7 +116,7 @@ class FastPsq:
 
 
 class Dragoman:
-    """The same through the modules that the service uses."""
+    """The same with the modules that the service uses."""
 
     def __init__(self, table: Table, source: Analysis, target: Analysis) -> None:
         self.table, self.source, self.target = table, source, target
@@ -140,24 +140,24 @@ class Dragoman:
 
 
 def table_of(path: Path, language: str) -> Table:
-    """A table file as an upload would read it."""
+    """A table file, read like an upload."""
     return read_table(iter([path.read_bytes()]), "en", language, "tsv", Settings()).table
 
 
 def measure(system: FastPsq | Dragoman, task: Benchmark, documents: dict[str, str], result: Measured) -> None:
-    """One round: index, search all queries, note the times."""
+    """One round: index, search all queries, record the times."""
     with tempfile.TemporaryDirectory() as folder:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         system.index(documents, Path(folder))
-        result.index_seconds.append(time.perf_counter() - begun)
+        result.index_seconds.append(time.perf_counter() - started)
         for rates in (result.first, result.again):
-            begun = time.perf_counter()
+            started = time.perf_counter()
             run = system.search(task.queries)
-            rates.append(len(task.queries) / (time.perf_counter() - begun))
+            rates.append(len(task.queries) / (time.perf_counter() - started))
         if isinstance(system, Dragoman):
-            begun = time.perf_counter()
+            started = time.perf_counter()
             system.lucene.commit(1)
-            result.sync_seconds.append(time.perf_counter() - begun)
+            result.sync_seconds.append(time.perf_counter() - started)
             system.lucene.close()
     result.average_precision = ir_measures.calc_aggregate([AP @ DEPTH], task.qrels, run)[AP @ DEPTH]
 
@@ -175,7 +175,7 @@ def distractors(data: Path, language: str, count: int) -> dict[str, str]:
 
 
 def background(data: Path, language: str) -> list[str]:
-    """The English side of the parallel text: fast_psq's prior of query terms."""
+    """The English side of the parallel text, for fast_psq's prior of query terms."""
     texts = []
     for path in sorted((data / "parallel" / f"{language}-en").glob("*.tsv.gz")):
         with gzip.open(path, "rt", encoding="utf-8") as stream:
@@ -184,14 +184,14 @@ def background(data: Path, language: str) -> list[str]:
 
 
 def main() -> None:
-    """Compare on every language given and print one line each."""
+    """Compare on each language and print one line each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--tables", type=Path, required=True)
     parser.add_argument("--languages", default="de,es,ru,zh,ar")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--distractors", type=int, default=0)
-    parser.add_argument("--own-tokenizer", action="store_true", help="fast_psq as it comes, over words")
+    parser.add_argument("--own-tokenizer", action="store_true", help="fast_psq with its own tokenizer, over words")
     parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
     lines = [
@@ -217,7 +217,7 @@ def main() -> None:
         table = analysed(merged, source, target)
         prior = background(arguments.data, language)
         if arguments.own_tokenizer:
-            other = FastPsq(merged, its_own("en"), its_own(language), prior)
+            other = FastPsq(merged, own_tokenizer("en"), own_tokenizer(language), prior)
         else:
             other = FastPsq(table, tokenizer(source), tokenizer(target), prior)
         systems = {Dragoman(table, source, target): Measured(0, [], [], [], []), other: Measured(0, [], [], [], [])}

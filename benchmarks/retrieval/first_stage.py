@@ -1,11 +1,11 @@
-"""First-stage retrieval across languages, over REST, from and to English.
+"""Cross-lingual first-stage retrieval over REST, from and to English.
 
     python benchmarks/retrieval/first_stage.py --data DATA --output runs/first_stage
 
-trains a table per language pair from DATA/parallel and DATA/research_only/parallel, converts DATA/dictionaries,
-uploads both, and evaluates human translation (BM25), SMT and PSQ on XQuAD-R sentences and paragraphs, Swahili
-questions over English passages (AfriQA) and FLORES sentences. Tables and reports that are already in the output
-folder are kept, so an interrupted run goes on where it stopped; `summary.md` holds the result.
+Trains a table per language pair on DATA/parallel and DATA/research_only/parallel, converts DATA/dictionaries, uploads
+both, and evaluates human translation (BM25), SMT and PSQ on XQuAD-R sentences and paragraphs, Swahili questions over
+English passages (AfriQA) and FLORES sentences. Existing tables and reports in the output folder are kept, so an
+interrupted run can be resumed; `summary.md` has the results.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dragoman.service.evaluation.test_collection import load_benchmark
 
 XQUAD = ("de", "es", "ru", "zh", "ar", "el", "hi", "th", "tr", "vi")
 TUNING = r"para=-a0(0\d|1[01])-"
-"""XQuAD-R questions of the articles a000 to a011 are for tuning."""
+"""XQuAD-R questions of articles a000 to a011 are for tuning."""
 SPLITS = {
     "test": evaluation.choice(None, TUNING),
     "tune": evaluation.choice(TUNING, None),
@@ -48,7 +48,7 @@ def dictionary_pairs(data: Path, language: str) -> Iterator[tuple[str, str]]:
 
 
 def make_tables(data: Path, language: str, folder: Path, permissive: bool) -> list[TableFile]:
-    """The trained table and the dictionary of English and one language, made unless they are there."""
+    """The trained table and the dictionary of English and one language; missing ones are created."""
     trained, dictionary = folder / f"en-{language}.tsv", folder / f"en-{language}.dictionary.tsv"
     folder.mkdir(parents=True, exist_ok=True)
     roots = [data / "parallel"] + ([] if permissive else [data / "research_only" / "parallel"])
@@ -77,7 +77,7 @@ def tasks(data: Path, language: str) -> Iterator[tuple[str, tuple[str, str, str]
 
 
 def evaluate(data: Path, language: str, output: Path, split: str, permissive: bool) -> Iterator[Row]:
-    """The benchmark's name and report of every task of one language; only what has no report yet is run."""
+    """The benchmark's name and report of every task of one language; tasks with a report are not run again."""
     tables = make_tables(data, language, output / "tables", permissive)
     with contextlib.ExitStack() as stack:
         client = None
@@ -93,14 +93,14 @@ def evaluate(data: Path, language: str, output: Path, split: str, permissive: bo
 
 
 def main() -> None:
-    """Run what is missing and write the summary."""
+    """Run missing tasks and write the summary."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--languages", default=",".join([*XQUAD, "sw", "so"]))
     parser.add_argument("--split", choices=SPLITS, default="test")
-    parser.add_argument("--permissive", action="store_true", help="train on the permissive half alone")
-    parser.add_argument("--tables-only", action="store_true", help="make the tables and evaluate nothing")
+    parser.add_argument("--permissive", action="store_true", help="train only on data with permissive licences")
+    parser.add_argument("--tables-only", action="store_true", help="only create the tables, without evaluation")
     arguments = parser.parse_args()
     rows: list[Row] = []
     if arguments.tables_only:

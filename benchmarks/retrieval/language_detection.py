@@ -1,9 +1,9 @@
-"""How often the language of a query is told rightly, of questions and of one to three words out of them.
+"""Accuracy of language detection, for questions and for parts of one to three words.
 
     python -m benchmarks.retrieval.language_detection --data DATA --tables runs/first_stage/tables
 
-Questions are XQuAD-R's (`DATA/xquad_r`), 1,190 in each of eleven languages; candidates are the languages of all the
-tables. With the demo's small tables, with large ones (a folder of `en-xx.tsv`), and with none.
+Questions are from XQuAD-R (`DATA/xquad_r`), 1,190 in each of eleven languages; candidates are the languages of all
+tables. Measured with the demo's small tables, with large tables (a folder of `en-xx.tsv`), and without tables.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Sides = dict[str, set[str]]
 
 
 def sides(tables: Iterable[tuple[str, Iterable[str]]]) -> Sides:
-    """The folded words of each language in tables given as (``en-de``, lines)."""
+    """The folded words of each language in the tables, given as (``en-de``, lines)."""
     found: Sides = {}
     for pair, lines in tables:
         for line in lines:
@@ -32,26 +32,26 @@ def sides(tables: Iterable[tuple[str, Iterable[str]]]) -> Sides:
     return found
 
 
-def knowing(known: Sides) -> Knows:
-    """Whether a side has a word."""
+def lookup(known: Sides) -> Knows:
+    """A function that tells whether the tables have a word of a language."""
     return lambda language, word: word in known.get(language, ())
 
 
 def part(question: str, draw: random.Random) -> str:
-    """One to three words of a question that stand together; two characters are a word where no space parts them."""
-    parted = " " in question.strip()
-    units = question.split() if parted else [question[at : at + 2] for at in range(0, len(question), 2)]
-    many = draw.randint(1, 3)
-    start = draw.randrange(max(1, len(units) - many + 1))
-    return (" " if parted else "").join(units[start : start + many])
+    """One to three consecutive words of a question; without spaces, two characters count as a word."""
+    spaced = " " in question.strip()
+    units = question.split() if spaced else [question[at : at + 2] for at in range(0, len(question), 2)]
+    count = draw.randint(1, 3)
+    start = draw.randrange(max(1, len(units) - count + 1))
+    return (" " if spaced else "").join(units[start : start + count])
 
 
 def tables(folder: Path | None) -> dict[str, Sides]:
-    """What each set of tables knows: none, the demo's, and those of a folder."""
-    demo = sorted((one for one in (files("dragoman") / "demo").iterdir() if one.name.startswith("table.")), key=str)
+    """The words of each set of tables: none, the demo's, and those of a folder."""
+    demo = sorted((file for file in (files("dragoman") / "demo").iterdir() if file.name.startswith("table.")), key=str)
     found = {
         "no table": {},
-        "demo tables": sides((one.name.split(".")[1], one.read_text(encoding="utf-8").splitlines()) for one in demo),
+        "demo tables": sides((file.name.split(".")[1], file.read_text(encoding="utf-8").splitlines()) for file in demo),
     }
     if folder is not None:
         large = sorted(folder.glob("en-??.tsv"))
@@ -60,7 +60,7 @@ def tables(folder: Path | None) -> dict[str, Sides]:
 
 
 def summary(data: Path, known: dict[str, Sides]) -> str:
-    """A table of the share told rightly, with a row for each language."""
+    """A Markdown table of accuracy, with a row for each language."""
     candidates = sorted(set().union(*known.values()))
     titles = [f"{kind}, {name}" for name in known for kind in ("questions", "parts")]
     shown = ["| language | " + " | ".join(titles) + " |", "|---" * (len(titles) + 1) + "|"]
@@ -72,13 +72,13 @@ def summary(data: Path, known: dict[str, Sides]) -> str:
         with gzip.open(path, "rt", encoding="utf-8") as lines:
             questions = [json.loads(line)["text"] for line in lines]
         draw = random.Random(language)
-        asked = [questions, [part(question, draw) for question in questions]]
-        told = [
-            [detect(text, candidates, knowing(side)).language == language for text in texts]
+        texts_by_kind = [questions, [part(question, draw) for question in questions]]
+        correct = [
+            [detect(text, candidates, lookup(side)).language == language for text in texts]
             for side in known.values()
-            for texts in asked
+            for texts in texts_by_kind
         ]
-        rows.append([100 * sum(right) / len(right) for right in told])
+        rows.append([100 * sum(column) / len(column) for column in correct])
         shown.append(_row(language, rows[-1]))
     means = [sum(column) / len(column) for column in zip(*rows, strict=True)]
     return "\n".join([*shown, _row("mean", means)])
@@ -92,7 +92,7 @@ def main() -> None:
     """Print the summary."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument("--tables", type=Path, help="a folder of en-xx.tsv; left out: the demo's and none")
+    parser.add_argument("--tables", type=Path, help="a folder of en-xx.tsv; default: only the demo's tables and none")
     arguments = parser.parse_args()
     print(summary(arguments.data, tables(arguments.tables)))  # noqa: T201
 

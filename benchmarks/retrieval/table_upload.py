@@ -1,13 +1,12 @@
-"""How long the upload of a translation table takes, and how much memory, over SQLite and PostgreSQL.
+"""Time and memory of the upload of a translation table, with SQLite and PostgreSQL.
 
     python -m benchmarks.retrieval.table_upload --entries 1000000
 
-Makes a table of random words, eight translations each, and sends it to a `dragoman serve` in a process of its own
-over each database: once to be stored, and once more, by another name, to be searched with as well. PostgreSQL is
-started in a temporary folder where its programs are installed, with `fsync` off as for the tests; `--database-url`
-names an empty database of another. Processor seconds are the user and system time of the service, and of PostgreSQL's
-processes where this program has started them; memory is what the service's grew by at its peak. Then the parts of an
-upload alone, in this process.
+Generates a table of random words with eight translations each, and uploads it to a separate `dragoman serve` process
+with each database: once without activation, and once under another name with activation. If PostgreSQL is installed, it
+is started in a temporary folder with `fsync` off, as for the tests; `--database-url` selects an empty database
+instead. CPU seconds are user and system time of the service, and of PostgreSQL if this program started it; memory is
+the peak increase of the service. Then the parts of an upload are measured in this process.
 """
 
 from __future__ import annotations
@@ -51,14 +50,14 @@ def main() -> None:
         with file.open("w", encoding="utf-8") as stream:
             stream.writelines(lines(arguments.entries))
         for database in ("SQLite", "PostgreSQL"):
-            for row in over(database, file, Path(folder) / database, arguments.database_url):
+            for row in uploads_to(database, file, Path(folder) / database, arguments.database_url):
                 uploads.add_row(database, *row)
         console.print(uploads)
         console.print(parts_alone(file))
 
 
 def lines(entries: int) -> Iterator[str]:
-    """The lines of a table with as many different target words as source words, which are of one to five syllables."""
+    """The lines of a table with equal numbers of source and target words, of one to five syllables."""
     noise = random.Random(0)
     syllables = [consonant + vowel for consonant in "bdfgklmnprst" for vowel in "aeiou"]
     terms = max(1, entries // _TRANSLATIONS)
@@ -68,8 +67,8 @@ def lines(entries: int) -> Iterator[str]:
         yield f"{words[number % terms]}\t{target}\t{noise.random() / 8:.6f}\t{noise.random() / 8:.6f}\n"
 
 
-def over(database: str, file: Path, data_dir: Path, url: str | None) -> Iterator[list[str]]:
-    """Upload the file over one database, first without activating it."""
+def uploads_to(database: str, file: Path, data_dir: Path, url: str | None) -> Iterator[list[str]]:
+    """Upload the file to a service with one database, first without activation."""
     with ExitStack() as opened:
         settings: dict[str, object] = {}
         if database == "PostgreSQL":
@@ -79,12 +78,12 @@ def over(database: str, file: Path, data_dir: Path, url: str | None) -> Iterator
         running = opened.enter_context(server(data_dir, **settings))
         running.client.timeout = 3600
         for name in ("stored", "activated"):
-            yield [name, *measured(running, file, name)]
+            yield [name, *measure(running, file, name)]
 
 
-def measured(running: Server, file: Path, name: str) -> list[str]:
+def measure(running: Server, file: Path, name: str) -> list[str]:
     process = running._process.pid
-    Path(f"/proc/{process}/clear_refs").write_text("5")  # forget the peak
+    Path(f"/proc/{process}/clear_refs").write_text("5")  # resets the peak
     before, memory, postgres = cpu(process), running.memory(), postgres_cpu()
     parameters = {"source": "en", "target": "de", "activate": str(name == "activated").lower()}
     started = time.perf_counter()
@@ -105,7 +104,7 @@ def measured(running: Server, file: Path, name: str) -> list[str]:
 
 
 def parts_alone(file: Path) -> Printed:
-    """The parts of an upload, but for the database's, one after the other in this process."""
+    """The parts of an upload, except the database, one after the other in this process."""
     printed = Printed("part", "wall, s", "CPU, s")
 
     def part(name: str, work: Callable[[], T]) -> T:
@@ -130,13 +129,13 @@ def cpu(process: int) -> float:
 
 
 def postgres_cpu() -> float:
-    """User and system seconds of the PostgreSQL server that this program has started, if it has."""
+    """User and system seconds of the PostgreSQL server started by this program; 0 without one."""
     parents = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
             name, _, rest = status.read_text().partition("(")[2].rpartition(")")
             parents[int(status.parent.name)] = (name, int(rest.split()[1]))
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             continue
     main = {pid for pid, (name, parent) in parents.items() if name == "postgres" and parent == os.getpid()}
     return sum(cpu(pid) for pid, (_, parent) in parents.items() if pid in main or parent in main)

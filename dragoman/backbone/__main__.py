@@ -1,4 +1,4 @@
-"""Training on a machine that has torch and nothing of the service: `torchrun ... -m dragoman.backbone`."""
+"""Training on a machine with torch but without the service: `torchrun ... -m dragoman.backbone`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def main() -> None:
     )
     parser.add_argument("what", choices=["backbone", "translator"])
     parser.add_argument("--config", type=Path, required=True)
-    parser.add_argument("--data", type=Path, help="folder that the text folders lie in")
+    parser.add_argument("--data", type=Path, help="folder that contains the text folders")
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--resume", action="store_true")
     options = parser.parse_args()
@@ -29,22 +29,24 @@ def main() -> None:
     table = read_config(options.config, options.data)
     if options.what == "backbone":
         backbone = PretrainingConfig.parse(table)
-        folder = pretrain(backbone, options.output, resume=options.resume, report=_teller(backbone.steps))
+        folder = pretrain(backbone, options.output, resume=options.resume, report=_log_report(backbone.steps))
     else:
         translator = TranslationConfig.parse(table)
-        folder = train_translator(translator, options.output, resume=options.resume, report=_teller(translator.steps))
+        folder = train_translator(
+            translator, options.output, resume=options.resume, report=_log_report(translator.steps)
+        )
     logger.info("saved %s", folder)
 
 
-def _teller(steps: int) -> Report:
-    def say(done: Step) -> None:
+def _log_report(steps: int) -> Report:
+    def log(done: Step) -> None:
         losses = " ".join(f"{name} {loss:.3f}" for name, loss in done.losses.items())
         left = (steps - done.step) * done.seconds / done.step
         logger.info(
             "step %d of %d: %s, %.0f tokens/s, %.0f s left", done.step, steps, losses, done.tokens_per_second, left
         )
 
-    return say
+    return log
 
 
 if __name__ == "__main__":

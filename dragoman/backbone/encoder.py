@@ -1,8 +1,8 @@
-"""The one interface through which ranking, reasoning and tagging get an encoder: ours, or a Hugging Face checkpoint.
+"""The encoder interface of ranking, reasoning and tagging, for our backbone and Hugging Face checkpoints.
 
-`load_encoder("small")` is the shipped backbone, `load_encoder("/path")` or `load_encoder("xlm-roberta-base")` any
-other: a folder that this project trained, or an encoder of transformers (BERT, XLM-R, the encoder of T5 or mT5, …).
-Only safetensors are read and no code that comes with a checkpoint is run.
+`load_encoder("small")` loads the shipped backbone; `load_encoder("/path")` or `load_encoder("xlm-roberta-base")` loads
+a folder trained by this project, or an encoder of transformers (BERT, XLM-R, the encoder of T5 or mT5, …). Only
+safetensors are read, and code in a checkpoint is never run.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ from dragoman.backbone.veco import Added, Veco
 
 @dataclass(frozen=True)
 class Pair:
-    """Two texts in one row: its ids, and at which of them the subwords of each text begin."""
+    """Two texts in one row: its ids, and the positions where the subwords of each text begin."""
 
     ids: list[int]
     first: int
     second: int
     positions: list[int] | None = None
-    """Given where they don't just count up from 0."""
+    """Position ids; None if they count up from 0."""
     segments: list[int] | None = None
-    """Which text each place belongs to (BERT's token types), given where the model was taught to tell them so."""
+    """Token type ids (BERT's segments); None if the model does not use them."""
 
 
 class Encoder(nn.Module, ABC):
-    """A text encoder: subwords with offsets in, one vector per subword and layer out."""
+    """A text encoder: gives one vector per subword and layer."""
 
     name: str
     width: int
     layers: int
     max_length: int
-    """Most subwords in a row, special ones included."""
+    """Maximal number of tokens in a row, including special tokens."""
     sentence_layer: int
-    """The layer whose mean over tokens encodes a sentence, 0 being the embeddings."""
+    """The layer whose mean over tokens encodes a sentence; 0 is the embeddings."""
     pad: int
 
     @abstractmethod
@@ -57,57 +57,57 @@ class Encoder(nn.Module, ABC):
         segments: Tensor | None = None,
         added: Mapping[int, Added] | None = None,
     ) -> list[Tensor]:
-        """States (batch, length, width) of the embeddings and of each layer; `mask` (batch, length) true at tokens.
+        """States (batch, length, width) of the embeddings and each layer; `mask` (batch, length) is true at tokens.
 
-        `positions` and `segments` (batch, length) are those of `pair`; `added` holds, by a layer's number from 0, what
-        joins the output of its attention, and so the input of its feed-forward net.
+        `positions` and `segments` (batch, length) are those of `pair`. `added` maps layers (from 0) to functions whose
+        result is added to the output of the layer's attention, before the feed-forward net.
 
         Raises:
-            CheckpointError: `added` for a model whose layers are not BERT's.
+            CheckpointError: if `added` is given for a model without BERT layers.
         """
 
     @abstractmethod
     def subwords(self, texts: Sequence[str]) -> list[Encoded]:
-        """Subwords of texts without special tokens, with offsets into the texts."""
+        """The subwords of texts without special tokens, with offsets."""
 
     @abstractmethod
     def framed(self, ids: Sequence[int]) -> list[int]:
-        """A row of subwords between this model's special tokens."""
+        """`ids` between the special tokens of this model."""
 
     @abstractmethod
     def pair(self, first: Sequence[int], second: Sequence[int]) -> Pair:
-        """Two texts' subwords in one row, as this model was taught to read pairs."""
+        """The subwords of two texts in one row, in the model's pair format."""
 
     @property
     @abstractmethod
     def tokenizer_checksum(self) -> str:
-        """Stands for how texts become subwords: what one encoder has read another of the same checksum can use."""
+        """Identifies the tokenizer: encoders with the same checksum can share tokenized texts."""
 
     def surprisals(self) -> NDArray[np.float64] | None:
-        """How rare each subword is, -log of its share; None where the vocabulary does not say."""
+        """-log p of each subword; None if the vocabulary has no probabilities."""
         return None
 
     def for_inference(self, dtype: torch.dtype) -> PostNormEncoder | None:
-        """The same encoder, several times faster, for first states and inner layers; None if its layers are not BERT's.
+        """A several times faster encoder for first states and inner layers; None without BERT layers.
 
-        It computes in `dtype` and is to be made anew where weights change.
+        It computes in `dtype`, and must be rebuilt when weights change.
         """
         return None
 
     @property
     def room(self) -> int:
-        """Most subwords of text in a row."""
+        """Maximal number of subwords of a text in a row."""
         return self.max_length - len(self.framed([]))
 
     def room_beside(self, first: int) -> int:
-        """Most subwords of the second text of a pair whose first has so many; below 1 where there is no room left."""
+        """Maximal length of the second text of a pair whose first has `first` subwords; below 1 if there is no room."""
         return self.max_length - len(self.pair([], []).ids) - first
 
     def batch(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        """Framed and padded ids (batch, length) and their mask, on this encoder's device.
+        """Padded ids (batch, length) with special tokens, and their mask, on this encoder's device.
 
         Raises:
-            ValueError: a row longer than `room`.
+            ValueError: if a row is longer than `room`.
         """
         framed = [self.framed(row) for row in rows]
         length = max(map(len, framed))
@@ -154,10 +154,10 @@ class VecoEncoder(Encoder):
         return [BOS, *ids, EOS]
 
     def pair(self, first: Sequence[int], second: Sequence[int]) -> Pair:
-        """`<s> first </s> <s> second </s>`, positions starting anew at the second, as in TLM."""
+        """`<s> first </s> <s> second </s>`; positions restart at the second, as in TLM."""
         ids = [*self.framed(first), *self.framed(second)]
         return Pair(ids, 1, len(first) + 3, [*range(len(first) + 2), *range(len(second) + 2)])
 
     def room_beside(self, first: int) -> int:
-        """All of a row, since positions start anew; none if the first text has more itself."""
+        """The length of a row, since positions restart; 0 if the first text is too long."""
         return self.room if first <= self.room else 0

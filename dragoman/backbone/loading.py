@@ -1,4 +1,4 @@
-"""Encoders and translators by name or path: shipped ones, folders of this project's, or Hugging Face checkpoints."""
+"""Loading of encoders and translators by name or path: shipped, trained by this project, or from Hugging Face."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dragoman.backbone.weights import shipped, shipped_names
 
 
 def load_encoder(name_or_path: str = "small", device: str = "cpu") -> Encoder:
-    """An encoder in evaluation mode on `device`.
+    """Load an encoder in evaluation mode on `device`.
 
     Raises:
-        CheckpointError: no such checkpoint, pickled weights, damaged or ill-fitting files.
+        CheckpointError: if there is no such checkpoint, or its files are pickled, damaged or inconsistent.
     """
     folder = shipped(name_or_path) if name_or_path in shipped_names() else Path(name_or_path)
     if (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == "veco":
@@ -34,17 +34,18 @@ def load_encoder(name_or_path: str = "small", device: str = "cpu") -> Encoder:
 
 
 def load_translator(name_or_path: str = "translator", device: str = "cpu") -> Translator:
-    """A translator on `device`: a shipped one, a folder of this project's, or a Hugging Face name or path.
+    """Load a translator on `device`: shipped, trained by this project, or from Hugging Face.
 
     Raises:
-        CheckpointError: no such checkpoint, pickled weights, damaged files, or languages that cannot be told.
+        CheckpointError: if there is no such checkpoint, its files are pickled or damaged, or its languages are
+            unknown.
     """
     folder = shipped(name_or_path) if name_or_path in shipped_names() else Path(name_or_path)
     if (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == MODEL_TYPE:
         model, vocabulary, about = load_seq2seq(folder)
         return VecoTranslator(model.to(device), vocabulary, name_or_path, about["languages"])
     if (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == "veco":
-        raise CheckpointError(f"{folder}: a backbone does not translate before it has learned to; train a translator")
+        raise CheckpointError(f"{folder}: a backbone does not translate; train a translator from it first")
     from dragoman.backbone.pretrained.translator import load_hugging_face_translator
 
     return load_hugging_face_translator(name_or_path, device)

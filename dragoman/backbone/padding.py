@@ -1,4 +1,4 @@
-"""Rows of ids as one tensor, and which are read together."""
+"""Padding of rows of ids, and batches of rows of similar length."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dragoman.backbone.tokenizer import PAD
 
 
 def padded(rows: Sequence[Sequence[int]], device: torch.device, pad: int = PAD) -> tuple[Tensor, Tensor]:
-    """Rows as ids (batch, length), padded at the end to the longest, and their mask (batch, length), true at tokens."""
+    """Ids (batch, length), padded at the end, and their mask (batch, length), true at tokens."""
     length = max(map(len, rows))
     ids = torch.tensor([[*row, *[pad] * (length - len(row))] for row in rows], device=device)
     lengths = torch.tensor([len(row) for row in rows], device=device)
@@ -19,9 +19,9 @@ def padded(rows: Sequence[Sequence[int]], device: torch.device, pad: int = PAD) 
 
 
 def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
-    """Numbers of rows by falling length, cut where a batch would hold more padded tokens; one row at least."""
+    """Batches of row indices by descending length, with at most `tokens` padded tokens, but at least one row."""
     batch: list[int] = []
-    for number in sorted(range(len(lengths)), key=lambda one: -lengths[one]):
+    for number in sorted(range(len(lengths)), key=lambda row: -lengths[row]):
         if batch and (len(batch) + 1) * lengths[batch[0]] > tokens:
             yield batch
             batch = []

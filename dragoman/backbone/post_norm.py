@@ -1,9 +1,8 @@
-"""The encoder as BERT has it, for inference alone: rows without padding, and of the last layer the first states only.
+"""A BERT encoder for inference: rows without padding, and only first states in the last layer.
 
-Our backbone's encoder path and Hugging Face's BERT, RoBERTa and XLM-R are the same layers under other names. Here the
-tokens of all rows lie one after the other, so that products and norms see no padding; only attention is told where a
-row ends. What a cross-encoder scores by is each row's first state, so that in the last layer all but keys and values
-is computed for these alone.
+Our backbone's encoder path and Hugging Face's BERT, RoBERTa and XLM-R have the same layers under different names. The
+tokens of all rows are packed, so products and norms compute no padding; only attention needs the ends of rows. A
+cross-encoder needs only the first state of each row, so the last layer computes only keys and values for all tokens.
 Shapes: B rows, T tokens of all rows, L length of a row, W width, H heads.
 """
 
@@ -31,9 +30,9 @@ BERTS = ("BertModel", "RobertaModel", "XLMRobertaModel")
 
 @dataclass(frozen=True)
 class Tokens:
-    """Rows one after the other: (T,) each. Beyond the rows there may be padding, which belongs to none of them.
+    """Packed rows: (T,) each. Padding may follow the rows.
 
-    `positions` count from 0, `segments` are BERT's token types; None: all of the first.
+    `positions` count from 0; `segments` are BERT's token types, None if all are 0.
     """
 
     ids: Tensor
@@ -52,7 +51,7 @@ class Norm:
 
     @classmethod
     def of(cls, norm: nn.LayerNorm, dtype: torch.dtype) -> Norm:
-        """A module's, in a precision."""
+        """The weights of a module, in `dtype`."""
         return cls(norm.weight.detach().to(dtype), norm.bias.detach().to(dtype), norm.eps)
 
     def __call__(self, x: Tensor) -> Tensor:
@@ -61,7 +60,7 @@ class Norm:
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer's products and norms; in the last `read` gives keys and values alone, and `query` is apart."""
+    """The products and norms of a layer; in the last one `read` gives only keys and values, and `query` is separate."""
 
     read: Product
     query: Product | None
@@ -72,7 +71,7 @@ class Layer:
     feed_forward_norm: Norm
 
     def joined(self, x: Tensor, mixed: Tensor, extra: Tensor | None) -> Tensor:
-        """The layer's states, from those before it, what attention mixed of them, and what joins that."""
+        """The output states, from the input states, the attention output and the addition to it."""
         x = self.attention_norm(self.out(mixed).add_(x))
         if extra is not None:
             x = x + extra
@@ -80,7 +79,7 @@ class Layer:
 
 
 class PostNormEncoder:
-    """First states of rows, or a layer's, by an encoder's weights in their own precision; its tables may be shared."""
+    """Computes first states, or states of a layer, with an encoder's weights; embeddings may be shared."""
 
     def __init__(self, embeddings: Mapping[str, Tensor], norm: Norm, layers: Sequence[Layer], heads: int) -> None:
         self._tables, self._norm, self._layers, self._heads = embeddings, norm, layers, heads
@@ -101,10 +100,10 @@ class PostNormEncoder:
         return layer.joined(first, mixed, None if extra is None else extra[rows.first])
 
     def states(self, tokens: Tokens, layer: int) -> Tensor:
-        """The states (T, W) of a layer, 0 being the embeddings; the last layer has none but the first states.
+        """The states (T, W) of a layer, where 0 is the embeddings. The last layer has only first states.
 
         Raises:
-            ValueError: there is no such layer, or it is the last.
+            ValueError: if there is no such layer, or it is the last one.
         """
         if not 0 <= layer < len(self._layers):
             raise ValueError(f"layer {layer} is not one of 0 to {len(self._layers) - 1}")
@@ -126,9 +125,9 @@ class PostNormEncoder:
 
 
 class _Attention:
-    """Attention within each of the rows that lie one after the other.
+    """Attention within each packed row.
 
-    By a kernel for rows of different lengths where there is one (GPU, 16 bits), else rows of equal length together.
+    It uses a variable-length kernel if there is one (GPU, 16 bits), else batches of rows of equal length.
     """
 
     def __init__(self, lengths: Sequence[int], size: int, device: torch.device, heads: int) -> None:
@@ -139,13 +138,13 @@ class _Attention:
 
     def __call__(self, query_key_value: Tensor) -> Tensor:
         """Mixed values (T, W) of queries, keys and values (T, 3W)."""
-        apart = self._split(query_key_value, 3)
-        if _has_kernel(apart):
-            query, key, value = apart.unbind(1)
+        heads = self._split(query_key_value, 3)
+        if _has_kernel(heads):
+            query, key, value = heads.unbind(1)
             return self._by_kernel(query, key, value, self._ends, max(self._lengths))
         parts, start = [], 0
         for count, length in self._runs():
-            query, key, value = _run(apart, start, count, length)
+            query, key, value = _run(heads, start, count, length)
             mixed = F.scaled_dot_product_attention(query, key, value)
             parts.append(mixed.transpose(1, 2).reshape(count * length, -1))
             start += count * length
@@ -154,37 +153,37 @@ class _Attention:
         return torch.cat(parts)
 
     def from_first(self, query: Tensor, key_value: Tensor) -> Tensor:
-        """Mixed values (B, W) that the rows' first tokens, `query` (B, W), read of keys and values (T, 2W)."""
-        asked, apart = self._split(query, 1), self._split(key_value, 2)
-        if _has_kernel(apart):
+        """Mixed values (B, W) of the first tokens, from their `query` (B, W) and all keys and values (T, 2W)."""
+        queries, heads = self._split(query, 1), self._split(key_value, 2)
+        if _has_kernel(heads):
             each = torch.arange(len(query) + 1, device=query.device, dtype=torch.int32)
-            key, value = apart.unbind(1)
-            return self._by_kernel(asked[:, 0], key, value, each, 1)
+            key, value = heads.unbind(1)
+            return self._by_kernel(queries[:, 0], key, value, each, 1)
         parts, start, row = [], 0, 0
         for count, length in self._runs():
-            key, value = _run(apart, start, count, length)
-            mixed = F.scaled_dot_product_attention(asked[row : row + count].transpose(1, 2), key, value)
+            key, value = _run(heads, start, count, length)
+            mixed = F.scaled_dot_product_attention(queries[row : row + count].transpose(1, 2), key, value)
             parts.append(mixed.reshape(count, -1))
             start, row = start + count * length, row + count
         return torch.cat(parts)
 
     def _by_kernel(self, query: Tensor, key: Tensor, value: Tensor, ends: Tensor, longest: int) -> Tensor:
         out = varlen.varlen_attn(query, key, value, ends, self._ends, longest, max(self._lengths))
-        assert isinstance(out, Tensor)  # a pair only where more is asked for
+        assert isinstance(out, Tensor)  # a pair only if more outputs are requested
         return out.flatten(1)
 
     def _split(self, x: Tensor, parts: int) -> Tensor:
         return x.view(len(x), parts, self._heads, -1)
 
     def _runs(self) -> list[tuple[int, int]]:
-        """Neighbouring rows of equal length: how many, and their length."""
+        """Runs of consecutive rows of equal length: their number and length."""
         return [(len(list(run)), length) for length, run in groupby(self._lengths)]
 
 
-def _run(apart: Tensor, start: int, count: int, length: int) -> tuple[Tensor, ...]:
-    """Of rows of equal length each part, (count, H, length, W/H)."""
-    rows = apart[start : start + count * length]
-    return rows.view(count, length, *apart.shape[1:]).permute(2, 0, 3, 1, 4).unbind(0)
+def _run(heads: Tensor, start: int, count: int, length: int) -> tuple[Tensor, ...]:
+    """Query, key and value of rows of equal length, each (count, H, length, W/H)."""
+    rows = heads[start : start + count * length]
+    return rows.view(count, length, *heads.shape[1:]).permute(2, 0, 3, 1, 4).unbind(0)
 
 
 def _has_kernel(x: Tensor) -> bool:
@@ -192,44 +191,44 @@ def _has_kernel(x: Tensor) -> bool:
 
 
 def of_veco(model: Veco, dtype: torch.dtype) -> PostNormEncoder:
-    """Our backbone's encoder path."""
+    """The encoder path of our backbone."""
     layers = []
-    for one in map(_any, model.layers):
-        own = one.attention.in_projection
-        products = (one.attention.out_projection, one.feed_forward.inner, one.feed_forward.outer)
-        norms = (one.attention_norm, one.feed_forward_norm)
+    for layer in map(_any, model.layers):
+        own = layer.attention.in_projection
+        products = (layer.attention.out_projection, layer.feed_forward.inner, layer.feed_forward.outer)
+        norms = (layer.attention_norm, layer.feed_forward_norm)
         layers.append(_Source(own.weight.chunk(3), own.bias.chunk(3), products, norms))
     tables = {
         "tokens": model.tokens.weight,
         "positions": model.positions.weight[model.config.position_offset :],
     }
-    return _built(tables, model.embedding_norm, layers, model.config.heads, dtype)
+    return _build(tables, model.embedding_norm, layers, model.config.heads, dtype)
 
 
 def of_bert(model: Any, dtype: torch.dtype) -> PostNormEncoder | None:
-    """A BERT, RoBERTa or XLM-R of transformers; None for a model that differs from them."""
+    """A BERT, RoBERTa or XLM-R model of transformers; None for other models."""
     config = model.config
-    usual = config.hidden_act == "gelu" if type(model).__name__ in BERTS else False
-    if not usual or config.is_decoder or getattr(config, "position_embedding_type", "absolute") != "absolute":
+    supported = config.hidden_act == "gelu" if type(model).__name__ in BERTS else False
+    if not supported or config.is_decoder or getattr(config, "position_embedding_type", "absolute") != "absolute":
         return None
     layers = []
-    for one in model.encoder.layer:
-        own = (one.attention.self.query, one.attention.self.key, one.attention.self.value)
-        products = (one.attention.output.dense, one.intermediate.dense, one.output.dense)
-        norms = (one.attention.output.LayerNorm, one.output.LayerNorm)
+    for layer in model.encoder.layer:
+        own = (layer.attention.self.query, layer.attention.self.key, layer.attention.self.value)
+        products = (layer.attention.output.dense, layer.intermediate.dense, layer.output.dense)
+        norms = (layer.attention.output.LayerNorm, layer.output.LayerNorm)
         layers.append(_Source([each.weight for each in own], [each.bias for each in own], products, norms))
     embeddings = model.embeddings
-    padding = embeddings.position_embeddings.padding_idx  # RoBERTa's kin count positions from the padding's row on
+    padding = embeddings.position_embeddings.padding_idx  # RoBERTa models count positions from the row after padding
     tables = {
         "tokens": embeddings.word_embeddings.weight,
         "positions": embeddings.position_embeddings.weight[0 if padding is None else padding + 1 :],
         "segments": embeddings.token_type_embeddings.weight,
     }
-    return _built(tables, embeddings.LayerNorm, layers, config.num_attention_heads, dtype)
+    return _build(tables, embeddings.LayerNorm, layers, config.num_attention_heads, dtype)
 
 
 class _Source(NamedTuple):
-    """A layer where it comes from: query, key and value; out, inner and outer; both norms."""
+    """The modules of a source layer: query, key and value; out, inner and outer; both norms."""
 
     weights: Sequence[Tensor]
     biases: Sequence[Tensor]
@@ -237,7 +236,7 @@ class _Source(NamedTuple):
     norms: Sequence[nn.LayerNorm]
 
 
-def _built(
+def _build(
     tables: Mapping[str, Tensor], norm: nn.LayerNorm, layers: Sequence[_Source], heads: int, dtype: torch.dtype
 ) -> PostNormEncoder:
     last = len(layers) - 1

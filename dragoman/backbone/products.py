@@ -1,4 +1,4 @@
-"""Products with weights that stay as they are: linear layers for inference alone."""
+"""Linear layers for inference, with constant weights."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from torch.nn import functional as F
 
 
 class Product:
-    """x W' + b, by oneDNN with weights that are laid out once where it has a kernel for this processor.
+    """x W' + b, by oneDNN with packed weights if it has a kernel for this processor.
 
-    In float32 torch's own linear layers call another library, which is half as fast on processors that are not
-    Intel's. Holds weights of its own: what changes in those given afterwards does not show.
+    In float32, torch's linear layers call another library, which is half as fast on processors other than Intel's.
+    The weights are copied; later changes of the originals have no effect.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
@@ -37,15 +37,15 @@ class Product:
 
 
 def _packed(weight: Tensor) -> Tensor | None:
-    """The weight as oneDNN wants it; None where torch has no such kernel, whose interface is not a public one."""
+    """The weight in oneDNN's layout; None if torch has no such kernel (its interface is not public)."""
     if weight.device.type != "cpu" or platform.machine() not in ("x86_64", "AMD64"):
         return None
     try:
         if weight.dtype == torch.bfloat16 and not torch.ops.mkldnn._is_mkldnn_bf16_supported():
             return None
         packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight)
-        given = torch.zeros(2, weight.shape[1], dtype=weight.dtype)
-        torch.ops.mkldnn._linear_pointwise(given, packed, None, "gelu", [], "none")
+        sample = torch.zeros(2, weight.shape[1], dtype=weight.dtype)
+        torch.ops.mkldnn._linear_pointwise(sample, packed, None, "gelu", [], "none")
     except (AttributeError, RuntimeError):
         return None
     return packed

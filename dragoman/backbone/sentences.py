@@ -15,7 +15,7 @@ TOKENS_AT_ONCE = 8_192
 
 
 class SentenceEncoder:
-    """Texts to unit vectors, such that a text and its translation lie close together."""
+    """Encodes texts as unit vectors; translations of a text have similar vectors."""
 
     def __init__(self, encoder: Encoder, layer: int | None = None) -> None:
         self._encoder = encoder
@@ -26,20 +26,20 @@ class SentenceEncoder:
         self.width = encoder.width
 
     def encode(self, texts: Sequence[str], batch_size: int = 32) -> NDArray[np.float32]:
-        """(texts, width), rows of length 1; a text without a token is encoded from the special tokens alone.
+        """Unit vectors (texts, width); a text without tokens is encoded from the special tokens alone.
 
-        A text longer than the model reads is read in windows of equal length, and the mean is over all their tokens.
-        A text's vector does not depend on its neighbours, but for rounding.
+        A text that is too long for the model is split into windows of equal length, and the mean is over all their
+        tokens. Except for rounding, a vector does not depend on other texts.
         """
         windows: list[tuple[int, list[int]]] = []
         for number, text in enumerate(self._encoder.subwords(texts)):
             windows += [(number, part) for part in cut(text.ids, self._encoder.room)]
         sums = torch.zeros(len(texts), self.width)
-        order = sorted(range(len(windows)), key=lambda one: len(windows[one][1]))
+        order = sorted(range(len(windows)), key=lambda window: len(windows[window][1]))
         with torch.inference_mode():
             for batch in _batches(order, [len(ids) for _, ids in windows], batch_size):
                 sums.index_add_(
-                    0, torch.tensor([windows[one][0] for one in batch]), self._sums([windows[one][1] for one in batch])
+                    0, torch.tensor([windows[n][0] for n in batch]), self._sums([windows[n][1] for n in batch])
                 )
         unit: NDArray[np.float32] = torch.nn.functional.normalize(sums, dim=-1).numpy()
         return unit
@@ -51,10 +51,10 @@ class SentenceEncoder:
 
 
 def _batches(order: list[int], lengths: list[int], batch_size: int) -> list[list[int]]:
-    """Cut an order of rising lengths where a batch has enough rows or padded tokens."""
+    """Split indices, ordered by ascending length, into batches limited by rows and padded tokens."""
     batches: list[list[int]] = []
-    for one in order:
-        if not batches or len(batches[-1]) == batch_size or (len(batches[-1]) + 1) * lengths[one] > TOKENS_AT_ONCE:
+    for index in order:
+        if not batches or len(batches[-1]) == batch_size or (len(batches[-1]) + 1) * lengths[index] > TOKENS_AT_ONCE:
             batches.append([])
-        batches[-1].append(one)
+        batches[-1].append(index)
     return batches

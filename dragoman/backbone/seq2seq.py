@@ -1,8 +1,8 @@
 """Generation from VECO: untied copies of the layers as encoder and decoder (VECO, section 3.4).
 
-The encoder is the encoder path of all layers. The decoder is the decoder path of some of them, the last k or, to
-compare, the first k. Token embeddings are tied between encoder, decoder and output. The decoder starts from a token
-that names the target language, `<to:de>`.
+The encoder is the encoder path of all layers. The decoder is the decoder path of the last k layers or, for comparison,
+the first k. Token embeddings are tied between encoder, decoder and output. The decoder starts from a token of the
+target language, `<to:de>`.
 Shapes: B batch, L length, W width, V vocabulary.
 """
 
@@ -21,18 +21,18 @@ from dragoman.backbone.veco import KeyValues, Layer, Veco, attention_mask, causa
 
 Which = Literal["last", "first"]
 Finished = tuple[float, list[int], bool]
-"""A translation: its score, its tokens, and whether it ended by itself."""
+"""A hypothesis: its score, its tokens, and whether it ended with </s>."""
 
 
-class Written(NamedTuple):
-    """What beam search wrote, and whether it came to an end, or was cut at the limit."""
+class Hypothesis(NamedTuple):
+    """The result of beam search, and whether it is complete, not cut at the limit."""
 
     tokens: list[int]
     whole: bool
 
 
 class Seq2Seq(nn.Module):
-    """A translation model cut from a VECO model, which it leaves as it was."""
+    """A translation model built from copies of the layers of a VECO model."""
 
     def __init__(self, source: Veco, decoder_layers: int, which: Which = "last", dropout: float | None = None) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class Seq2Seq(nn.Module):
         self.decoder = nn.ModuleList(copy.deepcopy(layer) for layer in chosen)
         self.encoder = copy.deepcopy(source)
         for layer in self.encoder.layers:
-            cast(Layer, layer).cross = cast(Layer, layer).cross_norm = None  # the encoder path skips them
+            cast(Layer, layer).cross = cast(Layer, layer).cross_norm = None  # unused in the encoder path
         if dropout is not None:
             for module in self.modules():
                 if isinstance(module, nn.Dropout):
@@ -56,7 +56,7 @@ class Seq2Seq(nn.Module):
         return self.encoder.encode(ids, mask)[-1]
 
     def memories(self, states: Tensor) -> list[KeyValues]:
-        """Keys and values that each decoder layer's cross-attention reads of the encoder's states (B, L, W)."""
+        """Cross-attention keys and values of each decoder layer for the encoder's states (B, L, W)."""
         return [cast(Layer, layer).memory(states) for layer in self.decoder]
 
     def forward(self, ids: Tensor, mask: Tensor, target: Tensor, target_mask: Tensor) -> Tensor:
@@ -66,37 +66,37 @@ class Seq2Seq(nn.Module):
     def decode(self, ids: Tensor, mask: Tensor, target: Tensor, target_mask: Tensor) -> Tensor:
         """The decoder's last states (B, T, W) at `target` (B, T), given the source `ids` (B, L)."""
         memory_mask = attention_mask(mask)
-        x, seen = self.encoder.embed(target), causal_mask(target_mask)
+        x, causal = self.encoder.embed(target), causal_mask(target_mask)
         for layer, memory in zip(self.decoder, self.memories(self.encode(ids, mask)), strict=True):
-            x, _ = layer(x, seen, memory, memory_mask)
+            x, _ = layer(x, causal, memory, memory_mask)
         return x
 
     def step(
         self, last: Tensor, position: int, memories: list[KeyValues], memory_mask: Tensor | None, past: list[KeyValues]
     ) -> tuple[Tensor, list[KeyValues]]:
-        """Log-probabilities (B, V) of the token after `last` (B,), which stands at `position`, and the keys and values.
+        """Log-probabilities (B, V) of the token after `last` (B,) at `position`, and the new keys and values.
 
-        `past` holds each decoder layer's keys and values of the earlier tokens; empty at the first.
+        `past` holds the keys and values of earlier tokens for each decoder layer; empty at the first token.
         """
         x = self.encoder.embed(last[:, None], torch.full_like(last[:, None], position))
-        seen = []
+        present = []
         for number, layer in enumerate(self.decoder):
             x, keys_values = layer(x, None, memories[number], memory_mask, past[number] if past else None)
-            seen.append(keys_values)
-        return F.log_softmax(self.encoder.predict(x[:, 0]).float(), dim=-1), seen
+            present.append(keys_values)
+        return F.log_softmax(self.encoder.predict(x[:, 0]).float(), dim=-1), present
 
 
 def translation_loss(
     model: Seq2Seq, source: tuple[Tensor, Tensor], target: tuple[Tensor, Tensor], label_smoothing: float
 ) -> Tensor:
-    """Cross-entropy of the target sentence, each token from those before it.
+    """Cross-entropy of the tokens of the target sentence.
 
-    `source` and `target` are (ids, mask) with special tokens at both ends, the target's first being its language.
+    `source` and `target` are (ids, mask) with special tokens at both ends; the first of the target is its language.
     """
     ids, mask = target
-    states, wanted = model.decode(*source, ids[:, :-1], mask[:, :-1]), mask[:, 1:]
-    logits = model.encoder.predict(states[wanted])  # most of the work is here, so none of it on padding
-    return F.cross_entropy(logits.float(), ids[:, 1:][wanted], label_smoothing=label_smoothing)
+    states, predicted = model.decode(*source, ids[:, :-1], mask[:, :-1]), mask[:, 1:]
+    logits = model.encoder.predict(states[predicted])  # the most expensive step, so padding is left out
+    return F.cross_entropy(logits.float(), ids[:, 1:][predicted], label_smoothing=label_smoothing)
 
 
 @torch.inference_mode()
@@ -110,28 +110,28 @@ def beam_search(
     limit: int | Sequence[int],
     alpha: float = 1.0,
     special: Sequence[int] = range(len(SPECIAL_TOKENS)),
-) -> list[Written]:
-    """The best translation of each source (B, L), at most `limit` tokens long (one for all, or one for each);
-    of `special` none but </s> is drawn.
+) -> list[Hypothesis]:
+    """The best translation of each source (B, L), with at most `limit` tokens (one limit for all, or one for each).
+    Of the `special` tokens only </s> is generated.
 
-    A finished translation's score is its log-probability over length ** alpha (Wu et al. 2016, without coverage), the
-    length counting </s>; a source is done once `beam` of its translations are finished. Where none is finished at the
-    limit, the likeliest unfinished one is taken; beside finished ones they don't count, as loops would win.
+    A finished hypothesis scores its log-probability / length ** alpha (Wu et al. 2016, without coverage), where the
+    length includes </s>. A source is done with `beam` finished hypotheses. If none is finished at the limit, the most
+    probable unfinished one is returned. Otherwise unfinished ones are ignored, because repetitive loops would win.
     """
     limits = [limit] * len(ids) if isinstance(limit, int) else list(limit)
-    never = torch.tensor([token for token in special if token != EOS], device=ids.device)
+    forbidden = torch.tensor([token for token in special if token != EOS], device=ids.device)
     batch, device = len(ids), ids.device
     rows = torch.arange(batch, device=device).repeat_interleave(beam)
     states, repeated = model.encode(ids, mask)[rows], mask[rows]
     memories, memory_mask = model.memories(states), attention_mask(repeated)
     tokens = torch.full((batch * beam, 1), start, device=device)
     scores = torch.full((batch, beam), -torch.inf, device=device)
-    scores[:, 0] = 0.0  # all beams begin alike: one goes on
+    scores[:, 0] = 0.0  # all beams start equal, so only one is continued
     finished: list[list[Finished]] = [[] for _ in range(batch)]
     past: list[KeyValues] = []
     for length in range(1, max(limits) + 1):
         found, past = model.step(tokens[:, -1], length - 1, memories, memory_mask, past)
-        found[:, never] = -torch.inf
+        found[:, forbidden] = -torch.inf
         total = (scores.view(-1, 1) + found).view(batch, -1)
         best, index = total.topk(2 * beam, dim=1)  # at most half of them end here
         parents, chosen = index // found.shape[1], index % found.shape[1]
@@ -140,8 +140,8 @@ def beam_search(
             if len(finished[source]) < beam and length <= limits[source]:
                 words = tokens[source * beam + int(parents[source, rank]), 1:].tolist()
                 finished[source].append((float(best[source, rank]) / length**alpha, words, True))
-        going = best.masked_fill(ending, -torch.inf)
-        scores, kept = going.topk(beam, dim=1)
+        continuing = best.masked_fill(ending, -torch.inf)
+        scores, kept = continuing.topk(beam, dim=1)
         order = (torch.arange(batch, device=device)[:, None] * beam + parents.gather(1, kept)).flatten()
         tokens = torch.cat((tokens[order], chosen.gather(1, kept).view(-1, 1)), dim=1)
         past = [(key[order], value[order]) for key, value in past]
@@ -150,4 +150,4 @@ def beam_search(
                 finished[source].append((0.0, tokens[source * beam, 1:].tolist(), False))
         if all(len(done) >= beam or length >= last for done, last in zip(finished, limits, strict=True)):
             break
-    return [Written(*max(done)[1:]) for done in finished]
+    return [Hypothesis(*max(done)[1:]) for done in finished]

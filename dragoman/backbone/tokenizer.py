@@ -1,8 +1,8 @@
-"""Subwords: one vocabulary for all languages, with offsets into the text and bytes for what it has never seen.
+"""Subword tokenization: one vocabulary for all languages, with offsets and byte fallback.
 
 A unigram language model (Kudo 2018, arXiv:1804.10959) over text sampled from each language in proportion to
 its size to the power of `smoothing` (Conneau & Lample 2019, arXiv:1901.07291, section 3.1), so that small
-languages keep pieces of their own. A character outside the vocabulary becomes its UTF-8 bytes.
+languages get pieces too. A character outside the vocabulary becomes its UTF-8 bytes.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from tokenizers import Regex, Tokenizer, normalizers, pre_tokenizers
 PAD, BOS, EOS, MASK, UNKNOWN = 0, 1, 2, 3, 4
 SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", "<mask>", "<unk>")
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
-BYTE_SCORE = -100.0  # far below any piece, so that bytes are a last resort
+BYTE_SCORE = -100.0  # far below any piece: bytes are the last resort
 WORD_START = "▁"
 SEPARATORS = "\x1c\x1d\x1e\x1f"  # white space to Python, but not to Unicode, nor to the tokenizer
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Subwords of one text: `ids`, `offsets` (start, end) of each into the text, `words` (its word's number)."""
+    """The subwords of a text: their `ids`, `offsets` (start, end) and the index of the word of each (`words`)."""
 
     ids: list[int]
     offsets: list[tuple[int, int]]
@@ -38,22 +38,22 @@ class Encoded:
 
 
 class Subwords:
-    """A trained subword vocabulary. Texts are encoded without special tokens; who builds batches adds them.
+    """A trained subword vocabulary. Texts are encoded without special tokens; batches add them.
 
-    Whatever a text says it stays text: `<mask>` or `<0x41>` written in it is read letter by letter. "▁", with which
-    the pieces mark where a word starts, is read as white space.
+    Texts are always literal: `<mask>` or `<0x41>` in a text is encoded as characters. "▁", the word-start marker of
+    pieces, is treated as white space.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        """Takes the tokenizer over, and changes how it reads."""
+        """Takes ownership of `tokenizer` and modifies it."""
         self._form = tokenizer.to_str()
-        self._tokenizer = literal(tokenizer, [one.content for one in tokenizer.get_added_tokens_decoder().values()])
+        self._tokenizer = literal(tokenizer, [token.content for token in tokenizer.get_added_tokens_decoder().values()])
 
     def __len__(self) -> int:
         return int(self._tokenizer.get_vocab_size())
 
     def encode(self, texts: Sequence[str]) -> list[Encoded]:
-        """Each text's subwords. An offset never takes in the space before a word."""
+        """The subwords of each text. Offsets do not include the space before a word."""
         done = []
         for text, encoding in zip(
             texts, self._tokenizer.encode_batch(list(texts), add_special_tokens=False), strict=True
@@ -68,18 +68,18 @@ class Subwords:
         return done
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Each text's subword ids; faster than `encode` when offsets are not needed."""
+        """The subword ids of each text; faster than `encode`, without offsets."""
         return [e.ids for e in self._tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of subword ids, special tokens left out."""
+        """The text of subword ids, without special tokens."""
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=True)).strip(" ")
 
     def piece(self, identifier: int) -> str:
         return str(self._tokenizer.id_to_token(identifier))
 
     def surprisals(self) -> NDArray[np.float64]:
-        """-log of each subword's share of what the vocabulary was learned from; of one without a share, the highest."""
+        """-log p of each subword, from the vocabulary's training; the maximum for one without a probability."""
         logs = np.array([log for _, log in json.loads(self._form)["model"]["vocab"]])
         learned = (logs < 0) & (logs > BYTE_SCORE)
         return np.where(learned, -logs, -logs[learned].min())
@@ -88,7 +88,7 @@ class Subwords:
         """The id of a special token such as `<to:de>`.
 
         Raises:
-            KeyError: the vocabulary has no such token.
+            KeyError: if the vocabulary has no such token.
         """
         identifier = self._tokenizer.token_to_id(token)
         if identifier is None:
@@ -97,12 +97,12 @@ class Subwords:
 
     @property
     def special_ids(self) -> list[int]:
-        """The ids of all special tokens, which no text is encoded as."""
+        """The ids of all special tokens; no text is encoded with them."""
         return sorted(self._tokenizer.get_added_tokens_decoder())
 
     @property
     def checksum(self) -> str:
-        """SHA-256 of the vocabulary and its rules."""
+        """SHA-256 of the vocabulary and its settings."""
         return hashlib.sha256(self._form.encode()).hexdigest()
 
     def save(self, path: Path) -> None:
@@ -114,19 +114,19 @@ class Subwords:
 
 
 def _words(pieces: Sequence[str]) -> list[int]:
-    """Each piece's word; the tokenizer's own numbers would count a word that was split at "<" twice."""
+    """The word index of each piece; the tokenizer's own indices count a word that is split at "<" twice."""
     return [max(0, number - 1) for number in accumulate(piece.startswith(WORD_START) for piece in pieces)]
 
 
 def cut(ids: list[int], room: int) -> list[list[int]]:
-    """Parts of like length and at most `room` subwords; no subwords are one empty part."""
+    """Split into parts of nearly equal length with at most `room` subwords; no subwords give one empty part."""
     count = max(1, -(-len(ids) // room))
     size = -(-len(ids) // count)
     return [ids[number * size : (number + 1) * size] for number in range(count)]
 
 
 def inner(text: str, span: tuple[int, int]) -> tuple[int, int]:
-    """A span without the white space at its start."""
+    """The span without leading white space."""
     start, end = span
     while start < end and text[start].isspace() and text[start] not in SEPARATORS:
         start += 1
@@ -134,15 +134,15 @@ def inner(text: str, span: tuple[int, int]) -> tuple[int, int]:
 
 
 def literal(tokenizer: Tokenizer, specials: Sequence[str]) -> Tokenizer:
-    """The same vocabulary, reading no special token and no byte out of a text that spells one.
+    """Make the tokenizer encode special tokens and bytes spelled in a text as plain characters.
 
-    The model's pieces include them, so the word is split after its "<": no piece reaches across.
+    They are pieces of the model, so words are split after their "<": no piece can match across the split.
     """
     names = [re.escape(special[1:]) for special in specials]
-    spelt = pre_tokenizers.Split(Regex(f"<(?={'|'.join([*names, '0x[0-9A-F]{2}>'])})"), "merged_with_previous")
+    spelled = pre_tokenizers.Split(Regex(f"<(?={'|'.join([*names, '0x[0-9A-F]{2}>'])})"), "merged_with_previous")
     tokenizer.encode_special_tokens = True
     tokenizer.normalizer = normalizers.Sequence([*_parts(tokenizer.normalizer), normalizers.Replace(WORD_START, " ")])
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*_parts(tokenizer.pre_tokenizer), spelt])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*_parts(tokenizer.pre_tokenizer), spelled])
     return tokenizer
 
 

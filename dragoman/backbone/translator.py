@@ -1,4 +1,4 @@
-"""Translation of sentences: by a model cut from VECO, or by a Hugging Face sequence-to-sequence checkpoint."""
+"""Translation of sentences with our VECO sequence-to-sequence model, and the interface of translators."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dragoman.backbone.checkpoints import (
     written_whole,
 )
 from dragoman.backbone.padding import padded
-from dragoman.backbone.seq2seq import Seq2Seq, Written, beam_search
+from dragoman.backbone.seq2seq import Hypothesis, Seq2Seq, beam_search
 from dragoman.backbone.tokenizer import BOS, EOS, Subwords, cut
 from dragoman.backbone.veco import Veco
 
@@ -32,14 +32,14 @@ MODEL_TYPE = "veco-seq2seq"
 
 
 class Translation(NamedTuple):
-    """A translated text, and whether it is whole: a model that comes to no end is cut off."""
+    """A translated text, and whether it is complete: generation without an end is cut."""
 
     text: str
     whole: bool = True
 
 
 class UnsupportedPair(ValueError):
-    """A translator that doesn't know one of the languages; the message lists those that it knows."""
+    """The translator does not support one of the languages; the message lists the supported ones."""
 
 
 class Translator(ABC):
@@ -50,21 +50,22 @@ class Translator(ABC):
 
     @abstractmethod
     def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]:
-        """Each text in the target language. A text longer than the model reads is translated in parts.
+        """Translate each text to the target language. A text too long for the model is translated in parts.
 
         Raises:
-            UnsupportedPair: a language that is not one of `languages`.
+            UnsupportedPair: if a language is not one of `languages`.
         """
 
     def check(self, source: str, target: str) -> None:
-        """
+        """Check the languages.
+
         Raises:
-            UnsupportedPair: a language that is not one of `languages`.
+            UnsupportedPair: if a language is not one of `languages`.
         """
         for language in (source, target):
             if language not in self.languages:
                 known = ", ".join(sorted(self.languages))
-                raise UnsupportedPair(f"{self.name} does not know the language {language!r}; it knows {known}")
+                raise UnsupportedPair(f"{self.name} does not support the language {language!r}, only {known}")
 
 
 class VecoTranslator(Translator):
@@ -77,9 +78,9 @@ class VecoTranslator(Translator):
     def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]:
         self.check(source, target)
         room = self.model.encoder.config.max_length // 2  # a translation may be much longer than its source
-        read = self.vocabulary.ids(texts)
-        parts = [(number, part) for number, ids in enumerate(read) if ids for part in cut(ids, room)]
-        order = sorted(range(len(parts)), key=lambda one: len(parts[one][1]))
+        encoded = self.vocabulary.ids(texts)
+        parts = [(number, part) for number, ids in enumerate(encoded) if ids for part in cut(ids, room)]
+        order = sorted(range(len(parts)), key=lambda index: len(parts[index][1]))
         start = self.vocabulary.special(f"<to:{target}>")
         done: dict[int, Translation] = {}
         rows = max(1, TOKENS_AT_ONCE // beam)
@@ -87,20 +88,23 @@ class VecoTranslator(Translator):
             longest = len(parts[order[-1]][1]) + 2
             batch = order[-max(1, rows // longest) :]
             del order[-len(batch) :]
-            for one, found in zip(batch, self._translate([parts[one][1] for one in batch], start, beam), strict=True):
-                done[one] = Translation(self.vocabulary.decode(found.tokens), found.whole)
+            found = self._translate([parts[index][1] for index in batch], start, beam)
+            for index, best in zip(batch, found, strict=True):
+                done[index] = Translation(self.vocabulary.decode(best.tokens), best.whole)
         joined: list[list[Translation]] = [[] for _ in texts]
-        for one, (number, _) in enumerate(parts):
-            joined[number].append(done[one])
+        for index, (number, _) in enumerate(parts):
+            joined[number].append(done[index])
         return [
             Translation(" ".join(piece.text for piece in pieces if piece.text), all(piece.whole for piece in pieces))
             for pieces in joined
         ]
 
-    def _translate(self, rows: Sequence[Sequence[int]], start: int, beam: int) -> list[Written]:
+    def _translate(self, rows: Sequence[Sequence[int]], start: int, beam: int) -> list[Hypothesis]:
         ids, mask = padded([[BOS, *row, EOS] for row in rows], next(self.model.parameters()).device)
         longest = self.model.encoder.config.max_length
-        limits = [min(longest, 3 * len(row) + 20) for row in rows]  # each its own, whatever stands beside it
+        limits = [
+            min(longest, 3 * len(row) + 20) for row in rows
+        ]  # by row, so a translation does not depend on its batch
         return beam_search(self.model, ids, mask, start, beam=beam, limit=limits, special=self.vocabulary.special_ids)
 
 
@@ -120,10 +124,10 @@ def save_seq2seq(folder: Path, model: Seq2Seq, subwords: Subwords, about: Mappin
 
 
 def load_seq2seq(folder: Path) -> tuple[Seq2Seq, Subwords, dict[str, Any]]:
-    """A translation model in float32 on the CPU, its vocabulary, and its config.json.
+    """Load a translation model in float32 on the CPU, its vocabulary, and its config.json.
 
     Raises:
-        CheckpointError: anything missing, damaged or of the wrong shape.
+        CheckpointError: if files are missing or damaged, or shapes are wrong.
     """
     about = read_json(folder / CONFIG)
     layers, languages = about.get("decoder_layers"), about.get("languages")

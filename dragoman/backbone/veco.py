@@ -1,4 +1,4 @@
-"""VECO: one set of weights that is an encoder, or an encoder with a decoder that reads it.
+"""VECO: one set of weights, used as an encoder or as an encoder-decoder.
 
 "VECO: Variable Encoder-Decoder Pre-training for Cross-lingual Understanding and Generation" (Luo et al., ACL 2021).
 N identical post-norm layers of self-attention, optional cross-attention and a feed-forward net:
@@ -6,8 +6,8 @@ N identical post-norm layers of self-attention, optional cross-attention and a f
     encoder path (section 3.1)   H = SelfAttention(X)           X' = FFN(H)
     decoder path (section 3.2)   S = CausalSelfAttention(Y)     Z = CrossAttention(S, X^(N))     Y' = FFN(Z)
 
-Each of the three is wrapped in AddNorm, LayerNorm(x + f(x)). Self-attention and FFN are the same weights in both
-paths; without cross-attention a layer is BERT's. There are no language embeddings.
+Each of the three is wrapped in AddNorm, LayerNorm(x + f(x)). Both paths share the weights of self-attention and FFN;
+without cross-attention a layer is that of BERT. There are no language embeddings.
 Shapes: B batch, L length, W width, H heads, V vocabulary.
 """
 
@@ -24,7 +24,7 @@ from torch.nn import functional as F
 
 @dataclass(frozen=True)
 class VecoConfig:
-    """Sizes of a model. `dropout` holds while training; `cross_attention` false drops it (understanding only)."""
+    """Sizes of a model. `dropout` applies in training; without `cross_attention` the model is an encoder only."""
 
     vocabulary: int
     width: int = 256
@@ -36,14 +36,14 @@ class VecoConfig:
     cross_attention: bool = True
     norm_epsilon: float = 1e-5
     position_offset: int = 0
-    """First row of the position table in use; 2 in XLM-R, whose table begins with rows for padding."""
+    """First used row of the position embeddings; 2 in XLM-R, whose table begins with rows for padding."""
 
     def __post_init__(self) -> None:
         least = {"vocabulary": 1, "width": 1, "layers": 1, "heads": 1, "feed_forward": 1, "max_length": 3}
         for name, low in (least | {"position_offset": 0}).items():
             value = getattr(self, name)
             if type(value) is not int or value < low:
-                raise ValueError(f"{name} must be a whole number of at least {low}, not {value!r}")
+                raise ValueError(f"{name} must be an integer of at least {low}, not {value!r}")
         if self.width % self.heads:
             raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
         if type(self.dropout) not in (int, float) or not 0 <= self.dropout < 1:
@@ -58,7 +58,7 @@ class VecoConfig:
 
 
 class SelfAttention(nn.Module):
-    """Multi-head self-attention, query, key and value in one product."""
+    """Multi-head self-attention, with query, key and value in one product."""
 
     def __init__(self, config: VecoConfig) -> None:
         super().__init__()
@@ -67,9 +67,9 @@ class SelfAttention(nn.Module):
         self.out_projection = nn.Linear(config.width, config.width)
 
     def forward(self, x: Tensor, mask: Tensor | None, past: KeyValues | None = None) -> tuple[Tensor, KeyValues]:
-        """Attend within `x` (B, L, W), and to `past` if given; also the keys and values (B, H, L, W/H) seen.
+        """Attend to `x` (B, L, W) and `past`; returns the output and all keys and values (B, H, L, W/H).
 
-        `mask` is true where a query (row) may see a key (column); None lets every position see every other.
+        `mask` is true where a query (row) attends to a key (column); None for full attention.
         """
         query, key, value = (_split(part, self.heads) for part in self.in_projection(x).chunk(3, dim=-1))
         if past is not None:
@@ -100,7 +100,7 @@ class CrossAttention(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Two linear maps with GELU between them."""
+    """Two linear layers with GELU in between."""
 
     def __init__(self, config: VecoConfig) -> None:
         super().__init__()
@@ -113,7 +113,7 @@ class FeedForward(nn.Module):
 
 
 class Layer(nn.Module):
-    """One layer of both paths. Without `memory` it is the encoder's, with it the decoder's."""
+    """One layer of both paths: of the encoder without `memory`, of the decoder with it."""
 
     def __init__(self, config: VecoConfig) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ class Layer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def memory(self, states: Tensor) -> KeyValues:
-        """Keys and values that cross-attention reads of the encoder's states (B, L, W)."""
+        """Cross-attention keys and values of the encoder's states (B, L, W)."""
         if self.cross is None:
             raise ValueError("this model was built without cross-attention and has no decoder path")
         return self.cross.keys_values(states)
@@ -140,9 +140,9 @@ class Layer(nn.Module):
         past: KeyValues | None = None,
         added: Added | None = None,
     ) -> tuple[Tensor, KeyValues]:
-        """`x` (B, L, W) after this layer, and the self-attention's keys and values.
+        """The output (B, L, W) of the layer, and the keys and values of its self-attention.
 
-        `added` gives from the layer's input what joins the self-attention's output (B, L, W), if anything.
+        The result of `added` on the layer's input is added to the self-attention's output (B, L, W).
         """
         attended, seen = self.attention(x, mask, past)
         extra = None if added is None else added(x)
@@ -157,7 +157,7 @@ class Layer(nn.Module):
 
 
 class Veco(nn.Module):
-    """The backbone: embeddings, N layers, and a prediction of tokens tied to the embeddings."""
+    """The backbone: embeddings, N layers, and a token prediction head tied to the embeddings."""
 
     def __init__(self, config: VecoConfig) -> None:
         super().__init__()
@@ -172,7 +172,7 @@ class Veco(nn.Module):
         self.prediction_bias = nn.Parameter(torch.zeros(config.vocabulary))
 
     def initialise(self, generator: torch.Generator) -> None:
-        """Draw all weights anew, normal with deviation 0.02 as in BERT; biases 0, norms 1."""
+        """Initialise all weights from N(0, 0.02) as in BERT; biases 0, norms 1."""
         nn.init.zeros_(self.prediction_bias)
         for module in self.modules():
             if isinstance(module, nn.Linear | nn.Embedding):
@@ -186,14 +186,14 @@ class Veco(nn.Module):
         """Token plus position embeddings (B, L, W) of `ids` (B, L); positions count from 0 unless given (B, L).
 
         Raises:
-            ValueError: longer than the model's `max_length`.
+            ValueError: if `ids` are longer than the model's `max_length`.
         """
         if positions is None:
             if ids.shape[1] > self.config.max_length:
                 raise ValueError(f"{ids.shape[1]} tokens are more than this model's {self.config.max_length}")
             positions = torch.arange(ids.shape[1], device=ids.device)
         x = self.tokens(ids) + self.positions(positions + self.config.position_offset)
-        if torch.is_autocast_enabled(ids.device.type):  # keep the residual stream in the products' own type
+        if torch.is_autocast_enabled(ids.device.type):  # keep the residual stream in the dtype of the products
             x = x.to(torch.get_autocast_dtype(ids.device.type))
         out: Tensor = self.dropout(self.embedding_norm(x))
         return out
@@ -205,9 +205,9 @@ class Veco(nn.Module):
         positions: Tensor | None = None,
         added: Mapping[int, Added] | None = None,
     ) -> list[Tensor]:
-        """Encoder path: outputs of embeddings and layers, N + 1 of (B, L, W); `mask` (B, L) is true at tokens.
+        """Encoder path: N + 1 outputs (B, L, W) of the embeddings and layers; `mask` (B, L) is true at tokens.
 
-        `added` holds, by a layer's number from 0, what joins the output of its self-attention.
+        `added` maps layers (from 0) to functions whose result is added to the output of the self-attention.
         """
         x = self.embed(ids, positions)
         states, seen = [x], attention_mask(mask)
@@ -217,39 +217,39 @@ class Veco(nn.Module):
         return states
 
     def decode(self, ids: Tensor, mask: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
-        """Virtual decoder path: last states (B, L, W) of `ids` (B, L), causal with the diagonal, reading `memory`.
+        """Virtual decoder path: last states (B, L, W) of `ids` (B, L), causal including the diagonal.
 
-        `memory` (B, M, W) is detached here: no gradient reaches the encoder path through it (section 3.2).
+        `memory` (B, M, W) is detached: no gradient reaches the encoder path through it (section 3.2).
         """
         x, memory = self.embed(ids), memory.detach()
-        seen, read = causal_mask(mask), attention_mask(memory_mask)
+        causal, cross = causal_mask(mask), attention_mask(memory_mask)
         for layer in self.layers:
-            x, _ = layer(x, seen, cast(Layer, layer).memory(memory), read)
+            x, _ = layer(x, causal, cast(Layer, layer).memory(memory), cross)
         return x
 
     def predict(self, states: Tensor) -> Tensor:
-        """Logits (..., V) of the tokens at `states` (..., W), the output weights being the token embeddings."""
+        """Logits (..., V) of the tokens at `states` (..., W); the output weights are the token embeddings."""
         x = self.prediction_norm(F.gelu(self.prediction(states)))
         return F.linear(x, self.tokens.weight, self.prediction_bias)
 
 
 Added = Callable[[Tensor], Tensor]
-"""What a layer's input (B, L, W) adds to the output of its self-attention, of the same shape."""
+"""From a layer's input (B, L, W), an addition of the same shape to the output of its self-attention."""
 
 KeyValues = tuple[Tensor, Tensor]
 """Keys and values of one attention, each (B, H, L, W/H)."""
 
 
 def middle_layer(layers: int) -> int:
-    """The layer that encodes sentences where none is named: as high as the 19th of 24 (VECO, section 4.2)."""
+    """The default layer of sentence encoding, at the relative height of the 19th of 24 (VECO, section 4.2)."""
     return max(1, round(layers * 19 / 24))
 
 
 def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
     """Scaled dot-product attention: softmax(QK'/sqrt(W/H)) V, (B, H, L, W/H), where `mask` is true or None.
 
-    PyTorch's fused kernel, except for training on a CPU: there its backward pass in bfloat16 takes five times as
-    long as the products written out (64 sequences of 32 tokens, 4 heads of 64).
+    Uses PyTorch's fused kernel, except in training on a CPU: its backward pass in bfloat16 is five times slower there
+    than explicit products (64 sequences of 32 tokens, 4 heads of 64).
     """
     if query.device.type != "cpu" or not torch.is_grad_enabled():
         return F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
@@ -261,12 +261,12 @@ def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Te
 
 
 def attention_mask(mask: Tensor) -> Tensor | None:
-    """(B, 1, 1, L), true at the tokens every query may see, from `mask` (B, L); None when all are tokens."""
+    """(B, 1, 1, L), true at tokens, from `mask` (B, L); None if all are tokens."""
     return None if bool(mask.all()) else mask[:, None, None, :]
 
 
 def causal_mask(mask: Tensor) -> Tensor:
-    """(B, 1, L, L): row t sees columns up to and including t. As padding comes last, no row is ever empty."""
+    """(B, 1, L, L): row t attends to columns up to t. Padding comes last, so no row is empty."""
     length = mask.shape[1]
     lower = torch.ones(length, length, dtype=torch.bool, device=mask.device).tril()
     return lower[None, None] & (mask[:, None, None, :] | torch.eye(length, dtype=torch.bool, device=mask.device))

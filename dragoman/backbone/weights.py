@@ -1,4 +1,4 @@
-"""The models that come with the package, each a folder of safetensors with a model card."""
+"""The models in the package, each a folder of safetensors with a model card."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def shipped_names() -> list[str]:
 
 
 def shipped(name: str) -> Path:
-    """Folder of a shipped model.
+    """The folder of a shipped model.
 
     Raises:
-        KeyError: no model of that name is shipped.
+        KeyError: if there is no such model.
     """
     if name not in shipped_names():
         raise KeyError(name)

@@ -1,4 +1,4 @@
-"""Collections that can be searched: text analysis, Lucene's BM25, fusion of several rankings."""
+"""Searchable collections: text analysis, BM25 with Lucene, dense search, fusion of rankings."""
 
 from dragoman.indexes.bm25 import BM25, Hit, Ranking
 from dragoman.indexes.dense import DenseHeader, DenseHit, DenseIndex, Embedded, OtherEncoder

@@ -1,9 +1,9 @@
-"""BM25 as Lucene computes it, and results ranked by it.
+"""BM25 as Lucene computes it, and the rankings it produces.
 
 ``score(D, Q) = sum_t boost_t idf(t) tf / (tf + k1 (1 - b + b |D| / avgdl))``, with
 ``idf(t) = ln(1 + (N - df + 0.5) / (df + 0.5))`` and without the constant factor ``k1 + 1`` of Robertson et al.
-(1994). N is the number of documents that have any term, and |D| is rounded down to what one byte holds: exact
-up to 40 words, above less than an eighth too low.
+(1994). N is the number of documents with at least one term. |D| is rounded down to fit into one byte: it is exact
+up to 40 words, and less than an eighth too low above.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ __all__ = ["BM25", "Hit", "Ranking", "idf"]
 
 @dataclass(frozen=True, slots=True)
 class BM25:
-    """The parameters: k1 saturates the term frequency, b normalises by document length.
+    """The parameters: k1 sets the saturation of the term frequency, b the normalisation by document length.
 
     Raises:
-        ValueError: for a k1 that is not a finite number of at least 0, or a b outside [0, 1].
+        ValueError: if k1 is negative or not finite, or b is outside [0, 1].
     """
 
     k1: float = 0.9
@@ -34,7 +34,7 @@ class BM25:
 
 
 class Hit(NamedTuple):
-    """A document that matches, by its database key."""
+    """A matching document, identified by its database key."""
 
     key: int
     score: float
@@ -46,10 +46,10 @@ class Ranking:
 
     hits: list[Hit] = field(default_factory=list)
     attainable: float = 0.0
-    """The least upper bound of the query's score: ``sum_t boost_t idf(t)``; 0 if no term is in the index."""
+    """The maximal attainable score of the query: ``sum_t boost_t idf(t)``; 0 if the index has none of its terms."""
 
 
 def idf(document_frequency: float, documents: int) -> float:
-    """``ln(1 + (N - df + 0.5) / (df + 0.5))``, the document frequency counted as at most N."""
+    """``ln(1 + (N - df + 0.5) / (df + 0.5))``, where df is capped at N."""
     df = min(document_frequency, float(documents))
     return math.log(1 + (documents - df + 0.5) / (df + 0.5))

@@ -1,7 +1,7 @@
 """A dense index: passage vectors of a collection, searched by inner product.
 
-The search is exact (FAISS's ``IndexFlatIP``): every passage is compared with the query. A document's score is
-that of its best passage. The file is derived data; a checksum tells a damaged one from a whole one.
+The search is exact (FAISS's ``IndexFlatIP``): every passage is compared with the query. A document has
+the score of its best passage. The file is derived data and carries a checksum.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from dragoman.indexes.passages import Span
 __all__ = ["DenseHeader", "DenseHit", "DenseIndex", "Embedded", "OtherEncoder", "read_header"]
 
 FORMAT = "1"
-"""Version of the file and of the rule that makes passages; a file of another version is made anew."""
+"""Version of the file format and of the passage splitting; a file of another version is rebuilt."""
 
-_SPARE = 1024
-_FEW = 64
+_SPARE_SLOTS = 1024
+_MIN_FETCHED = 64
 
 Vectors = NDArray[np.float32]
 
 
 class OtherEncoder(IndexFault):
-    """The vectors were made by another encoder, or for another collection."""
+    """The vectors come from another encoder or another collection."""
 
 
 @dataclass(frozen=True, slots=True)
 class DenseHeader:
-    """What a file's vectors were made of: a collection up to a generation, by an encoder of a certain width."""
+    """What a file's vectors represent: a collection up to a generation, encoded by ``encoder`` at ``width``."""
 
     collection: str
     encoder: str
@@ -51,7 +51,7 @@ class DenseHeader:
 
 
 class Embedded(NamedTuple):
-    """A document's passages: ``vectors`` is (passages, width), ``generation`` that of the text they stand for."""
+    """A document's passages: ``vectors`` is (passages, width), ``generation`` is that of the encoded text."""
 
     key: int
     generation: int
@@ -60,7 +60,7 @@ class Embedded(NamedTuple):
 
 
 class DenseHit(NamedTuple):
-    """A document by its database key, with its best passage ``text[start:end]`` and that one's inner product."""
+    """A document by its database key, its best passage ``text[start:end]`` and that passage's inner product."""
 
     key: int
     score: float
@@ -70,7 +70,7 @@ class DenseHit(NamedTuple):
 
 
 class DenseIndex:
-    """The vectors of one collection, in memory. Safe from any thread."""
+    """The vectors of one collection, in memory. Thread-safe."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -88,31 +88,31 @@ class DenseIndex:
         self._ends = array("q")
 
     def __len__(self) -> int:
-        """How many passages there are."""
+        """The number of passages."""
         return int(self._index.ntotal)
 
     @property
     def generations(self) -> Mapping[int, int]:
-        """The generation of each document by its key, those without any passage included."""
+        """The generation of each document by its key, including documents without passages."""
         with self._lock:
             return {key: generation for key, (generation, _) in self._documents.items()}
 
     def generation(self, key: int) -> int | None:
-        """The generation of one document; None for one that is not there."""
+        """The generation of one document; None if it is not in the index."""
         with self._lock:
             found = self._documents.get(key)
         return None if found is None else found[0]
 
     @property
     def documents(self) -> int:
-        """How many documents there are, those without any passage included."""
+        """The number of documents, including those without passages."""
         return len(self._documents)
 
     def put(self, documents: Sequence[Embedded]) -> None:
-        """Add documents; a key that is there is replaced, as is one that comes twice.
+        """Add documents. A document with a known key is replaced; of a repeated key the last one counts.
 
         Raises:
-            ValueError: vectors of another shape, or with a value that is not finite; nothing is changed then.
+            ValueError: if vectors have the wrong shape or a non-finite value; the index is then unchanged.
         """
         latest = {document.key: document for document in documents}
         for document in latest.values():
@@ -128,15 +128,15 @@ class DenseIndex:
             self._add(latest.values())
 
     def delete(self, keys: Collection[int]) -> None:
-        """Forget documents; keys that are not there are ignored."""
+        """Delete documents; unknown keys are ignored."""
         import faiss
 
         with self._lock:
-            places = [self._documents.pop(key)[1] for key in keys if key in self._documents]
-            passages = [np.arange(place.start, place.stop, dtype=np.int64) for place in places if place]
+            ranges = [self._documents.pop(key)[1] for key in keys if key in self._documents]
+            passages = [np.arange(ids.start, ids.stop, dtype=np.int64) for ids in ranges if ids]
             if passages:
                 self._index.remove_ids(faiss.IDSelectorBatch(np.concatenate(passages)))
-            if len(self._keys) > 2 * len(self) + _SPARE:
+            if len(self._keys) > 2 * len(self) + _SPARE_SLOTS:
                 self._compact()
 
     def search(self, vector: Vectors, k: int) -> list[DenseHit]:
@@ -144,40 +144,40 @@ class DenseIndex:
         first, ties by ascending key.
 
         Raises:
-            ValueError: for a ``k`` below 1, or a vector of another width.
+            ValueError: if ``k`` is below 1 or the vector has another width.
         """
         if k < 1:
             raise ValueError(f"k is {k}; it must be at least 1")
         if vector.shape != (self.width,):
-            raise ValueError(f"the query's vector is {vector.shape}, not ({self.width},)")
+            raise ValueError(f"the query vector has shape {vector.shape}, not ({self.width},)")
         import faiss
 
-        faiss.omp_set_num_threads(1)  # of this thread: one query is not worth a team of them
+        faiss.omp_set_num_threads(1)  # per thread; one query does not repay a thread pool
         query = np.ascontiguousarray(vector, dtype=np.float32)[None]
         with self._lock:
-            total, wanted = len(self), min(len(self), max(4 * k, _FEW))
+            total, fetched = len(self), min(len(self), max(4 * k, _MIN_FETCHED))
             while True:
-                if not wanted:
+                if not fetched:
                     return []
-                scores, ids = self._index.search(query, wanted)
+                scores, ids = self._index.search(query, fetched)
                 best = self._best(scores[0].tolist(), ids[0].tolist())
-                # ties of the last place may go on after what was fetched
-                if wanted == total or (len(best) >= k and best[k - 1][1] > scores[0, -1]):
+                # documents tied with the last one may follow the fetched passages
+                if fetched == total or (len(best) >= k and best[k - 1][1] > scores[0, -1]):
                     return [
                         DenseHit(key, score, self._documents[key][0], self._starts[id], self._ends[id])
                         for key, score, id in best[:k]
                     ]
-                wanted = min(total, 4 * wanted)
+                fetched = min(total, 4 * fetched)
 
     def _best(self, scores: Iterable[float], ids: Iterable[int]) -> list[tuple[int, float, int]]:
-        """Each document's key with the score and the number of its best passage, best first."""
+        """Each document's key with the score and id of its best passage, best first."""
         found: dict[int, tuple[float, int]] = {}
         for score, id in zip(scores, ids, strict=True):
             key = self._keys[id]
             known = found.get(key)
             if known is None or (score == known[0] and id < known[1]):
                 found[key] = (score, id)
-        return sorted(((key, score, id) for key, (score, id) in found.items()), key=lambda one: (-one[1], one[0]))
+        return sorted(((key, score, id) for key, (score, id) in found.items()), key=lambda hit: (-hit[1], hit[0]))
 
     def _add(self, documents: Iterable[Embedded]) -> None:
         vectors: list[Vectors] = []
@@ -191,17 +191,17 @@ class DenseIndex:
             self._documents[document.key] = (document.generation, range(start, len(self._keys)))
             vectors.append(document.vectors)
         if len(self._keys) > first:
-            together = np.ascontiguousarray(np.concatenate(vectors), dtype=np.float32)
-            self._index.add_with_ids(together, np.arange(first, len(self._keys), dtype=np.int64))
+            stacked = np.ascontiguousarray(np.concatenate(vectors), dtype=np.float32)
+            self._index.add_with_ids(stacked, np.arange(first, len(self._keys), dtype=np.int64))
 
     def _compact(self) -> None:
-        """Number the passages anew, so that those of replaced documents take no place."""
+        """Renumber the passages, which frees the ids of replaced documents."""
         tensors = self._tensors()
         self._clear()
         self._fill(tensors)
 
     def _tensors(self) -> dict[str, NDArray[Any]]:
-        """Documents in the order of their passages; ``counts`` says how many passages each has."""
+        """The index as arrays: documents in the order of their passages, with ``counts`` passages each."""
         import faiss
 
         with self._lock:
@@ -216,7 +216,7 @@ class DenseIndex:
                 ),
                 "keys": np.array([key for key, _ in ordered], dtype=np.int64),
                 "generations": np.array([generation for _, (generation, _) in ordered], dtype=np.int64),
-                "counts": np.array([len(place) for _, (_, place) in ordered], dtype=np.int64),
+                "counts": np.array([len(ids) for _, (_, ids) in ordered], dtype=np.int64),
             }
 
     def _fill(self, tensors: Mapping[str, NDArray[Any]]) -> None:
@@ -230,10 +230,10 @@ class DenseIndex:
         )
 
     def save(self, path: Path, header: DenseHeader) -> None:
-        """Write everything to ``path`` in one step: a reader finds the old file or the new one, whole.
+        """Write the index to ``path`` atomically: readers see the complete old file or the complete new one.
 
         Raises:
-            OSError: it cannot be written, as on a full disk.
+            OSError: if the file cannot be written, for example on a full disk.
         """
         tensors = self._tensors()
         metadata = _metadata(header)
@@ -243,7 +243,7 @@ class DenseIndex:
             save_file(tensors, temporary, metadata)
             _synchronise(temporary)
             temporary.replace(path)
-        except SafetensorError as fault:  # what the library makes of an error of the system's
+        except SafetensorError as fault:  # how the library reports an operating-system error
             raise OSError(str(fault)) from fault
         finally:
             temporary.unlink(missing_ok=True)
@@ -251,12 +251,12 @@ class DenseIndex:
 
     @classmethod
     def load(cls, path: Path, collection: str, encoder: str) -> tuple[DenseIndex, DenseHeader]:
-        """Read what :meth:`save` wrote.
+        """Read a file written by :meth:`save`.
 
         Raises:
-            IndexCorrupt: the file is damaged, cut off, or of another format.
-            OtherEncoder: the vectors are of another encoder or collection.
-            FileNotFoundError: there is none.
+            IndexCorrupt: if the file is damaged, truncated, or of another format.
+            OtherEncoder: if the vectors belong to another encoder or collection.
+            FileNotFoundError: if there is no file.
         """
         header, tensors = _read(path, collection, encoder)
         index = cls(header.width)
@@ -265,11 +265,11 @@ class DenseIndex:
 
 
 def read_header(path: Path) -> DenseHeader:
-    """The header of a file alone, which costs little; its vectors may still turn out to be damaged.
+    """Read only the header of a file. The vectors are not checked.
 
     Raises:
-        IndexCorrupt: it cannot be read.
-        FileNotFoundError: there is none.
+        IndexCorrupt: if it cannot be read.
+        FileNotFoundError: if there is no file.
     """
     if not path.is_file():
         raise FileNotFoundError(path)
@@ -293,9 +293,9 @@ def _read(path: Path, collection: str, encoder: str) -> tuple[DenseHeader, dict[
     except (SafetensorError, OSError) as fault:
         raise IndexCorrupt(path, f"cannot be read: {fault}") from fault
     if metadata.pop("checksum", "") != _checksum(metadata, tensors):
-        raise IndexCorrupt(path, "its checksum is wrong")
+        raise IndexCorrupt(path, "the checksum does not match")
     if tensors["vectors"].shape[1:] != (header.width,):
-        raise IndexCorrupt(path, "its vectors have another width")
+        raise IndexCorrupt(path, "the vectors have another width than the header says")
     return header, tensors
 
 
@@ -317,7 +317,7 @@ def _header(path: Path, metadata: Mapping[str, str]) -> DenseHeader:
             metadata["collection"], metadata["encoder"], int(metadata["width"]), int(metadata["generation"])
         )
     except (KeyError, ValueError) as fault:
-        raise IndexCorrupt(path, f"its header is damaged: {fault}") from fault
+        raise IndexCorrupt(path, f"the header is damaged: {fault}") from fault
 
 
 def _checksum(metadata: Mapping[str, str], tensors: Mapping[str, NDArray[Any]]) -> str:

@@ -1,4 +1,4 @@
-"""Documents on their way into an index."""
+"""Documents to be indexed, and their analysis in batches."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _CHARACTERS_PER_BATCH = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class IndexedDocument:
-    """A document to be indexed."""
+    """A document to index."""
 
     key: int
-    """The database's integer key of the document, unique in the collection."""
+    """The document's integer key in the database, unique in the collection."""
     language: str
     text: str
 
 
 class Row(NamedTuple):
-    """An analysed document: space-separated folded words and index terms, stop words left out."""
+    """An analysed document: space-separated folded words and index terms, without stop words."""
 
     key: int
     language: str
@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 def batches(documents: Iterable[IndexedDocument]) -> Iterator[list[IndexedDocument]]:
-    """Batches so small that searches get their turn between them."""
+    """Split documents into batches small enough for searches to run in between."""
     batch: list[IndexedDocument] = []
     characters = 0
     for document in documents:
@@ -52,10 +52,10 @@ def batches(documents: Iterable[IndexedDocument]) -> Iterator[list[IndexedDocume
 
 
 def analysed(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analysis]) -> list[Row]:
-    """Each document's words and terms by the analysis of its language.
+    """Analyse each document in its language.
 
     Raises:
-        KeyError: for a language that ``analyses`` lacks.
+        KeyError: if ``analyses`` has no entry for a language.
     """
     found: dict[str, Iterator[tuple[list[str], list[str]]]] = {}
     for language in {document.language for document in documents}:
@@ -64,8 +64,8 @@ def analysed(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analys
     rows: list[Row] = []
     for document in documents:
         words, terms = next(found[document.language])
-        heard = " ".join([sounds(term) for term in set(terms)])
-        rows.append(Row(document.key, document.language, " ".join(words), " ".join(terms), heard))
+        phonetic = " ".join([sounds(term) for term in set(terms)])
+        rows.append(Row(document.key, document.language, " ".join(words), " ".join(terms), phonetic))
     return rows
 
 

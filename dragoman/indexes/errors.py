@@ -1,4 +1,4 @@
-"""What can go wrong with an index, and how Java's exceptions are told apart."""
+"""The errors of an index, and their mapping from Java exceptions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DISK_FULL = ("no space left on device", "disk quota exceeded")
 
 
 class IndexFault(RuntimeError):
-    """Base of the faults of an index; the message names its directory."""
+    """Base class of index errors; the message names the index directory."""
 
     def __init__(self, directory: Path, message: str) -> None:
         super().__init__(f"index {directory}: {message}")
@@ -41,21 +41,21 @@ class IndexCorrupt(IndexFault):
 
 
 class IndexLocked(IndexFault):
-    """Another process, or another object of this one, has the index open."""
+    """Another process, or another object in this process, has the index open."""
 
 
 class IndexClosed(IndexFault):
-    """The index was closed, or Lucene closed it after a fault that it could not survive."""
+    """The index was closed, or Lucene closed it after a fatal error."""
 
 
 @contextmanager
 def index_faults(directory: Path) -> Iterator[None]:
-    """Turn the Java exceptions that have a meaning for callers into this module's, and a full disk into OSError."""
+    """Map known Java exceptions to this module's errors, and a full disk to OSError."""
     try:
         yield
     except JavaError as error:
-        told = f"{error}\n{error.trace}".lower()  # a writer that the full disk closed says so in the trace alone
-        if any(reason in told for reason in _DISK_FULL):
+        report = f"{error}\n{error.trace}".lower()  # if a full disk closed the writer, only the trace says so
+        if any(reason in report for reason in _DISK_FULL):
             raise OSError(errno.ENOSPC, "no space left on device", str(directory)) from error
         if error.classname in _CORRUPT:
             raise IndexCorrupt(directory, f"{error}; rebuild it") from error

@@ -1,4 +1,4 @@
-"""Why a document has the score it has: BM25 by its formula, from counts, beside Lucene's own computation."""
+"""Explanation of a document's BM25 score, computed from counts by the formula."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _KEPT_BITS = 4
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What scores in one language of one index depend on, besides the document."""
+    """Collection statistics that BM25 uses, for one language of one index."""
 
     documents: int
-    """How many documents have any term."""
+    """N: the number of documents with at least one term."""
     average_length: float
-    """Words per document, stop words not counted."""
+    """Words per document, without stop words."""
     frequencies: Mapping[str, int]
-    """In how many documents each term of the query occurs."""
+    """The document frequency of each query term."""
 
 
 @dataclass(frozen=True, slots=True)
 class TermScore:
-    """What one query term adds to a document's score.
+    """The contribution of one query term to a document's score.
 
-    For ``psq``, ``score = weight idf tf / (tf + k1 (1 - b + b |D| / avgdl))``; for ``smt`` it is the weighted
-    sum of that over the translations, and tf, df and idf are the weighted sums of theirs.
+    For ``psq``, ``score = weight idf tf / (tf + k1 (1 - b + b |D| / avgdl))``; for ``smt``, score, tf, df and
+    idf are weighted sums over the translations.
     """
 
     tf: float
@@ -45,15 +45,15 @@ class TermScore:
 def explain(
     query: TranslatedQuery, statistics: Statistics, counts: Mapping[str, int], length: int, bm25: BM25
 ) -> list[TermScore]:
-    """The part of each of the query's groups in the score of a document; they add up to it.
+    """The contribution of each query group to a document's score; they add up to the score.
 
-    ``counts`` says how often the document holds each term, ``length`` how many words it has.
+    ``counts`` holds the document's term frequencies, ``length`` is its number of words.
     """
     return [_explain(query.method, group, statistics, counts, length, bm25) for group in query.groups]
 
 
 def rarity(group: TermGroup, statistics: Statistics, structured: bool) -> float:
-    """How much a group is worth: its idf; unless structured, the weighted sum of its terms'."""
+    """A group's idf; unless ``structured``, the weighted sum of its terms' idf."""
     weights = _weights(group, statistics, structured)
     if not weights:
         return 0.0
@@ -63,7 +63,7 @@ def rarity(group: TermGroup, statistics: Statistics, structured: bool) -> float:
 
 
 def stored_length(length: int) -> int:
-    """A document length as Lucene keeps it in one byte: four significant bits of what exceeds 24."""
+    """A document length as Lucene stores it in one byte: four significant bits of the part above 24."""
     if length < _EXACT:
         return length
     excess = length - _EXACT
@@ -79,20 +79,20 @@ def _explain(
     if not weights:
         return TermScore(0.0, 0.0, 0.0, group.weight, 0.0)
     tf, df = _expected(weights, counts), _expected(weights, statistics.frequencies)
-    worth = rarity(group, statistics, structured)
+    group_idf = rarity(group, statistics, structured)
     norm = bm25.k1 * (1 - bm25.b + bm25.b * stored_length(length) / statistics.average_length)
     if structured:
-        score = worth * _saturated(tf, norm)
+        score = group_idf * _saturated(tf, norm)
     else:
         score = math.fsum(
             weight * idf(statistics.frequencies[term], statistics.documents) * _saturated(counts.get(term, 0), norm)
             for term, weight in weights.items()
         )
-    return TermScore(tf, df, worth, group.weight, group.weight * score)
+    return TermScore(tf, df, group_idf, group.weight, group.weight * score)
 
 
 def _weights(group: TermGroup, statistics: Statistics, structured: bool) -> dict[str, float]:
-    """The weight of each of a group's terms that the index holds; in a structured query at most 1."""
+    """The weights of a group's terms that are in the index; capped at 1 in a structured query."""
     weights: dict[str, float] = {}
     for alternative in group.alternatives:
         if statistics.frequencies.get(alternative.term, 0):

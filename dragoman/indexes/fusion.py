@@ -1,4 +1,4 @@
-"""One ranking out of several: of other collections or languages, or of other ways to score the same documents."""
+"""Rank fusion: across collections and languages, or across different scores of the same documents."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ T = TypeVar("T", bound=Hashable)
 
 
 def normalised(rankings: Iterable[tuple[S, Ranking]], k: int | None = None) -> list[tuple[S, int, float]]:
-    """Merge rankings of different documents by the share of its attainable score that each hit has.
+    """Merge rankings of different documents by each hit's share of the maximal attainable score.
 
-    Scores of one query in different languages or collections differ in scale, with the number and the idf of
-    the terms that its translation finds there. Divided by :attr:`Ranking.attainable`, they lie in [0, 1): the
-    part of the query, weighted by how telling its terms are there, that the document covers.
+    One query's scores differ in scale between languages and collections, because the number and idf of its
+    translated terms differ. Divided by :attr:`Ranking.attainable`, they lie in [0, 1): the idf-weighted part of
+    the query that the document covers.
 
     Args:
-        rankings: each with what identifies its documents' source, such as a collection's name.
-        k: how many of the best to return; all by default.
+        rankings: each with an identifier of its source, such as the collection's name.
+        k: how many hits to return; all by default.
 
     Returns:
-        ``(source, key, share)``, best first; ties in the order of the rankings, then by ascending key.
+        ``(source, key, share)``, best first; ties by the order of the rankings, then by ascending key.
     """
     merged = [
         (-hit.score / ranking.attainable, position, hit.key, source)
@@ -47,15 +47,15 @@ def rrf(
 ) -> list[tuple[T, float]]:
     """Reciprocal rank fusion (Cormack, Clarke & Buettcher 2009): ``score(d) = sum_r 1 / (constant + rank_r(d))``.
 
-    Ranks start at 1; a ranking without ``d`` adds nothing. An item that a ranking holds twice counts at its
-    first rank. With ``weights``, one for each ranking, its part of the sum is multiplied by it.
+    Ranks start at 1; a ranking without ``d`` adds nothing. If a ranking holds an item
+    twice, its first rank counts. ``weights`` has one factor per ranking.
 
     Returns:
-        The ``k`` best items (all by default) with their scores, best first; ties in the order of first
-        appearance, the rankings read side by side from the top.
+        The ``k`` best items (all by default) with their scores, best first; ties by the
+        rank of first appearance, then by the order of the rankings.
 
     Raises:
-        ValueError: for a negative ``constant`` or weight, or another number of weights than of rankings.
+        ValueError: if ``constant`` or a weight is negative, or there is not one weight per ranking.
     """
     if constant < 0:
         raise ValueError(f"the constant of reciprocal rank fusion is {constant}; it must be at least 0")

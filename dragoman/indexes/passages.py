@@ -1,4 +1,4 @@
-"""Sentences of a text, and passages: neighbouring sentences taken together up to a length, with their places."""
+"""Splitting a text into sentences, and into passages of consecutive sentences, with offsets."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import regex
 __all__ = ["PASSAGE_LENGTH", "SENTENCE_END", "Span", "grapheme_boundary", "passages", "sentences"]
 
 PASSAGE_LENGTH = 400
-"""The longest passage, in code points."""
+"""Maximal length of a passage, in code points."""
 
 SENTENCE_END = regex.compile(
     r"(?<![.!?…;])[.!?…;]++[\p{Pe}\p{Pf}\"']*+\s++|[։۔؟।॥።။។。！？]++[\p{Pe}\p{Pf}\"']*+\s*+|\n++"
 )
-"""What ends a sentence, with the white space after it; a text of full stops alone costs linear time."""
+"""The end of a sentence with the white space after it. Possessive quantifiers keep matching linear in time."""
 
 Span = tuple[int, int]
-"""The part ``text[start:end]`` of a text, in code points."""
+"""The part ``text[start:end]``, in code points."""
 
 
 def sentences(text: str, longest: int = PASSAGE_LENGTH) -> list[Span]:
-    """The sentences of ``text``, without the white space around them.
+    """The sentences of ``text``, without surrounding white space.
 
-    One longer than ``longest`` is cut at white space in its later half, or else between two user-perceived
-    characters. The spans are in order, don't overlap, and cover everything but white space.
+    A sentence longer than ``longest`` is cut at white space in its second half, or else at a grapheme boundary.
+    The spans are in order, don't overlap, and cover everything but white space.
     """
     spans: list[Span] = []
     start = 0
@@ -36,7 +36,7 @@ def sentences(text: str, longest: int = PASSAGE_LENGTH) -> list[Span]:
 
 
 def passages(text: str, longest: int = PASSAGE_LENGTH) -> list[Span]:
-    """Whole sentences taken together while they fit into ``longest`` code points; see :func:`sentences`."""
+    """Passages of consecutive sentences, each of at most ``longest`` code points; see :func:`sentences`."""
     spans: list[Span] = []
     for start, end in sentences(text, longest):
         if spans and end - spans[-1][0] <= longest:
@@ -47,7 +47,7 @@ def passages(text: str, longest: int = PASSAGE_LENGTH) -> list[Span]:
 
 
 def grapheme_boundary(text: str, start: int, limit: int) -> int:
-    """The last boundary between user-perceived characters at or before ``limit``, else ``limit``."""
+    """The last grapheme boundary after ``start`` and up to ``limit``; ``limit`` if there is none."""
     end = start
     for cluster in regex.finditer(r"\X", text[start : limit + 64]):
         if start + cluster.end() > limit:
@@ -76,7 +76,7 @@ def _pieces(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
 
 
 def _cut(text: str, start: int, limit: int) -> int:
-    for place in range(limit, start + (limit - start) // 2, -1):
-        if text[place].isspace():
-            return place
+    for position in range(limit, start + (limit - start) // 2, -1):
+        if text[position].isspace():
+            return position
     return grapheme_boundary(text, start, limit)

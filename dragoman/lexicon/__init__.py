@@ -1,4 +1,4 @@
-"""Translation knowledge as data: words of texts, translation tables, their formats and their composition."""
+"""Translation knowledge as data: text processing, translation tables, their formats and merging."""
 
 from dragoman.lexicon.formats.build import Normalised, normalise
 from dragoman.lexicon.formats.reader import (

@@ -1,7 +1,7 @@
-"""Query translation: the terms of a query as weighted terms of the documents' language.
+"""Query translation: query terms become weighted terms of the documents' language.
 
-Each function turns the words of a query into :class:`TermGroup` objects, one per query term, whose
-alternatives the first stage scores:
+Each function turns the words of a query into one :class:`TermGroup` per query term. The first stage scores the
+group's alternatives:
 
 - :func:`psq`, probabilistic structured queries (Darwish & Oard 2003): a group is one BM25 term with
   ``tf_e(D) = sum_f P(e|f) tf_f(D)`` and ``df_e = sum_f P(e|f) df_f``;
@@ -26,9 +26,9 @@ from dragoman.lexicon.text.tokens import Token
 Method = Literal["psq", "smt", "none"]
 
 IDENTICAL = -1
-"""Origin of an alternative that is the query's own string, as names and numbers are."""
+"""Origin of an alternative that is identical to the query string, such as a name or number."""
 TRANSLITERATED = -2
-"""Origin of an alternative found by its sound in another script."""
+"""Origin of an alternative found by phonetic similarity across scripts."""
 
 LONGEST_PHRASE = 4
 LEAST_PROBABILITY = 0.003
@@ -43,12 +43,12 @@ class Alternative:
     weight: float
     """``psq``: P(query term | document term); ``smt``: P(document term | query term), sums to 1; else 1."""
     origin: int
-    """The merged table's member that the entry comes from, :data:`IDENTICAL` or :data:`TRANSLITERATED`."""
+    """Index of the entry's member of the merged table, or :data:`IDENTICAL` or :data:`TRANSLITERATED`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TermGroup:
-    """One query term with everything in the documents that counts as it."""
+    """One query term with the document terms that may match it."""
 
     query_word: str
     query_term: str
@@ -57,9 +57,9 @@ class TermGroup:
     """Offsets of the (first) query word in the query's text."""
     alternatives: list[Alternative]
     weight: float = 1.0
-    """How often the query holds the term."""
+    """How often the term occurs in the query."""
     oov: bool = False
-    """No active table has a translation of the term."""
+    """Whether the term has no translation in the active tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,21 +77,21 @@ class TranslatedQuery:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """How a query word reaches documents without a table: as it is, or by its sound.
+    """Matches a query word without a table: by the identical string or by sound.
 
-    ``identical`` gives the index term that the word would have in a document ("" for a stop word), and
-    ``sounds_like`` the index terms of the collection that sound like a query term, with a similarity in (0, 1].
+    ``identical`` returns the index term of the word in a document ("" for a stop word). ``sounds_like`` returns
+    the index terms of the collection that sound like a query term, with similarities in (0, 1].
     """
 
     identical: Callable[[str], str]
     sounds_like: Callable[[str], Sequence[tuple[str, float]]] = lambda term: ()
 
 
-_REMEMBERED_TERMS = 20_000
-_REMEMBERED: WeakKeyDictionary[Table, dict[tuple[str, str, frozenset[int], float], tuple[list[Alternative], bool]]] = (
-    WeakKeyDictionary()
-)
-"""What has been looked up in each table; searches recognise a list that they have scored before."""
+_CACHED_TERMS = 20_000
+_ALTERNATIVES: WeakKeyDictionary[
+    Table, dict[tuple[str, str, frozenset[int], float], tuple[list[Alternative], bool]]
+] = WeakKeyDictionary()
+"""Cached lookups per table. Score caches recognise a list of alternatives by its identity."""
 
 
 def psq(
@@ -104,20 +104,19 @@ def psq(
 ) -> TranslatedQuery:
     """Probabilistic structured query over an analysed table whose source is the query's language.
 
-    The weight of an alternative f for query term e is P(e|f). The identical string counts with probability 1
-    unless a table translates the query term and knows the string as a word of the documents, or a glossary
-    translates the query term: what tables say stands.
-    A phrase of up to four words that a member in ``glossaries`` (origins of the table) knows is one query
-    term; elsewhere phrases have been spread over their words when the table was analysed. A term without an
-    entry is searched as it is and by its sound, and is marked ``oov``. Words that are to be left ``aside``
-    count where the query has no others.
+    The weight of an alternative f for query term e is P(e|f). The identical string has probability 1, unless the
+    table translates the query term and either has the string as a target term or the entry is a glossary's.
+    A phrase of up to four words in one of the ``glossaries`` (origins of the table) is one query term; entries of
+    other phrases were distributed over their words when the table was analysed. A term without an entry is
+    marked ``oov`` and searched by its identical string and by sound. Words for which ``aside`` is true are left
+    out, unless the query has no others.
     """
     groups: dict[str, TermGroup] = {}
     units = list(_units(tokens, table, glossaries))
-    for token in [one for one in units if not aside(one)] or units:
-        before = groups.get(token.term)
-        if before is not None:
-            groups[token.term] = replace(before, weight=before.weight + 1)
+    for token in [unit for unit in units if not aside(unit)] or units:
+        repeated = groups.get(token.term)
+        if repeated is not None:
+            groups[token.term] = replace(repeated, weight=repeated.weight + 1)
             continue
         identical = bridge.identical(token.word)
         found, known = alternatives(token.term, identical, table, glossaries, min_probability)
@@ -130,9 +129,9 @@ def psq(
 def smt(tokens: Sequence[Token], table: Table | None, best: int = 10) -> TranslatedQuery:
     """Weighted translation of each query word into its ``best`` translations, over a table of folded words.
 
-    Stop words and words with a character that is not a letter are dropped, nothing is stemmed, every query
-    word counts the same and its translations by P(f|e), normalised over those that are kept ("Mixed Attention
-    Transformer", first stage). A word without an entry is searched as it is.
+    Stop words and words with non-letters are dropped, and nothing is stemmed. All query words have the same
+    weight; translations are weighted by P(f|e), normalised over the kept ones ("Mixed Attention Transformer",
+    first stage). A word without an entry is searched untranslated.
     """
     groups: list[TermGroup] = []
     for token in tokens:
@@ -158,7 +157,7 @@ def untranslated(tokens: Sequence[Token]) -> TranslatedQuery:
         groups[token.term] = (
             replace(known, weight=known.weight + 1)
             if known
-            else TermGroup(token.word, token.term, token.start, token.end, _itself(token.term))
+            else TermGroup(token.word, token.term, token.start, token.end, _identical(token.term))
         )
     return TranslatedQuery("none", list(groups.values()))
 
@@ -170,22 +169,22 @@ def alternatives(
     glossaries: frozenset[int],
     min_probability: float = LEAST_PROBABILITY,
 ) -> tuple[list[Alternative], bool]:
-    """The identical string and the single-word translations of a term, and whether the table has any.
+    """The identical string and the single-word translations of a term, and whether the table translates it.
 
-    The list is the same object while it is remembered. A phrase that translates a phrase is shared out among
-    its words.
+    Repeated calls return the same list object while it is cached. If both the term and its translation are
+    phrases, the probability is divided equally among the words of the translation.
     """
     if table is None:
         return ([Alternative(identical, 1.0, IDENTICAL)] if identical else []), False
-    remembered = _REMEMBERED.setdefault(table, {})
+    cache = _ALTERNATIVES.setdefault(table, {})
     key = (term, identical, glossaries, min_probability)
-    before = remembered.get(key)
-    if before is not None:
-        return before
+    cached = cache.get(key)
+    if cached is not None:
+        return cached
     entries = table.translations(term, least_backward=min_probability)
     found: dict[str, Alternative] = {}
-    ruled = identical in table.targets or any(entry.origin in glossaries for entry in entries)
-    if identical and not (entries and ruled):
+    table_decides = identical in table.targets or any(entry.origin in glossaries for entry in entries)
+    if identical and not (entries and table_decides):
         found[identical] = Alternative(identical, 1.0, IDENTICAL)
     known = False
     for entry in entries:
@@ -197,39 +196,39 @@ def alternatives(
             other = found.get(word)
             weight = entry.p_backward / len(words) + (other.weight if other else 0.0)
             found[word] = Alternative(word, min(1.0, weight), other.origin if other else entry.origin)
-    if len(remembered) >= _REMEMBERED_TERMS:
-        remembered.clear()
-    return remembered.setdefault(key, (list(found.values()), known))
+    if len(cache) >= _CACHED_TERMS:
+        cache.clear()
+    return cache.setdefault(key, (list(found.values()), known))
 
 
 def _best_words(word: str, table: Table | None, best: int) -> list[Entry]:
-    """The ``best`` translations that are single words; a few more are read first, as most words need no others."""
+    """The ``best`` single-word translations. Reading a few more is enough for most words; otherwise all are read."""
     if table is None:
         return []
-    for read in (4 * best, None):
-        entries = table.translations(word, best=read)
+    for limit in (4 * best, None):
+        entries = table.translations(word, best=limit)
         found = [entry for entry in entries if " " not in entry.term][:best]
-        if len(found) == best or read is None or len(entries) < read:
+        if len(found) == best or limit is None or len(entries) < limit:
             break
     return found
 
 
-@lru_cache(maxsize=_REMEMBERED_TERMS)
+@lru_cache(maxsize=_CACHED_TERMS)
 def _with_sounds(
     found: tuple[Alternative, ...], sounds: tuple[tuple[str, float], ...], identical: str
 ) -> list[Alternative]:
-    """What was found for a term and what sounds like it; the same object while it is remembered."""
-    heard = [Alternative(term, similarity, TRANSLITERATED) for term, similarity in sounds if term != identical]
-    return [*found, *heard]
+    """The alternatives of a term with those that sound like it; the same object while it is cached."""
+    phonetic = [Alternative(term, similarity, TRANSLITERATED) for term, similarity in sounds if term != identical]
+    return [*found, *phonetic]
 
 
-@lru_cache(maxsize=_REMEMBERED_TERMS)
-def _itself(term: str) -> list[Alternative]:
+@lru_cache(maxsize=_CACHED_TERMS)
+def _identical(term: str) -> list[Alternative]:
     return [Alternative(term, 1.0, IDENTICAL)]
 
 
 def by_phrases(tokens: Sequence[Token], table: Table | None, glossaries: frozenset[int]) -> list[Token]:
-    """The words of a query, those of a phrase that a glossary knows with the phrase's term in place of their own."""
+    """The words of a query; words of a glossary phrase get the phrase's term."""
     found = list(tokens)
     for phrase in _units(tokens, table, glossaries):
         if " " in phrase.term:
@@ -243,12 +242,12 @@ def by_phrases(tokens: Sequence[Token], table: Table | None, glossaries: frozens
 
 
 def _units(tokens: Sequence[Token], table: Table | None, glossaries: frozenset[int]) -> Iterator[Token]:
-    """The query's content words, with the longest phrases that a glossary knows joined into one token."""
+    """The query's content words, with the longest glossary phrases joined into one token each."""
     content = [token for token in tokens if token.term]
-    place = 0
-    while place < len(content):
-        length = _phrase_length(content[place : place + LONGEST_PHRASE], table, glossaries)
-        phrase = content[place : place + length]
+    position = 0
+    while position < len(content):
+        length = _phrase_length(content[position : position + LONGEST_PHRASE], table, glossaries)
+        phrase = content[position : position + length]
         if length == 1:
             yield phrase[0]
         else:
@@ -258,7 +257,7 @@ def _units(tokens: Sequence[Token], table: Table | None, glossaries: frozenset[i
                 phrase[0].start,
                 phrase[-1].end,
             )
-        place += length
+        position += length
 
 
 def _phrase_length(words: Sequence[Token], table: Table | None, glossaries: frozenset[int]) -> int:

@@ -1,4 +1,4 @@
-"""What a MART says of itself, apart from its weights, so that it can be known where there is no torch."""
+"""Settings and metadata of a MART model, readable without torch."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ SHIPPED = Path(__file__).parent / "weights"
 
 @dataclass(frozen=True)
 class LateInteractionAbout:
-    """What joins a model's score: `weight * match`, by a layer of an encoder (see `matching`).
+    """Late interaction (see `matching`): adds `weight * match` to the model's score, from one layer of an encoder.
 
-    `encoder` is one that is shipped, by name, or a folder; it reads texts as the model's own does.
+    `encoder` is the name of a shipped encoder or a folder. Its tokenizer must be that of the model's encoder.
     """
 
     encoder: str
@@ -33,21 +33,21 @@ class LateInteractionAbout:
     def __post_init__(self) -> None:
         """
         Raises:
-            ValueError: a field of the wrong type, or a number that is not finite.
+            ValueError: if a field has the wrong type or a number is not finite.
         """
         if not isinstance(self.encoder, str):
-            raise ValueError(f"late_interaction: encoder: {self.encoder!r} is no text")
+            raise ValueError(f"late_interaction: encoder: {self.encoder!r} is not a string")
         if not isinstance(self.layer, int) or isinstance(self.layer, bool):
-            raise ValueError(f"late_interaction: layer: {self.layer!r} is no whole number")
+            raise ValueError(f"late_interaction: layer: {self.layer!r} is not an integer")
         _check_finite("late_interaction", {"weight": self.weight})
 
 
 @dataclass(frozen=True)
 class StandaloneAbout:
-    """How a document's score by itself is made of a model's: `scale * (score + weight * share) - offset`.
+    """A document's standalone score: `scale * (score + weight * share) - offset`.
 
-    `share` is what a structured query of the document by itself says (see `structured`). By scale and offset sigmoids
-    are probabilities, relevant documents being as many as others.
+    `share` is the score of a structured query on the document alone (see `structured`). Scale and offset calibrate
+    the sigmoid to a probability, for equal numbers of relevant and other documents.
     """
 
     weight: float
@@ -57,7 +57,7 @@ class StandaloneAbout:
     def __post_init__(self) -> None:
         """
         Raises:
-            ValueError: a number that is none or not finite, or a scale that is not positive.
+            ValueError: if a value is not a finite number, or the scale is not positive.
         """
         _check_finite("standalone", {"weight": self.weight, "scale": self.scale, "offset": self.offset})
         if self.scale <= 0:
@@ -66,48 +66,48 @@ class StandaloneAbout:
 
 @dataclass(frozen=True)
 class MartAbout:
-    """How a MART is to be used, and where it came from."""
+    """Settings of a MART model for scoring, and its training record."""
 
     name: str = DEFAULT
     direction: Direction = "mean"
     placebo: bool = False
     first_stage_weight: float = 0.0
-    """What the first stage counts beside the scores of documents by themselves: see `interpolated`."""
+    """Weight of the first stage in interpolation with standalone scores (see `interpolated`)."""
     not_for: list[str] = field(default_factory=list)
-    """Pairs `source-target` for which reranking did not gain: not reranked unless asked for."""
+    """Language pairs `source-target` without a gain from reranking; these are reranked only on request."""
     late_interaction: LateInteractionAbout | None = None
     standalone: StandaloneAbout | None = None
-    """None: a document's score is the model's own."""
+    """None: the standalone score is the model's score."""
     training: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> MartAbout:
-        """As a model's `config.json` has it.
+        """Build from a model's `config.json`.
 
         Raises:
-            TypeError: fields of `late_interaction` or `standalone` that are missing or not known.
-            ValueError: one of the wrong type, or a number that is not finite.
+            TypeError: if fields of `late_interaction` or `standalone` are missing or unknown.
+            ValueError: if a field has the wrong type or a number is not finite.
         """
-        given = {one.name: config[one.name] for one in fields(cls) if one.name in config}
-        if (match := given.get("late_interaction")) is not None:
-            given["late_interaction"] = LateInteractionAbout(**match)
-        if (without := given.get("standalone")) is not None:
-            given["standalone"] = StandaloneAbout(**without)
-        return cls(**given)
+        values = {known.name: config[known.name] for known in fields(cls) if known.name in config}
+        if (match := values.get("late_interaction")) is not None:
+            values["late_interaction"] = LateInteractionAbout(**match)
+        if (alone := values.get("standalone")) is not None:
+            values["standalone"] = StandaloneAbout(**alone)
+        return cls(**values)
 
 
 def standalone(model: Floats | float, shares: Floats | float, about: StandaloneAbout | None) -> Floats:
-    """The scores of documents by themselves: where no first stage's are known, and what those join where they are."""
+    """Standalone scores of documents, without a first stage; `interpolated` combines them with one."""
     if about is None:
         return np.asarray(model)
     return about.scale * (np.asarray(model) + about.weight * np.asarray(shares)) - about.offset
 
 
 def interpolated(scores: Floats, first_stage: Floats, weight: float) -> Floats:
-    """scores + weight * log(first_stage): the product of two odds, if each is taken for one.
+    """scores + weight * log(first_stage): log-linear interpolation with the first stage.
 
-    `first_stage` is a share of what is attainable; its logarithm makes the order independent of how large the shares of
-    a query are. One below `LEAST_SHARE` counts as that.
+    `first_stage` is the share of the attainable score. With the logarithm, the order does not depend on the scale of a
+    query's shares. Shares below `LEAST_SHARE` are raised to it.
     """
     return np.asarray(scores) + weight * np.log(np.maximum(first_stage, LEAST_SHARE))
 
@@ -115,9 +115,9 @@ def interpolated(scores: Floats, first_stage: Floats, weight: float) -> Floats:
 def _check_finite(part: str, numbers: Mapping[str, Any]) -> None:
     for name, value in numbers.items():
         if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-            raise ValueError(f"{part}: {name}: {value!r} is no finite number")
+            raise ValueError(f"{part}: {name}: {value!r} is not a finite number")
 
 
 def shipped_names() -> list[str]:
-    """Names of the models that come with the package."""
+    """Names of the models in the package."""
     return sorted(path.parent.name for path in SHIPPED.glob("*/config.json"))

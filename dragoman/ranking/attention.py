@@ -1,9 +1,9 @@
-"""The translation attention matrix in its bipartite form: which words of a query and a passage translate each other.
+"""The translation attention matrix as a sparse bipartite graph of translated word pairs of a query and a passage.
 
 "Mixed Attention Transformer" (MART) mixes the states of words by a matrix M over the subwords of query and passage: 1
-on the diagonal and among the pieces of one word, T between the pieces of a query word and of a passage word that
-translate each other, rows normalised. Only the word pairs with T > 0 are kept here, so that nothing of the size
-length x length is ever made; `dragoman.ranking.mixing` applies M from them.
+on the diagonal and among the subwords of one word, T between the subwords of a query word and a passage word that
+translate each other, rows normalised. Only word pairs with T > 0 are stored, so no length x length matrix is built;
+`dragoman.ranking.mixing` applies M from these pairs.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from dragoman.lexicon.table.table import Table
 Ints = NDArray[np.int64]
 Direction = Literal["forward", "backward", "mean"]
 ExtraLinks = Mapping[str, Mapping[str, float]]
-"""T of terms of passages that a term of the query reaches without a table."""
+"""T of passage terms by query term, from other sources than the table."""
 THRESHOLD = 0.01
 
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a text in order: for each its term, empty for a stop word, and its (start, end) in the text.
+    """The words of a text in order, each with its term (empty for a stop word) and its (start, end) in the text.
 
-    Words of a query that are looked up together have the same term, of several words.
+    Query words that form a phrase share the phrase as their term.
     """
 
     terms: list[str]
@@ -45,13 +45,13 @@ class Links:
 
 
 class TranslationReference:
-    """T of the words of one query, gathered from a table once and then looked up for any number of passages.
+    """T of the words of one query, read from a table once and applied to any number of passages.
 
-    T(i, j) of query word i and passage word j is P(j | i) (`forward`, the paper's), P(i | j) (`backward`) or their
-    mean; equal terms, such as names and numbers, count as 1, unless it is given what joins words beside the table (a
-    name's form in the other language's index, its sound), which then says so of equal terms too. Below `threshold`
-    there is no link, nor for stop words. A term of several words links no single word, but where it is the term of
-    query words: each of those is linked as the whole is, to each word of a translation by an equal share.
+    T(i, j) of query word i and passage word j is P(j | i) (`forward`, as in the paper), P(i | j) (`backward`) or their
+    mean. Equal terms, such as names and numbers, have T = 1, unless `extra` gives the links outside the table
+    (identical forms, sounds), including those of equal terms. Stop words and values below `threshold` give no link. A
+    phrase gives links only if it is the term of query words. Each of these words then has the links of the phrase,
+    with T divided equally among the words of a translation.
     """
 
     def __init__(
@@ -64,9 +64,10 @@ class TranslationReference:
         extra: ExtraLinks | None = None,
         glossaries: frozenset[int] = frozenset(),
     ) -> None:
-        """`table` leads from the query's language to the passages'; of what `beside` has too, the larger T counts.
+        """`table` translates from the query's language to that of the passages. For a pair also in `extra`, the larger
+        T counts.
 
-        An entry of an origin in `glossaries` by which P(i | j) = 0 says nothing of i: see `lexicon.index_terms`.
+        Glossary entries (origin in `glossaries`) with P(i | j) = 0 are ignored: see `lexicon.table.index_terms`.
         """
         self._links: dict[str, list[tuple[int, float]]] = {}
         known: dict[str, dict[str, float]] = {}
@@ -82,10 +83,10 @@ class TranslationReference:
                 self._links.setdefault(other, []).append((number, weight))
 
     def links(self, passage: Words) -> Links:
-        """The pairs of the query's words and a passage's."""
+        """The linked word pairs of the query and a passage."""
         found = [
-            (number, place, weight)
-            for place, others in enumerate(map(self._links.get, passage.terms))
+            (number, position, weight)
+            for position, others in enumerate(map(self._links.get, passage.terms))
             if others is not None
             for number, weight in others
         ]
@@ -94,7 +95,7 @@ class TranslationReference:
 
 
 NO_LINKS = Links(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))
-"""Placebo: M is the identity but for the pieces of a word."""
+"""Placebo: M is the identity, except among the subwords of a word."""
 
 
 def _translations(
@@ -116,9 +117,9 @@ def _translations(
 
 
 def word_of_pieces(spans: Sequence[tuple[int, int]], pieces: Sequence[tuple[int, int]]) -> Ints:
-    """The word that each subword belongs to, by their offsets into the same text; -1 for one between words.
+    """The index of the word that each subword belongs to, by offsets into the same text; -1 for none.
 
-    A subword that reaches over several words belongs to the first that it overlaps. Both are in text order.
+    A subword that overlaps several words belongs to the first. `spans` and `pieces` are in text order.
     """
     found, word = [], 0
     for start, end in pieces:

@@ -1,6 +1,6 @@
-"""MART on disk: a folder of `config.json`, the translation heads' safetensors, and the encoder in a folder of its own.
+"""MART checkpoints: a folder with `config.json`, the translation heads as safetensors, and a folder for the encoder.
 
-Nothing here unpickles.
+Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ ENCODER = "encoder"
 
 
 def save_mart(folder: Path, model: Mart, about: MartAbout) -> None:
-    """Save a model, weights in bfloat16, whole or not at all.
+    """Save a model atomically, with weights in bfloat16.
 
     Raises:
-        CheckpointError: an encoder of a kind that cannot be saved.
+        CheckpointError: if this kind of encoder cannot be saved.
     """
     heads = {name: value.bfloat16() for name, value in model.state_dict().items() if not name.startswith("encoder.")}
     with written_whole(folder) as unfinished:
@@ -51,16 +51,16 @@ def _save_encoder(folder: Path, encoder: Encoder) -> None:
     from dragoman.backbone.pretrained.huggingface import HuggingFaceEncoder  # transformers takes seconds to import
 
     if not isinstance(encoder, HuggingFaceEncoder):
-        raise CheckpointError(f"an encoder {type(encoder).__name__} cannot be saved")
+        raise CheckpointError(f"encoders of type {type(encoder).__name__} cannot be saved")
     encoder.model.save_pretrained(folder, safe_serialization=True, max_shard_size="15MB")
     encoder.tokenizer.save_pretrained(folder)
 
 
 def load_mart(name_or_path: str = "mart", device: str = "cpu") -> tuple[Mart, MartAbout]:
-    """A model in evaluation mode, and how it is to be used; `mart` is the one shipped.
+    """Load a model in evaluation mode, with its settings; `mart` is the shipped model.
 
     Raises:
-        CheckpointError: no such model, pickled weights, damaged or ill-fitting files.
+        CheckpointError: if there is no such model, or its files are pickled, damaged or inconsistent.
     """
     folder = SHIPPED / name_or_path if name_or_path in shipped_names() else Path(name_or_path)
     config = read_json(folder / CONFIG)

@@ -1,4 +1,4 @@
-"""A trained model as it scores: pooled states of passages without padding, its translation heads in one product."""
+"""Inference: pooled states of packed passages, with each translation head folded into one product."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from dragoman.ranking.mixing import Mixing
 if TYPE_CHECKING:
     from dragoman.ranking.passages import Passage
 
-ROUNDED_TO = 32
-"""Places of a batch on a CPU, whose kernels are made anew for each number that they have not seen."""
+SIZE_MULTIPLE = 32
+"""Batch sizes on a CPU are rounded up to multiples of this, as its kernels are rebuilt for each new size."""
 
 
 @dataclass(frozen=True)
 class _Head:
-    """A MAT layer's head. M's rows sum to 1, so W_o (M (W_v h + b_v)) + b_o = M (W_o W_v h) + W_o b_v + b_o."""
+    """A MAT layer's head. Rows of M sum to 1, so W_o (M (W_v h + b_v)) + b_o = M (W_o W_v h) + W_o b_v + b_o."""
 
     product: Product
     bias: Tensor
@@ -39,7 +39,7 @@ class _Head:
 
 
 class PooledStates:
-    """What `Mart.pooled` gives, (B, W) in float32 for B passages; to be made anew where the model's weights change."""
+    """Computes `Mart.pooled`, (B, W) in float32 for B passages. Rebuild it when the model's weights change."""
 
     def __init__(self, model: Mart, encoder: PostNormEncoder, dtype: torch.dtype) -> None:
         self._encoder, self._pad = encoder, model.encoder.pad
@@ -48,53 +48,56 @@ class PooledStates:
         self._heads = {int(number): _head(head, dtype) for number, head in model.heads.items()}  # type: ignore[arg-type]
 
     def __call__(self, passages: Sequence[Passage]) -> Tensor:
-        tokens = one_after_another([one.pair for one in passages], self._pad, self._encoder.device)
+        tokens = packed([passage.pair for passage in passages], self._pad, self._encoder.device)
         starts = [0, *accumulate(tokens.lengths)][:-1]
-        mixing = Mixing.at([one.row for one in passages], starts, len(tokens.ids), self._encoder.device)
+        mixing = Mixing.at([passage.row for passage in passages], starts, len(tokens.ids), self._encoder.device)
         added: dict[int, Added] = {number: partial(head, mixing=mixing) for number, head in self._heads.items()}
         if self._sides is not None:
-            added[0] = partial(_both, added.get(0), self._of_sides(passages, starts, len(tokens.ids)))
+            added[0] = partial(_both, added.get(0), self._side_embeddings(passages, starts, len(tokens.ids)))
         return torch.tanh(self._pool(self._encoder(tokens, added))).float()
 
-    def _of_sides(self, passages: Sequence[Passage], starts: Sequence[int], size: int) -> Tensor:
-        """(T, W): what tells query and passage apart."""
+    def _side_embeddings(self, passages: Sequence[Passage], starts: Sequence[int], size: int) -> Tensor:
+        """Embeddings (T, W) of the query side and the passage side."""
         assert self._sides is not None
         sides = np.zeros(size, np.int64)
-        for start, one in zip(starts, passages, strict=True):
-            sides[start + one.pair.second : start + len(one.pair.ids)] = 1
+        for start, passage in zip(starts, passages, strict=True):
+            sides[start + passage.pair.second : start + len(passage.pair.ids)] = 1
         return self._sides[torch.from_numpy(sides).to(self._encoder.device)]
 
 
-def one_after_another(pairs: Sequence[Pair], pad: int, device: torch.device) -> Tokens:
-    """Rows without padding between them; on a CPU some at the end, so that there are few different sizes."""
+def packed(pairs: Sequence[Pair], pad: int, device: torch.device) -> Tokens:
+    """Rows packed without padding between them; a CPU batch is padded at its end, to limit the number of sizes."""
     lengths = [len(pair.ids) for pair in pairs]
     size = sum(lengths)
     if device.type == "cpu":
-        size = -(-size // ROUNDED_TO) * ROUNDED_TO
+        size = -(-size // SIZE_MULTIPLE) * SIZE_MULTIPLE
 
     def joined(rows: Iterable[Iterable[int]], fill: int) -> Tensor:
-        places = np.full(size, fill)
-        found = np.fromiter(chain.from_iterable(rows), np.int64)
-        places[: len(found)] = found
-        return torch.from_numpy(places).to(device)
+        padded = np.full(size, fill)
+        values = np.fromiter(chain.from_iterable(rows), np.int64)
+        padded[: len(values)] = values
+        return torch.from_numpy(padded).to(device)
 
-    told = pairs[0].segments is not None
+    has_segments = pairs[0].segments is not None
     return Tokens(
         joined([pair.ids for pair in pairs], pad),
         joined([pair.positions or range(len(pair.ids)) for pair in pairs], 0),
         lengths,
-        joined([pair.segments or () for pair in pairs], 0) if told else None,
+        joined([pair.segments or () for pair in pairs], 0) if has_segments else None,
     )
 
 
 def for_inference(model: Mart, dtype: torch.dtype = torch.float32) -> PooledStates | None:
-    """The model for scoring alone, several times faster; None where its encoder's layers are not BERT's."""
+    """The model for inference, several times faster; None if the encoder does not have BERT layers."""
     encoder = model.encoder.for_inference(dtype)
     return None if encoder is None else PooledStates(model, encoder, dtype)
 
 
 def _head(head: TranslationHead, dtype: torch.dtype) -> _Head:
-    with torch.no_grad(), torch.autocast(head.out.weight.device.type, enabled=False):  # training measures under it
+    with (
+        torch.no_grad(),
+        torch.autocast(head.out.weight.device.type, enabled=False),
+    ):  # training evaluates under autocast
         product = Product((head.out.weight @ head.value.weight).to(dtype), None)
         return _Head(product, head.out(head.value.bias).to(dtype), Norm.of(head.norm, dtype))
 

@@ -1,4 +1,4 @@
-"""How much of a document the reranker reads."""
+"""The part of a document that the reranker reads."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import regex
 
 DOCUMENT_SUBWORDS = 800
 LONGEST_SUBWORD = 16
-"""Characters; what subword vocabularies of unigram models are learned with."""
+"""Maximal length of a subword in characters, as in training of unigram vocabularies."""
 
 _WORD = regex.compile(r"\S+")
 
 
 def readable(text: str) -> str:
-    """The beginning of a text that holds all of it that is read, where a text is far longer than that.
+    """Cut a very long text to a prefix that contains all of the part that is read.
 
-    A subword lies within one word between blanks and has at most :data:`LONGEST_SUBWORD` characters, so that a text's
-    first :data:`DOCUMENT_SUBWORDS` subwords are in this one. In a WordPiece vocabulary a longer word may be one
-    subword, so that of a text with many of these a little less is read.
+    A subword lies within one space-separated word and has at most :data:`LONGEST_SUBWORD` characters, so the prefix
+    contains the first :data:`DOCUMENT_SUBWORDS` subwords. In a WordPiece vocabulary a longer word may be one subword;
+    of a text with many such words slightly less is read.
     """
     if len(text) <= DOCUMENT_SUBWORDS:
         return text

@@ -1,11 +1,11 @@
-"""MART: a cross-encoder some of whose layers also attend along translations ("Mixed Attention Transformer").
+"""MART: a cross-encoder with translation attention in some layers ("Mixed Attention Transformer").
 
-In a MAT layer the states of words that translate each other are mixed by the translation attention matrix M:
+A MAT layer mixes the states of words that translate each other by the translation attention matrix M:
 
     TH(h) = W_o (M (W_v h))        a = LN_MH(h + MH(h))        b = LN_TH(h + TH(h))        out = LN(a + b + FFN(a + b))
 
-a is the layer as it was; b joins it. The score of a document is linear in the mean of its passages' tanh-pooled first
-states. Shapes: B batch, L length, W width.
+a is the output of the original attention, b is the translation head's. A document's score is linear in the mean of the
+tanh-pooled first states of its passages. Shapes: B batch, L length, W width.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ Start = Literal["zero_gamma", "official"]
 
 @dataclass(frozen=True)
 class MartConfig:
-    """`mat_layers` are numbered from 0, negative ones from the end: -3, -2 are the paper's 10th and 11th of 12."""
+    """`mat_layers` count from 0, negative numbers from the end: -3, -2 are the paper's 10th and 11th of 12."""
 
     mat_layers: list[int] = field(default_factory=lambda: [-3, -2])
     start: Start = "zero_gamma"
     sides: bool = True
-    """Learn to tell query and passage apart, where the encoder was not taught to; 0 at first."""
+    """Learn embeddings of query and passage side, initially 0, for encoders without segment embeddings."""
     dropout: float = 0.1
     norm_epsilon: float = 1e-12
 
     def numbers(self, layers: int) -> list[int]:
-        """The MAT layers of an encoder with so many layers, from 0.
+        """The MAT layers of an encoder with `layers` layers, counted from 0.
 
         Raises:
-            ValueError: one that it does not have, or one named twice.
+            ValueError: if a layer does not exist or is repeated.
         """
         found = [number + layers if number < 0 else number for number in self.mat_layers]
         if not all(0 <= number < layers for number in found) or len(set(found)) != len(found):
-            raise ValueError(f"mat_layers {self.mat_layers} must be different ones of {layers} layers")
+            raise ValueError(f"mat_layers {self.mat_layers} must be distinct layers of {layers}")
         return sorted(found)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Queries and passages as a model reads them: all (B, L) but for the matrices M.
+    """A batch of query-passage pairs: all tensors are (B, L), except the matrices M.
 
-    `mask` is true at tokens and `sides` 1 from where a row's passage begins; `positions` and `segments` are the
-    encoder's own (see `Encoder.pair`).
+    `mask` is true at tokens, `sides` is 1 from the beginning of the passage; `positions` and `segments` are inputs of
+    some encoders (see `Encoder.pair`).
     """
 
     ids: Tensor
@@ -63,7 +63,7 @@ class Rows:
 
 
 class TranslationHead(nn.Module):
-    """b = LN_TH(h + TH(h)) of one MAT layer, what translation adds to the layer's attention."""
+    """The translation head b = LN_TH(h + TH(h)) of one MAT layer."""
 
     def __init__(self, width: int, config: MartConfig) -> None:
         super().__init__()
@@ -73,10 +73,10 @@ class TranslationHead(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def initialise(self, start: Start, generator: torch.Generator) -> None:
-        """`official`: W ~ N(0, 0.02), the norm's gain 1. `zero_gamma`: the gain 0, so that the encoder is as it was.
+        """`official`: W ~ N(0, 0.02), gain 1 of the norm. `zero_gamma`: gain 0, so the encoder's output is unchanged.
 
-        There W_v and W_o are the identity at first: what is linked shows at once as soon as the gain grows, while
-        random small ones would have to grow first. Biases are 0.
+        With `zero_gamma`, W_v and W_o start as the identity: links take effect as soon as the gain grows, while small
+        random weights would have to grow first. Biases are 0.
         """
         for linear in (self.value, self.out):
             if start == "zero_gamma":
@@ -90,7 +90,7 @@ class TranslationHead(nn.Module):
     def forward(self, h: Tensor, mixing: Mixing) -> Tensor:
         if self.training:
             mixed = self.dropout(self.out(mixing(self.value(h))))
-        else:  # M's rows sum to 1, so W_o (M (W_v h + b_v)) + b_o = M (W_o W_v h) + W_o b_v + b_o: one product
+        else:  # rows of M sum to 1, so W_o (M (W_v h + b_v)) + b_o = M (W_o W_v h) + W_o b_v + b_o: one product
             weight = self.out.weight @ self.value.weight
             mixed = mixing(nn.functional.linear(h, weight)) + self.out(self.value.bias)
         out: Tensor = self.norm(h + mixed)
@@ -101,10 +101,10 @@ class Mart(nn.Module):
     """An encoder with translation heads, and a score for each query and document."""
 
     def __init__(self, encoder: Encoder, config: MartConfig, generator: torch.Generator | None = None) -> None:
-        """Takes the encoder over.
+        """The encoder becomes part of the model.
 
         Raises:
-            ValueError: `mat_layers` that it does not have.
+            ValueError: if the encoder does not have the `mat_layers`.
         """
         super().__init__()
         self.config, self.encoder = config, encoder
@@ -125,7 +125,7 @@ class Mart(nn.Module):
             nn.init.zeros_(linear.bias)
 
     def states(self, rows: Rows) -> list[Tensor]:
-        """The encoder's states, N + 1 of (B, L, W), its MAT layers mixing by the rows' M."""
+        """The N + 1 hidden states (B, L, W) of the encoder with its MAT layers."""
         added = {int(number): _mixed_by(head, rows.mixing) for number, head in self.heads.items()}
         if self.sides is not None:
             side = self.sides(rows.sides)
@@ -135,13 +135,13 @@ class Mart(nn.Module):
         )
 
     def pooled(self, rows: Rows) -> Tensor:
-        """The tanh-pooled first states (B, W) of passages, in float32."""
+        """The tanh-pooled first states (B, W) of the passages, in float32."""
         return torch.tanh(self.pool(self.states(rows)[-1][:, 0])).float()
 
     def forward(self, pooled: Tensor, documents: Sequence[int]) -> Tensor:
-        """Scores (documents,) from the passages' `pooled` (B, W), passage r being of document `documents[r]`.
+        """Scores (documents,) from the `pooled` states (B, W) of passages; passage r is from document `documents[r]`.
 
-        The mean is over a document's own passages alone, so that a score does not depend on its batch.
+        The mean is over a document's own passages, so a score does not depend on the rest of the batch.
         """
         owner = torch.tensor(documents, device=pooled.device)
         count = torch.bincount(owner)

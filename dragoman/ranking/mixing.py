@@ -1,10 +1,10 @@
-"""M applied to states: the translation attention matrix of a batch, from its word links alone.
+"""Sparse application of the translation attention matrices M of a batch, from word links alone.
 
-M h of a subword is the sum over the subwords of its own word, plus T times that over each linked word, divided by the
-row's sum. So states are summed by word, the sums are passed along the links, and each subword takes its word's. A
-subword that is a whole word without links keeps its state, as do special tokens and padding: only the others are
-touched, and the cost grows with them and the links, never with the square of the length.
-Shapes: B batch, L length, W width, P places touched, S words touched, E links.
+M h of a subword is the sum over the subwords of its word, plus T times the sum over each linked word, divided by the
+sum of the row. So states are summed by word, the sums are passed along the links, and each subword gets the result of
+its word. A subword that is a whole word without links keeps its state, as do special tokens and padding. The cost is
+linear in the other subwords and the links, not quadratic in the length.
+Shapes: B batch, L length, W width, P mixed positions, S mixed words, E links.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from dragoman.ranking.attention import Ints, Links
 
 @dataclass(frozen=True)
 class Row:
-    """A query and a passage as they stand in one row of a batch.
+    """A query and a passage in one row of a batch.
 
-    `query` and `passage` hold the word of each subword (-1: of none) and begin at `first` and `second`.
+    `query` and `passage` hold the word of each subword (-1 for none), and begin at positions `first` and `second`.
     """
 
     first: int
@@ -35,14 +35,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Mixing:
-    """The matrices M of a batch, but for the rows that are the identity's.
+    """The matrices M of a batch, without rows of the identity.
 
-    `places` (P,) are the others, counted through the batch, and `word` (P,) is the word that each belongs to. `left`
-    and `right` (2E,) are linked words, each link given both ways, `weights` (2E,) their T, and `sums` (S,) the sums of
-    M's rows, by word.
+    `positions` (P,) are the other rows, numbered through the batch, and `word` (P,) is the word of each. `left` and
+    `right` (2E,) are linked words, with each link in both directions, `weights` (2E,) their T, and `sums` (S,) the row
+    sums of M by word.
     """
 
-    places: Tensor
+    positions: Tensor
     word: Tensor
     left: Tensor
     right: Tensor
@@ -51,60 +51,67 @@ class Mixing:
 
     @classmethod
     def of(cls, rows: Sequence[Row], length: int, device: torch.device) -> Mixing:
-        """The matrices of rows that are padded to `length`."""
+        """The matrices of rows padded to `length`."""
         return cls.at(rows, range(0, len(rows) * length, length), len(rows) * length, device)
 
     @classmethod
     def at(cls, rows: Sequence[Row], starts: Sequence[int], size: int, device: torch.device) -> Mixing:
-        """The matrices of rows that begin at `starts` of `size` places."""
-        word = np.arange(size)  # a word is numbered by its first place in the batch
-        one, other, weights = [], [], []
+        """The matrices of rows that begin at `starts`, of `size` positions in total."""
+        word = np.arange(size)  # the id of a word is its first position in the batch
+        lefts, rights, weights = [], [], []
         for start, row in zip(starts, rows, strict=True):
             queries = _share(word, start + row.first, row.query)
             passages = _share(word, start + row.second, row.passage)
             if len(row.links.left):
                 left, right = _numbers(queries, row.links.left), _numbers(passages, row.links.right)
-                there = (left >= 0) & (right >= 0)  # a word may have lost its subwords to a cut
-                one += [left[there], right[there]]
-                other += [right[there], left[there]]
-                weights += [row.links.weights[there]] * 2
-        nothing = [np.zeros(0, np.int64)]
-        lefts, rights = np.concatenate(one or nothing), np.concatenate(other or nothing)
-        given = np.concatenate(weights or [np.zeros(0, np.float32)])
+                present = (left >= 0) & (right >= 0)  # truncation may have removed all subwords of a word
+                lefts += [left[present], right[present]]
+                rights += [right[present], left[present]]
+                weights += [row.links.weights[present]] * 2
+        empty = [np.zeros(0, np.int64)]
+        linked, others = np.concatenate(lefts or empty), np.concatenate(rights or empty)
+        link_weights = np.concatenate(weights or [np.zeros(0, np.float32)])
         sizes = np.bincount(word, minlength=len(word))
-        sums = sizes + np.bincount(lefts, given * sizes[rights], minlength=len(word))
-        touched = sizes > 1
-        touched[lefts] = True
-        places = np.flatnonzero(touched[word])
-        dense = np.cumsum(touched) - 1  # words touched, numbered without gaps
-        found = places, dense[word[places]], dense[lefts], dense[rights], given, sums[touched].astype(np.float32)
+        sums = sizes + np.bincount(linked, link_weights * sizes[others], minlength=len(word))
+        mixed = sizes > 1
+        mixed[linked] = True
+        positions = np.flatnonzero(mixed[word])
+        dense = np.cumsum(mixed) - 1  # consecutive ids of the mixed words
+        found = (
+            positions,
+            dense[word[positions]],
+            dense[linked],
+            dense[others],
+            link_weights,
+            sums[mixed].astype(np.float32),
+        )
         return cls(*map(torch.from_numpy, found)).to(device)
 
     def to(self, device: torch.device) -> Mixing:
         """The same matrices on a device."""
-        return Mixing(*(getattr(self, one.name).to(device) for one in fields(self)))
+        return Mixing(*(getattr(self, field.name).to(device) for field in fields(self)))
 
     def __call__(self, h: Tensor) -> Tensor:
-        """M h, (B, L, W), or (T, W) of rows one after the other."""
+        """M h, (B, L, W), or (T, W) of packed rows."""
         flat = h.flatten(0, -2)
-        pooled = flat.new_zeros(len(self.sums), flat.shape[1]).index_add(0, self.word, flat[self.places])
+        pooled = flat.new_zeros(len(self.sums), flat.shape[1]).index_add(0, self.word, flat[self.positions])
         passed = pooled[self.right] * self.weights[:, None].to(h.dtype)
         mixed = pooled.index_add(0, self.left, passed) / self.sums[:, None].to(h.dtype)
-        return flat.index_copy(0, self.places, mixed[self.word]).view_as(h)
+        return flat.index_copy(0, self.positions, mixed[self.word]).view_as(h)
 
 
 def _share(word: Ints, start: int, pieces: Ints) -> Ints:
-    """Number all places of a word as its first; returns the number of each word, -1 for one without a place."""
+    """Set the id of all positions of each word to its first position; return the id of each word, -1 for none."""
     inside = pieces >= 0
-    own, places = pieces[inside], start + np.flatnonzero(inside)
+    own, positions = pieces[inside], start + np.flatnonzero(inside)
     numbers = np.full(int(own.max()) + 1 if len(own) else 0, -1)
-    numbers[own[::-1]] = places[::-1]  # the first place of a word is written last
-    word[places] = numbers[own]
+    numbers[own[::-1]] = positions[::-1]  # the first position of a word is written last
+    word[positions] = numbers[own]
     return numbers
 
 
 def _numbers(known: Ints, words: Ints) -> Ints:
-    """The numbers of words, -1 for one beyond those known."""
+    """The ids of words, -1 for unknown ones."""
     found = np.full(len(words), -1)
     inside = words < len(known)
     found[inside] = known[words[inside]]

@@ -1,4 +1,4 @@
-"""Documents as the rows that the model reads: equal passages, each as long as the model reads beside the query."""
+"""Documents as input rows of the model: passages of equal length, as long as fits with the query."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from dragoman.ranking.attention import Ints, Links, word_of_pieces
 from dragoman.ranking.limits import DOCUMENT_SUBWORDS
 from dragoman.ranking.mixing import Row
 
-LEAST_ROOM = 16
-"""Subwords of a passage for which a long query leaves room."""
+MIN_PASSAGE_SUBWORDS = 16
+"""Subwords of a passage that must fit after a long query is shortened."""
 
 
 class QueryTooLong(ValueError):
-    """A query that leaves no room for a passage beside it."""
+    """The query leaves no room for a passage."""
 
 
 @dataclass(frozen=True)
 class Read:
-    """A text as the model reads it: its subwords, and the word that each lies in (-1: none)."""
+    """A tokenized text: its subwords, and the word of each (-1 for none)."""
 
     ids: list[int]
     pieces: Ints
@@ -29,7 +29,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Passage:
-    """One row to be read: of which document, and its matrix M's words and links."""
+    """One input row: its document, and the words and links of its matrix M."""
 
     document: int
     pair: Pair
@@ -37,7 +37,7 @@ class Passage:
 
 
 def read(encoder: Encoder, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]) -> list[Read]:
-    """Texts in the model's subwords; `spans` are (start, end) of their words."""
+    """Tokenize texts for the model; `spans` are (start, end) of their words."""
     return [
         Read(found.ids, word_of_pieces(own, found.offsets))
         for found, own in zip(encoder.subwords(texts), spans, strict=True)
@@ -45,14 +45,14 @@ def read(encoder: Encoder, texts: Sequence[str], spans: Sequence[Sequence[tuple[
 
 
 def passages(encoder: Encoder, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> Iterator[Passage]:
-    """The rows that stand for documents, at least one each, with each document's links to the query.
+    """The passages of documents, at least one each, with each document's links to the query.
 
     Raises:
-        QueryTooLong: there is no room for a passage beside the query.
+        QueryTooLong: if the query leaves no room for a passage.
     """
     room = encoder.room_beside(len(query.ids))
     if room < 1:
-        raise QueryTooLong(f"the query has {len(query.ids)} subwords, which leaves no room for a passage beside it")
+        raise QueryTooLong(f"the query has {len(query.ids)} subwords, which leaves no room for a passage")
     for number, (document, linked) in enumerate(zip(documents, links, strict=True)):
         start = 0
         for ids in cut(document.ids[:DOCUMENT_SUBWORDS], room):
@@ -62,13 +62,13 @@ def passages(encoder: Encoder, query: Read, documents: Sequence[Read], links: Se
 
 
 def shortened(encoder: Encoder, query: Read) -> Read:
-    """As much of a query as leaves room for a passage beside it; the query itself where that is all of it."""
+    """The query, cut so that a passage fits."""
     length = len(query.ids)
-    while length and encoder.room_beside(length) < LEAST_ROOM:
+    while length and encoder.room_beside(length) < MIN_PASSAGE_SUBWORDS:
         length -= 1
     return query if length == len(query.ids) else Read(query.ids[:length], query.pieces[:length])
 
 
 def truncated(document: Read) -> bool:
-    """Whether a document is longer than what is read of it."""
+    """Whether only the beginning of a document is read."""
     return len(document.ids) > DOCUMENT_SUBWORDS

@@ -1,7 +1,7 @@
-"""Scores of documents for a query: passages, batches by a budget of tokens, and MART's mean over a document's passages.
+"""Scores of documents for a query: passages, batches by a token budget, and MART's mean over a document's passages.
 
-A document is read up to its first 800 subwords, in equal passages as long as the model reads beside the query; what
-is left out is said, never hidden. Passages of all documents are sorted by length and batched by their padded tokens.
+The first 800 subwords of a document are read, in equal passages as long as fits with the query; truncation is reported.
+Passages of all documents are sorted by length and batched by their padded tokens.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from dragoman.ranking.passages import Passage, Read, passages, truncated
 from dragoman.ranking.structured import share
 
 TOKENS_AT_ONCE = 1_024
-"""Padded tokens of a batch: as many as stay in a processor's caches, beyond which it is half as fast."""
+"""Padded tokens per batch: more would not fit into CPU caches and run at half the speed."""
 TOKENS_AT_ONCE_ON_GPU = 32_768
 LEAST_TOKENS_AT_ONCE = 128
 DECIMALS = 5
-"""Of scores: beyond, what else is computed beside a document shows, and equal documents would differ."""
+"""Decimals of scores: further ones depend on the rest of the batch, so equal documents would differ."""
 
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory")
-"""What a GPU's allocator says, and the processor's."""
+"""Error messages of the GPU and CPU allocators."""
 
 logger = logging.getLogger("dragoman")
 
 
 @dataclass(frozen=True)
 class Score:
-    """A document's score, and whether it was read only up to its first subwords."""
+    """A document's score, and whether the document was truncated."""
 
     value: float
     truncated: bool
 
 
 class Scorer:
-    """Scores documents with a model in evaluation mode, in the thread that calls; reading texts is any thread's."""
+    """Scores documents with a model in evaluation mode, in the calling thread; tokenization is thread-safe."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Scorer:
         dtype: torch.dtype = torch.float32,
         match: LateInteraction | None = None,
     ) -> None:
-        """`dtype` is that of the computation, where the encoder's layers are BERT's; `match` joins the score."""
+        """`dtype` applies to encoders with BERT layers; `match` is added to the score."""
         self.model, self.encoder, self._match = model.eval(), model.encoder, match
         self._states = for_inference(model, dtype) or partial(padded_states, model)
         self._surprisals = model.encoder.surprisals()
@@ -66,10 +66,10 @@ class Scorer:
         self._tokens = tokens_at_once or (TOKENS_AT_ONCE_ON_GPU if on_gpu else TOKENS_AT_ONCE)
 
     def rows(self, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> list[list[Passage]]:
-        """Each document's passages, and with its links to the query.
+        """Each document's passages, with its links to the query.
 
         Raises:
-            QueryTooLong: there is no room for a passage beside the query.
+            QueryTooLong: if the query leaves no room for a passage.
         """
         found: list[list[Passage]] = [[] for _ in documents]
         for passage in passages(self.encoder, query, documents, links):
@@ -77,47 +77,49 @@ class Scorer:
         return found
 
     def shares(self, documents: Sequence[Sequence[Passage]]) -> list[float]:
-        """What a structured query of each document by itself says of them, given as their passages."""
+        """The structured query score of each document alone, given as its passages."""
         return [round(share(document, self._surprisals), DECIMALS) for document in documents]
 
     def values(self, documents: Sequence[Sequence[Passage]]) -> list[float]:
-        """The scores of documents given as their passages, of any queries."""
+        """The scores of documents, given as their passages, of any queries."""
         if not documents:
             return []
         tokens = self._tokens
         while (values := self._values(documents, tokens)) is None:
             tokens //= 2
-            logger.warning("out of memory: the next batch is of %d subwords", tokens)
-            self._forget_cached_memory()
+            logger.warning("out of memory: retrying with batches of %d subwords", tokens)
+            self._release_cached_memory()
         return [round(value, DECIMALS) for value in values]
 
     def _values(self, documents: Sequence[Sequence[Passage]], tokens: int) -> list[float] | None:
-        """The scores; None where the memory was not enough and smaller batches may be."""
+        """The scores; None if memory ran out and smaller batches are possible."""
         rows = [passage for document in documents for passage in document]
         owner = [number for number, document in enumerate(documents) for _ in document]
         try:
-            # Training measures under autocast: 16 bits are not what is served, and packed weights don't take them.
+            # Training evaluates under autocast, but scores are served in 32 bits, and packed weights need them.
             with torch.inference_mode(), torch.autocast(self._device, enabled=False):
                 values: list[float] = self.model(pooled(self._states, rows, tokens), owner).tolist()
                 if self._match is None:
                     return values
-                return [value + more for value, more in zip(values, self._match.added(documents, tokens), strict=True)]
+                return [
+                    value + match for value, match in zip(values, self._match.added(documents, tokens), strict=True)
+                ]
         except RuntimeError as fault:
-            if not any(sign in str(fault) for sign in _OUT_OF_MEMORY) or tokens <= LEAST_TOKENS_AT_ONCE:
+            if not any(message in str(fault) for message in _OUT_OF_MEMORY) or tokens <= LEAST_TOKENS_AT_ONCE:
                 raise
             return None
 
     def score(self, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> list[Score]:
-        """A score for each document; it is the same, but for rounding, whatever else is scored beside it.
+        """A score for each document. Except for rounding, it does not depend on other documents.
 
         Raises:
-            QueryTooLong: there is no room for a passage beside the query.
+            QueryTooLong: if the query leaves no room for a passage.
         """
         values = self.values(self.rows(query, documents, links))
         return [Score(value, truncated(document)) for value, document in zip(values, documents, strict=True)]
 
-    def _forget_cached_memory(self) -> None:
-        """Give back what a GPU's allocator keeps, after a batch that did not fit."""
+    def _release_cached_memory(self) -> None:
+        """Free the memory that the GPU allocator caches, after a batch that did not fit."""
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
 
@@ -125,25 +127,25 @@ class Scorer:
 def load_scorer(
     name_or_path: str = DEFAULT, device: str = "cpu", dtype: torch.dtype = torch.float32
 ) -> tuple[Scorer, MartAbout]:
-    """A model ready to score, with what joins its scores, and how it is to be used; `mart` is the one shipped.
+    """Load a model with late interaction for scoring, and its settings; `mart` is the shipped model.
 
     Raises:
-        CheckpointError: no such model, pickled weights, damaged or ill-fitting files.
+        CheckpointError: if there is no such model, or its files are pickled, damaged or inconsistent.
     """
     model, about = load_mart(name_or_path, device)
     return Scorer(model, dtype=dtype, match=load_late_interaction(about, model.encoder, device)), about
 
 
 def rows_of(encoder: Encoder, passages: Sequence[Passage], device: torch.device) -> Rows:
-    """Passages that are read together, padded."""
-    pairs = [one.pair for one in passages]
+    """A padded batch of passages."""
+    pairs = [passage.pair for passage in passages]
     length = max(len(pair.ids) for pair in pairs)
     positions = [pair.positions for pair in pairs if pair.positions is not None]
     segments = [pair.segments for pair in pairs if pair.segments is not None]
     return Rows(
         _padded([pair.ids for pair in pairs], length, encoder.pad, device),
         _padded([[1] * len(pair.ids) for pair in pairs], length, 0, device).bool(),
-        Mixing.of([one.row for one in passages], length, device),
+        Mixing.of([passage.row for passage in passages], length, device),
         _padded([[0] * pair.second for pair in pairs], length, 1, device),
         _padded(positions, length, 0, device) if positions else None,
         _padded(segments, length, 0, device) if segments else None,
@@ -151,24 +153,24 @@ def rows_of(encoder: Encoder, passages: Sequence[Passage], device: torch.device)
 
 
 States = Callable[[Sequence[Passage]], Tensor]
-"""Pooled states (B, W) of passages that are read together."""
+"""Computes the pooled states (B, W) of a batch of passages."""
 
 
 def padded_states(model: Mart, passages: Sequence[Passage]) -> Tensor:
-    """Pooled states by the model itself, which learns from them or has layers that are not BERT's."""
+    """Pooled states by the model itself, for training and for encoders without BERT layers."""
     return model.pooled(rows_of(model.encoder, passages, next(model.parameters()).device))
 
 
 def pooled(states: States, passages: Sequence[Passage], tokens: int) -> Tensor:
-    """The pooled states (passages, width) of passages, read in batches of like length of so many tokens."""
+    """The pooled states (passages, width) of passages, in batches of similar length with at most `tokens` tokens."""
     order: list[int] = []
     parts = []
-    for batch in batches([len(one.pair.ids) for one in passages], tokens):
+    for batch in batches([len(passage.pair.ids) for passage in passages], tokens):
         order += batch
-        parts.append(states([passages[one] for one in batch]))
-    back = torch.empty(len(order), dtype=torch.long)
-    back[torch.tensor(order)] = torch.arange(len(order))
-    return torch.cat(parts)[back.to(parts[0].device)]
+        parts.append(states([passages[number] for number in batch]))
+    inverse = torch.empty(len(order), dtype=torch.long)
+    inverse[torch.tensor(order)] = torch.arange(len(order))
+    return torch.cat(parts)[inverse.to(parts[0].device)]
 
 
 def _padded(rows: Sequence[Sequence[int]], length: int, fill: int, device: torch.device) -> Tensor:

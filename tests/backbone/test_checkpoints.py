@@ -1,4 +1,4 @@
-"""Checkpoints: what is saved comes back, what is damaged is named, and nothing is ever unpickled."""
+"""Checkpoints: round trips, messages about damage, and no unpickling."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def logits_after(seq: Seq2Seq, ids: Tensor, mask: Tensor, written: list[int]) ->
     return seq(ids, mask, target, torch.ones_like(target, dtype=torch.bool))[0, -1].log_softmax(-1)
 
 
-def test_learning_leaves_the_source_as_it_was() -> None:
+def test_training_does_not_change_the_source() -> None:
     source = tiny(40)
     before = {name: value.clone() for name, value in source.state_dict().items()}
     seq = Seq2Seq(source, 2)
@@ -61,14 +61,14 @@ def test_the_decoder_is_the_last_or_the_first_layers(which: str, chosen: list[in
     assert {module.p for module in seq.modules() if isinstance(module, torch.nn.Dropout)} == {0.3}
 
 
-def test_what_cannot_be_cut() -> None:
+def test_invalid_decoder_layers_are_refused() -> None:
     with pytest.raises(ValueError, match="between 1 and 2"):
         Seq2Seq(tiny(40), 3)
     with pytest.raises(ValueError, match="without cross-attention"):
         Seq2Seq(tiny(40, cross_attention=False), 1)
 
 
-def test_decoding_step_by_step_is_the_whole() -> None:
+def test_incremental_decoding_equals_full_decoding() -> None:
     seq, (ids, mask) = model(), sources([7, 8, 9], [10])
     target = torch.tensor([[START, 11, 12, 13], [START, 14, 15, 16]])
     whole = seq(ids, mask, target, torch.ones_like(target, dtype=torch.bool)).log_softmax(-1)
@@ -129,7 +129,7 @@ def test_a_wide_beam_finds_the_best_of_all(vocabulary: int, beam: int) -> None:
         assert score(seq, ids, mask, found) == pytest.approx(best, abs=1e-4)
 
 
-def test_neighbours_change_no_translation() -> None:
+def test_translations_do_not_depend_on_the_batch() -> None:
     rows = [[7, 8, 9], [10], [11, 12, 13, 14, 15, 16, 17], [18, 19]]
     for seed in range(3):
         seq = model(seed=seed)
@@ -143,7 +143,7 @@ def test_neighbours_change_no_translation() -> None:
         assert each == alone
 
 
-def test_special_tokens_are_never_written() -> None:
+def test_special_tokens_are_never_generated() -> None:
     seq = model(12)
     with torch.no_grad():
         seq.encoder.prediction_bias[[0, 1, 3, 4, 5, 6]] += 50

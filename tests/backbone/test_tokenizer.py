@@ -1,4 +1,4 @@
-"""Subwords: text comes back, offsets fit, and what a user writes is never a special token."""
+"""Subwords: decoding restores text, offsets are exact, and user text never gives special tokens."""
 
 import re
 import unicodedata
@@ -28,7 +28,7 @@ def normal(text: str) -> str:
 
 @settings(deadline=None)
 @given(texts | tricky)
-def test_any_text_comes_back(subwords: Subwords, text: str) -> None:
+def test_decoding_restores_any_text(subwords: Subwords, text: str) -> None:
     encoded = subwords.encode([text])[0]
     assert subwords.decode(encoded.ids) == normal(text)
     assert not set(encoded.ids) & set(subwords.special_ids)
@@ -62,7 +62,7 @@ def test_an_unknown_script_becomes_bytes(subwords: Subwords) -> None:
     assert UNKNOWN not in ids
 
 
-def test_rare_subwords_surprise_most(subwords: Subwords) -> None:
+def test_rare_subwords_have_the_highest_surprisals(subwords: Subwords) -> None:
     surprisals = subwords.surprisals()
     assert len(surprisals) == len(subwords)
     assert surprisals.min() > 0
@@ -89,7 +89,7 @@ def test_a_byte_spelt_out_stays_text_where_its_letters_are_unknown(tmp_path: Pat
         assert greek.decode(greek.ids([spelt])[0]) == normal(spelt)
 
 
-def test_text_that_spells_special_tokens_teaches_none(tmp_path: Path) -> None:
+def test_training_text_with_special_tokens_adds_no_pieces(tmp_path: Path) -> None:
     path = tmp_path / "en.txt"
     path.write_text("<mask> <0x41> </s>\n" * 50, encoding="utf-8")
     learned = train_subwords([TextFile(path, ("en",))], 400, characters=5_000)
@@ -150,7 +150,7 @@ def test_malformed_text_is_refused(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.integers(), max_size=40), st.integers(1, 12))
-def test_parts_are_of_like_length_and_lose_nothing(ids: list[int], room: int) -> None:
+def test_parts_have_similar_length_and_lose_nothing(ids: list[int], room: int) -> None:
     parts = cut(ids, room)
     assert [one for part in parts for one in part] == ids
     assert all(len(part) <= room for part in parts)

@@ -23,7 +23,7 @@ def ours(subwords: Subwords) -> VecoTranslator:
     return VecoTranslator(Seq2Seq(tiny(len(subwords)), 1).eval(), subwords, "ours", ["de", "en", "sw"])
 
 
-def test_texts_are_translated_each_for_itself(ours: VecoTranslator) -> None:
+def test_texts_are_translated_independently(ours: VecoTranslator) -> None:
     texts = ["the bee finds honey", "", raw_lines("sw")[0] * 3, "salt", " "]
     together = ours.translate(texts, "en", "de", beam=2)
     assert together == [ours.translate([text], "en", "de", beam=2)[0] for text in texts]
@@ -33,7 +33,7 @@ def test_texts_are_translated_each_for_itself(ours: VecoTranslator) -> None:
     assert not any(token in one.text for one in together for token in ("<to:", "<mask>", "<s>"))
 
 
-def test_a_translation_without_an_end_says_that_it_was_cut(subwords: Subwords) -> None:
+def test_a_translation_without_an_end_is_reported_as_cut(subwords: Subwords) -> None:
     model = Seq2Seq(tiny(len(subwords)), 1).eval()
     translator = VecoTranslator(model, subwords, "ours", ["de", "en"])
     for bias, whole in ((-50.0, False), (50.0, True)):
@@ -48,11 +48,11 @@ def test_a_translation_without_an_end_says_that_it_was_cut(subwords: Subwords) -
 
 def test_unknown_languages_are_refused(ours: VecoTranslator) -> None:
     for source, target in (("en", "xx"), ("xx", "en")):
-        with pytest.raises(UnsupportedPair, match="ours does not know the language 'xx'; it knows de, en, sw"):
+        with pytest.raises(UnsupportedPair, match="ours does not support the language 'xx', only de, en, sw"):
             ours.translate(["salt"], source, target)
 
 
-def test_t5_translates_what_its_prefixes_say(tmp_path: Path) -> None:
+def test_t5_translates_the_pairs_of_its_prefixes(tmp_path: Path) -> None:
     translator = load_translator(str(tiny_t5(tmp_path / "t5")))
     assert translator.languages == {"en", "de"}
     assert len(translator.translate(["Ships at anchor.", "A bee"], "en", "de", beam=2)) == 2
@@ -99,5 +99,5 @@ def test_a_model_with_language_tokens_translates(tmp_path: Path) -> None:
 
 def test_a_backbone_is_no_translator(tmp_path: Path, subwords: Subwords) -> None:
     save_veco(tmp_path / "model", tiny(len(subwords)), subwords)
-    with pytest.raises(CheckpointError, match="does not translate before it has learned to"):
+    with pytest.raises(CheckpointError, match="a backbone does not translate"):
         load_translator(str(tmp_path / "model"))

@@ -1,4 +1,4 @@
-"""What specs/veco.md promises of the model, each against a plain computation."""
+"""The properties of the VECO model, each against a plain computation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def decoded(model: Veco, ids: Tensor, mask: Tensor) -> Tensor:
     return model.decode(ids, mask, model.encode(source, source_mask)[-1], source_mask)
 
 
-def test_a_position_sees_itself_and_what_stands_before() -> None:
+def test_attention_is_causal_including_the_diagonal() -> None:
     model, (ids, mask) = tiny(), batch((7, 7, 7))
     before = decoded(model, ids, mask)
     for place in range(7):
@@ -160,7 +160,7 @@ def test_the_decoder_path_is_the_equations() -> None:
 
 
 @pytest.mark.parametrize("grad", [True, False])
-def test_padding_and_neighbours_change_nothing(grad: bool) -> None:
+def test_padding_and_batch_change_nothing(grad: bool) -> None:
     model, (ids, mask) = tiny(), batch()
     with torch.set_grad_enabled(grad):
         together, decoder = model.encode(ids, mask)[-1], decoded(model, ids, mask)
@@ -199,7 +199,7 @@ def test_attention_written_out_is_the_fused_kernel(masked: str | None) -> None:
     torch.testing.assert_close(slow, fused, rtol=1e-5, atol=1e-5)
 
 
-def test_steps_with_kept_keys_and_values_are_the_whole() -> None:
+def test_steps_with_cached_keys_and_values_equal_full_decoding() -> None:
     attention = SelfAttention(VecoConfig(10, width=8, heads=2))
     x = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(0))
     whole, _ = attention(x, torch.ones(5, 5, dtype=torch.bool).tril())

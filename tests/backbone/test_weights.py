@@ -1,4 +1,4 @@
-"""What comes with the package: it loads, it is small, it says what it is, and it does what its card says."""
+"""Shipped models: they load, are small, have metadata, and behave as their cards say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of benchmarks share: a small vocabulary."""
+"""Shared fixture of benchmark tests: a small vocabulary."""
 
 from __future__ import annotations
 

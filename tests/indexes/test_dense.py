@@ -41,7 +41,7 @@ def brute_force(model: dict[int, Embedded], query: np.ndarray, k: int) -> list[t
 
 @settings(max_examples=150, deadline=None)
 @given(STEPS, VECTORS, st.integers(1, 8))
-def test_after_any_history_a_search_is_what_brute_force_finds(tmp_path_factory, steps, query, k) -> None:
+def test_any_history_gives_the_hits_of_brute_force(tmp_path_factory, steps, query, k) -> None:
     path = tmp_path_factory.mktemp("dense") / "c.dense"
     index, model = DenseIndex(WIDTH), {}
     vector = np.array(query, np.float32)
@@ -83,7 +83,7 @@ def test_many_passages_agree_with_numpy() -> None:
         np.testing.assert_allclose([hit.score for hit in hits], scores[expected], rtol=1e-5)
 
 
-def test_replaced_documents_do_not_pile_up() -> None:
+def test_replaced_documents_are_compacted() -> None:
     index = DenseIndex(WIDTH)
     for generation in range(3000):
         index.put([embedded(1, generation, [[1, 0, 0, 0]])])
@@ -100,7 +100,7 @@ def test_one_document_with_all_the_best_passages_does_not_hide_the_others() -> N
 
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_what_is_no_vector_is_refused_and_changes_nothing(bad: float) -> None:
+def test_invalid_vectors_are_refused_without_changes(bad: float) -> None:
     index = DenseIndex(WIDTH)
     index.put([embedded(1, 1, [[1, 0, 0, 0]])])
     with pytest.raises(ValueError, match="document 1: a vector is not finite"):
@@ -151,7 +151,7 @@ def test_the_file_of_another_encoder_or_collection_is_never_read(tmp_path: Path)
         DenseIndex.load(tmp_path / "none", "uid", "encoder-a")
 
 
-def test_a_save_that_fails_leaves_the_file_that_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_save_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(tmp_path)
     before = path.read_bytes()
 
@@ -165,7 +165,7 @@ def test_a_save_that_fails_leaves_the_file_that_was_there(tmp_path: Path, monkey
     assert [path.name for path in tmp_path.iterdir()] == ["c.dense"]
 
 
-def test_a_file_that_cannot_be_written_whole_is_a_system_error_and_the_old_one_stays(tmp_path: Path) -> None:
+def test_a_failed_write_is_an_os_error_and_keeps_the_old_file(tmp_path: Path) -> None:
     path, index = tmp_path / "c.dense", DenseIndex(WIDTH)
     index.put([embedded(1, 1, [[1.0, 0.0, 0.0, 0.0]])])
     index.save(path, HEADER)

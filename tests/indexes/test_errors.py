@@ -1,4 +1,4 @@
-"""What Java's exceptions mean to callers."""
+"""The mapping of Java exceptions to errors of an index."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dragoman.indexes.java.jvm import JavaError
         ("org.apache.lucene.store.AlreadyClosedException", IndexClosed),
     ],
 )
-def test_faults_are_told_apart_and_name_the_directory(classname: str, expected: type[IndexFault]) -> None:
+def test_faults_have_their_class_and_name_the_directory(classname: str, expected: type[IndexFault]) -> None:
     with pytest.raises(expected, match="/data/news") as caught, index_faults(Path("/data/news")):
         raise JavaError(classname, "why", "")
     assert caught.value.directory == Path("/data/news")
@@ -34,6 +34,6 @@ def test_a_full_disk_is_an_error_of_the_operating_system() -> None:
     assert caught.value.errno == errno.ENOSPC
 
 
-def test_anything_else_stays_what_it_is() -> None:
+def test_other_exceptions_are_unchanged() -> None:
     with pytest.raises(JavaError, match="NullPointerException"), index_faults(Path("x")):
         raise JavaError("java.lang.NullPointerException", "", "")

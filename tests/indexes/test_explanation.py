@@ -76,7 +76,7 @@ def test_terms_that_the_index_lacks_add_nothing() -> None:
     ("length", "stored"),
     [(0, 0), (23, 23), (24, 24), (39, 39), (40, 40), (41, 40), (42, 42), (1000, 984), (10**9, None)],
 )
-def test_lengths_are_kept_in_one_byte(length: int, stored: int | None) -> None:
+def test_lengths_are_stored_in_one_byte(length: int, stored: int | None) -> None:
     kept = stored_length(length)
     assert kept <= length
     assert kept >= length * 0.88

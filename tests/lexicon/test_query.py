@@ -34,53 +34,53 @@ def weights(group: object) -> dict[str, float]:
     return {a.term: pytest.approx(a.weight) for a in group.alternatives}  # type: ignore[attr-defined]
 
 
-AS_IS = Bridge(identical=lambda word: word)
-NOTHING = Bridge(identical=lambda word: "")
+IDENTICAL_FORM = Bridge(identical=lambda word: word)
+NO_MATCH = Bridge(identical=lambda word: "")
 
 
 def test_psq_weighs_by_the_probability_of_the_query_term_given_the_document_term() -> None:
-    (group,) = psq(tokens("the bank"), table(), NOTHING).groups
+    (group,) = psq(tokens("the bank"), table(), NO_MATCH).groups
     assert weights(group) == {"bank": 0.9, "ufer": 0.5}
     assert (group.query_word, group.start, group.end, group.oov) == ("bank", 4, 8, False)
 
 
 def test_an_identical_string_that_no_table_knows_counts_as_certain() -> None:
-    (group,) = psq(tokens("shore"), table(), AS_IS).groups
+    (group,) = psq(tokens("shore"), table(), IDENTICAL_FORM).groups
     assert weights(group) == {"shore": 1.0, "ufer": 0.5}
     assert [a.origin for a in group.alternatives] == [IDENTICAL, 0]
 
 
-def test_what_a_table_says_of_an_identical_string_stands() -> None:
-    (group,) = psq(tokens("bank"), table(), AS_IS).groups
+def test_a_table_s_entry_of_an_identical_string_replaces_it() -> None:
+    (group,) = psq(tokens("bank"), table(), IDENTICAL_FORM).groups
     assert weights(group) == {"bank": 0.9, "ufer": 0.5}
     poison = Table.from_entries("en", "de", [("poison", "gift", 1.0, 1.0), ("gift", "geschenk", 1.0, 1.0)])
-    assert weights(psq(tokens("gift"), poison, AS_IS).groups[0]) == {"geschenk": 1.0}
+    assert weights(psq(tokens("gift"), poison, IDENTICAL_FORM).groups[0]) == {"geschenk": 1.0}
 
 
-def test_a_document_word_in_the_query_is_searched_as_it_is() -> None:
-    query = psq(tokens("ufer"), table(), AS_IS)
+def test_a_document_word_in_the_query_is_searched_unchanged() -> None:
+    query = psq(tokens("ufer"), table(), IDENTICAL_FORM)
     assert query.oov == ["ufer"]
     assert weights(query.groups[0]) == {"ufer": 1.0}
 
 
-def test_a_glossary_s_word_on_a_query_term_is_the_last_one() -> None:
-    query = psq(tokens("shore"), table(), AS_IS, glossaries=frozenset({0}))
+def test_a_glossary_entry_replaces_the_identical_string() -> None:
+    query = psq(tokens("shore"), table(), IDENTICAL_FORM, glossaries=frozenset({0}))
     assert weights(query.groups[0]) == {"ufer": 0.5}
 
 
 def test_a_translation_that_is_the_same_string_is_known() -> None:
     same = Table.from_entries("en", "de", [("hotel", "hotel", 0.9, 0.8)])
-    query = psq(tokens("hotel"), same, AS_IS)
+    query = psq(tokens("hotel"), same, IDENTICAL_FORM)
     assert query.oov == []
     assert weights(query.groups[0]) == {"hotel": pytest.approx(0.8)}
 
 
 def test_a_repeated_term_counts_twice() -> None:
-    query = psq(tokens("shore of the shore"), table(), NOTHING)
+    query = psq(tokens("shore of the shore"), table(), NO_MATCH)
     assert [(group.query_word, group.weight) for group in query.groups] == [("shore", 2.0)]
 
 
-def test_a_word_without_an_entry_is_reported_and_searched_as_it_is_and_by_its_sound() -> None:
+def test_an_oov_word_is_reported_and_searched_by_identity_and_sound() -> None:
     bridge = Bridge(identical=lambda word: word, sounds_like=lambda term: [("tesslah", 0.7), (term, 1.0)])
     query = psq(tokens("Tesla bank"), table(), bridge)
     assert query.oov == ["tesla"]
@@ -93,25 +93,25 @@ def aside(words: str) -> Callable[[Token], bool]:
 
 
 @given(st.lists(st.sampled_from(["bank", "shore", "what", "up"]), min_size=1, max_size=6))
-def test_words_left_aside_count_where_there_are_no_others(words: list[str]) -> None:
+def test_words_are_left_aside_only_if_there_are_others(words: list[str]) -> None:
     text = " ".join(words)
     others = " ".join(word for word in words if word not in ("what", "up"))
-    asked = psq(tokens(text), table(), AS_IS, aside=aside("what up"))
-    plain = psq(tokens(others or text), table(), AS_IS)
-    assert [(g.query_term, g.weight, g.alternatives) for g in asked.groups] == [
+    query = psq(tokens(text), table(), IDENTICAL_FORM, aside=aside("what up"))
+    plain = psq(tokens(others or text), table(), IDENTICAL_FORM)
+    assert [(g.query_term, g.weight, g.alternatives) for g in query.groups] == [
         (g.query_term, g.weight, g.alternatives) for g in plain.groups
     ]
-    assert asked.oov == plain.oov
+    assert query.oov == plain.oov
 
 
 def test_a_phrase_of_a_glossary_is_not_left_aside() -> None:
     glossary = Table.from_entries("en", "de", [*ENTRIES, ("start up", "gründung", 1.0, 1.0)])
-    query = psq(tokens("what start up bank up"), glossary, NOTHING, frozenset({0}), aside=aside("up what"))
+    query = psq(tokens("what start up bank up"), glossary, NO_MATCH, frozenset({0}), aside=aside("up what"))
     assert [group.query_term for group in query.groups] == ["start up", "bank"]
 
 
 def test_a_phrase_of_a_glossary_is_one_query_term() -> None:
-    query = psq(tokens("heart attack of the bank"), table(), NOTHING, glossaries=frozenset({0}))
+    query = psq(tokens("heart attack of the bank"), table(), NO_MATCH, glossaries=frozenset({0}))
     assert [(group.query_term, group.start, group.end) for group in query.groups] == [
         ("heart attack", 0, 12),
         ("bank", 20, 24),
@@ -119,8 +119,8 @@ def test_a_phrase_of_a_glossary_is_one_query_term() -> None:
     assert weights(query.groups[0]) == {"herz": 0.5, "infarkt": 0.5}
 
 
-def test_a_phrase_of_a_statistical_table_leaves_its_words_alone() -> None:
-    query = psq(tokens("heart attack"), table(), NOTHING)
+def test_a_phrase_of_a_statistical_table_is_not_a_query_term() -> None:
+    query = psq(tokens("heart attack"), table(), NO_MATCH)
     assert [group.query_term for group in query.groups] == ["heart", "attack"]
     assert query.oov == ["attack"]
 
@@ -145,7 +145,7 @@ def test_smt_reads_past_phrases_and_keeps_words_with_marks() -> None:
 
 
 def test_without_a_table_every_word_is_out_of_vocabulary() -> None:
-    assert psq(tokens("the bank shore"), None, AS_IS).oov == ["bank", "shore"]
+    assert psq(tokens("the bank shore"), None, IDENTICAL_FORM).oov == ["bank", "shore"]
     assert smt(tokens("the bank shore"), None).oov == ["bank", "shore"]
 
 
@@ -168,7 +168,7 @@ def test_psq_agrees_with_a_plain_reading_of_the_table(
     known: dict[tuple[str, str], tuple[float, float]], query: list[str], least: float
 ) -> None:
     table = Table.from_entries("en", "de", [(e, f, pf, pb) for (e, f), (pf, pb) in known.items()])
-    result = psq(tokens(" ".join(query), stop=""), table, NOTHING, min_probability=least)
+    result = psq(tokens(" ".join(query), stop=""), table, NO_MATCH, min_probability=least)
     for group in result.groups:
         expected = {f: pb for (e, f), (_, pb) in known.items() if e == group.query_term and pb >= np.float32(least)}
         assert {a.term: a.weight for a in group.alternatives} == expected

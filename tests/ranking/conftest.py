@@ -1,4 +1,4 @@
-"""What tests of ranking share: a vocabulary, and encoders of each kind."""
+"""Shared fixtures of ranking tests: a vocabulary, and encoders of each kind."""
 
 from __future__ import annotations
 

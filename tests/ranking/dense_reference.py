@@ -1,4 +1,4 @@
-"""M as the specification says it, place by place, in a matrix of length x length."""
+"""M as specified, cell by cell, in a matrix of length x length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small lists of candidates, made without Java, and what reads them."""
+"""Small lists of candidates, built without Java."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_the_table_is_not_changed_and_equal_words_are_linked_without_one() -> No
     assert TranslationReference(query, None).links(passage).right.tolist() == [0, 3]
 
 
-def test_what_is_known_beside_the_table_links_too() -> None:
+def test_links_outside_the_table_are_used_too() -> None:
     table = Table.from_entries("en", "de", [("bee", "Biene", 0.8, 0.4)])
     query, passage = Words(["bee", "elwai"], [(0, 3), (4, 9)]), Words(["elway", "Biene", "elvei"], [(0, 0)] * 3)
     extra = {"elwai": {"elway": 1.0, "elvei": 0.005}, "bee": {"Biene": 0.3}, "asked": {"Biene": 1.0}}
@@ -123,7 +123,7 @@ def test_what_is_known_beside_the_table_links_too() -> None:
         assert TranslationReference(same, table, extra=extra).links(same).left.tolist() == linked
 
 
-def test_a_cut_passage_keeps_the_links_that_are_left() -> None:
+def test_a_cut_passage_keeps_its_remaining_links() -> None:
     table = Table.from_entries("en", "de", [("bee", "Biene", 0.8, 0.4)])
     links = TranslationReference(Words(["bee"], [(0, 3)]), table).links(Words(["Biene", "Biene"], [(0, 5), (6, 11)]))
     assert len(links.left) == 2
@@ -140,7 +140,7 @@ def test_pieces_belong_to_the_word_that_they_lie_in(text: str, size: int) -> Non
         assert word == (overlapped[0] if overlapped else -1)
 
 
-def test_words_of_a_term_of_several_words_are_linked_as_it_is() -> None:
+def test_words_of_a_phrase_have_the_links_of_the_phrase() -> None:
     table = Table.from_entries(
         "en", "de", [("hot", "heiß", 1, 1), ("hot dog", "würstchen", 1, 1), ("hot dog", "heißes würstchen", 0.5, 0.5)]
     )

@@ -1,4 +1,4 @@
-"""MART on disk: what is loaded scores as what was saved, and nothing unsafe or damaged is loaded."""
+"""MART checkpoints: a loaded model has the scores of the saved one; unsafe or damaged files are refused."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def save(folder: Path, encoder: Encoder) -> Mart:
     return model.eval()
 
 
-def test_what_is_loaded_is_what_was_saved(tmp_path: Path, encoder: Encoder) -> None:
+def test_a_loaded_model_is_the_saved_one(tmp_path: Path, encoder: Encoder) -> None:
     model = save(tmp_path / "mart", encoder)
     loaded, about = load_mart(str(tmp_path / "mart"))
     assert about == ABOUT
@@ -67,7 +67,7 @@ class Canary:
         return (Path.write_text, (Path("/tmp/dragoman-mart-canary"), "ran"))  # type: ignore[return-value]
 
 
-def test_what_is_pickled_or_damaged_is_refused(tmp_path: Path, subwords: Subwords) -> None:
+def test_pickled_or_damaged_files_are_refused(tmp_path: Path, subwords: Subwords) -> None:
     folder = tmp_path / "mart"
     save(folder, write_encoder(tmp_path / "tiny", subwords))
     heads = folder / "model.safetensors"
@@ -92,6 +92,6 @@ def test_what_is_pickled_or_damaged_is_refused(tmp_path: Path, subwords: Subword
             load_mart(str(folder))
 
 
-def test_a_model_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_missing_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="nowhere"):
         load_mart(str(tmp_path / "nowhere"))

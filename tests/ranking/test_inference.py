@@ -1,4 +1,4 @@
-"""The engine's own reading of passages against the model's."""
+"""The inference engine against the model."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def by_row(query, key, value, ends_q, ends_k, longest_q, longest_k):  # type: ig
     return out
 
 
-def test_a_kernel_for_rows_of_different_lengths_is_told_where_they_end(
+def test_a_kernel_for_rows_of_different_lengths_gets_their_ends(
     encoder: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = model_of(encoder, [0])
@@ -79,12 +79,12 @@ def test_a_kernel_for_rows_of_different_lengths_is_told_where_they_end(
     assert fast is not None
     monkeypatch.setattr(post_norm, "_has_kernel", lambda x: True)
     monkeypatch.setattr(post_norm.varlen, "varlen_attn", by_row)
-    monkeypatch.setattr(inference, "ROUNDED_TO", 1)  # no padding at the end, as on a GPU
+    monkeypatch.setattr(inference, "SIZE_MULTIPLE", 1)  # no padding at the end, as on a GPU
     with torch.inference_mode():
         assert torch.allclose(fast(rows), padded_states(model, rows), atol=1e-5)
 
 
-def test_sixteen_bits_are_near(encoder: Encoder) -> None:
+def test_sixteen_bits_are_close(encoder: Encoder) -> None:
     model = model_of(encoder, [0])
     rows, fast = passages_of(Scorer(model), DOCUMENTS), for_inference(model, torch.bfloat16)
     assert fast is not None

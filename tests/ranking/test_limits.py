@@ -1,4 +1,4 @@
-"""What is read of long documents."""
+"""The part of long documents that is read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def encoder() -> Encoder:
 
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.sampled_from(PARTS), min_size=1, max_size=30), st.integers(1, 400))
-def test_what_is_read_is_in_the_beginning(encoder: Encoder, parts: list[str], times: int) -> None:
+def test_the_prefix_contains_what_is_read(encoder: Encoder, parts: list[str], times: int) -> None:
     text = "".join(parts) * times
     beginning = readable(text)
     assert text.startswith(beginning)
@@ -29,7 +29,7 @@ def test_what_is_read_is_in_the_beginning(encoder: Encoder, parts: list[str], ti
     assert beginning == text or len(part) > DOCUMENT_SUBWORDS
 
 
-def test_it_is_a_small_part_of_a_long_text() -> None:
+def test_the_prefix_is_a_small_part_of_a_long_text() -> None:
     assert len(readable("volcano " * 100_000)) < 10 * DOCUMENT_SUBWORDS
     assert len(readable("火" * 100_000)) < 20 * DOCUMENT_SUBWORDS
     assert readable("volcano " * 700) == "volcano " * 700

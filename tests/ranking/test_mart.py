@@ -103,7 +103,7 @@ def test_only_the_layers_named_mix(encoder: Encoder) -> None:
 
 
 @pytest.mark.parametrize("mat_layers", [[2, 2], [3], [-4], [2, -1]])
-def test_layers_that_are_not_there_are_refused(mat_layers: list[int]) -> None:
+def test_missing_layers_are_refused(mat_layers: list[int]) -> None:
     with pytest.raises(ValueError, match="mat_layers"):
         MartConfig(mat_layers=mat_layers).numbers(3)
 

@@ -1,4 +1,4 @@
-"""Late interaction against a plainly written loop, and as it joins a model's score."""
+"""Late interaction against a plain loop, and its addition to a model's score."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.ranking.samples import randomised, split, write_encoder
 
 QUERIES = ["the bee and honey", "ash", ""]
 BEYOND = " ".join(["Schiff Hafen"] * 900) + " Honig Biene"
-"""What is linked lies behind all that is read."""
+"""The linked words lie beyond the part that is read."""
 TABLE = Table.from_entries(
     "en", "de", [("bee", "biene", 0.9, 0.7), ("honey", "honig", 0.9, 0.8), ("ash", "graue", 0.03, 0.03)]
 )
@@ -102,7 +102,7 @@ def test_a_match_is_its_equation(
         assert match.matches(documents[::-1], 4000)[::-1] == pytest.approx(expected, abs=1e-5)
 
 
-def test_it_joins_a_document_s_score(encoder: Encoder) -> None:
+def test_it_is_added_to_a_document_s_score(encoder: Encoder) -> None:
     model = randomised(Mart(encoder, MartConfig([0])))
     match = LateInteraction(encoder, ABOUT)
     alone, both = Scorer(model), Scorer(model, match=match)  # type: ignore[arg-type]
@@ -120,14 +120,14 @@ def test_one_that_does_not_fit_the_model_is_refused(tmp_path: Path, subwords: Su
     about = MartAbout(late_interaction=LateInteractionAbout(str(tmp_path / "one"), 1, 1.0))
     assert load_late_interaction(MartAbout(), own) is None
     assert load_late_interaction(about, own) is not None
-    with pytest.raises(CheckpointError, match="does not read texts as"):
+    with pytest.raises(CheckpointError, match="does not tokenize texts as"):
         load_late_interaction(about, load_encoder(str(hub["bert"])))
     assert about.late_interaction is not None
     for wrong in ({"layer": "1"}, {"layer": True}, {"encoder": 5}, {"weight": "25"}, {"weight": math.nan}):
         with pytest.raises(ValueError, match=f"late_interaction: {next(iter(wrong))}: "):
             replace(about.late_interaction, **wrong)
     nowhere = MartAbout(late_interaction=replace(about.late_interaction, encoder="bert-base-cased"))
-    with pytest.raises(CheckpointError, match="neither one that is shipped nor a folder"):
+    with pytest.raises(CheckpointError, match="neither a shipped encoder nor a folder"):
         load_late_interaction(nowhere, own)
     beyond = MartAbout(late_interaction=replace(about.late_interaction, layer=9))
     with pytest.raises(CheckpointError, match="layer 9 is not one of"):
@@ -146,5 +146,5 @@ def test_a_loaded_model_scores_with_it(tmp_path: Path, subwords: Subwords) -> No
     config = json.loads((tmp_path / "with" / "config.json").read_text())
     config["late_interaction"]["weight"] = "25"
     (tmp_path / "with" / "config.json").write_text(json.dumps(config))
-    with pytest.raises(CheckpointError, match=r"config\.json: late_interaction: weight: .25. is no finite number"):
+    with pytest.raises(CheckpointError, match=r"config\.json: late_interaction: weight: .25. is not a finite number"):
         load_scorer(str(tmp_path / "with"))

@@ -1,4 +1,4 @@
-"""Scores of whole documents: alone or together, cut into passages, and what is said of what is left out."""
+"""Scores of whole documents: alone or in batches, cut into passages, with truncation reported."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from dragoman.backbone.encoder import Encoder, VecoEncoder
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import words
-from dragoman.ranking import passages as passages_module
 from dragoman.ranking import scoring
 from dragoman.ranking.attention import Links, TranslationReference, Words
 from dragoman.ranking.mart import Mart, MartConfig
@@ -62,7 +61,7 @@ def test_a_score_is_the_same_alone_together_and_shuffled(scorer: Scorer) -> None
     assert scorer.score(query, [], []) == []
 
 
-def test_the_table_counts(scorer: Scorer) -> None:
+def test_the_table_changes_scores(scorer: Scorer) -> None:
     query, links = asked(scorer), linked(*DOCUMENTS)
     documents = texts(scorer.encoder, "de", *DOCUMENTS)
     found = scorer.score(query, documents, links)
@@ -86,10 +85,10 @@ def test_passages_are_equal_parts_that_hold_every_subword_and_its_links(scorer: 
         assert all(bool(len(one.row.links.left)) == ("Biene" in DOCUMENTS[number]) for one in own)
 
 
-def test_a_document_beyond_the_limit_says_so(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_beyond_the_limit_is_reported_as_truncated(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> None:
     query, links = asked(scorer), linked(DOCUMENTS[0], "Salz")
     long, short = texts(scorer.encoder, "de", DOCUMENTS[0], "Salz")
-    monkeypatch.setattr(passages_module, "DOCUMENT_SUBWORDS", 20)
+    monkeypatch.setattr("dragoman.ranking.passages.DOCUMENT_SUBWORDS", 20)
     found = scorer.score(query, [long, short], links)
     assert [one.truncated for one in found] == [True, False]
     same = Read(long.ids[:20], long.pieces[:20])
@@ -106,14 +105,14 @@ def test_a_long_query_is_shortened_until_there_is_room(scorer: Scorer) -> None:
     assert len(scorer.score(cut, texts(scorer.encoder, "de", "Salz"), linked("Salz"))) == 1
 
 
-def test_equal_documents_score_equal_wherever_they_stand(scorer: Scorer) -> None:
+def test_equal_documents_have_equal_scores_at_any_position(scorer: Scorer) -> None:
     query = asked(scorer)
     same = ["die Biene findet Honig"] * 30 + ["Salz"] * 5
     values = [one.value for one in scorer.score(query, texts(scorer.encoder, "de", *same), linked(*same))]
     assert len(set(values[:30])) == len(set(values[30:])) == 1
 
 
-def test_memory_that_is_out_is_met_with_smaller_batches(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_out_of_memory_leads_to_smaller_batches(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> None:
     query, links, documents = asked(scorer), linked(*DOCUMENTS), texts(scorer.encoder, "de", *DOCUMENTS)
     expected = [one.value for one in scorer.score(query, documents, links)]
     plain, tried = scoring.pooled, []
@@ -130,14 +129,14 @@ def test_memory_that_is_out_is_met_with_smaller_batches(scorer: Scorer, monkeypa
     assert tried == [1024, 512, 256]
 
 
-def test_a_query_without_room_beside_it_is_refused(scorer: Scorer) -> None:
+def test_a_query_without_room_for_a_passage_is_refused(scorer: Scorer) -> None:
     query = asked(scorer, "the bee finds honey " * 12)
     with pytest.raises(QueryTooLong, match="no room for a passage"):
         scorer.score(query, texts(scorer.encoder, "de", "Salz"), linked("Salz"))
 
 
 @given(st.lists(st.integers(1, 50), max_size=30), st.integers(1, 200))
-def test_batches_keep_to_the_budget_and_forget_nobody(lengths: list[int], tokens: int) -> None:
+def test_batches_keep_to_the_budget_and_cover_all(lengths: list[int], tokens: int) -> None:
     found = list(batches(lengths, tokens))
     assert sorted(number for batch in found for number in batch) == list(range(len(lengths)))
     for batch in found:

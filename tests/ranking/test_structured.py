@@ -1,4 +1,4 @@
-"""Structured queries of documents by themselves, against a plainly written loop."""
+"""Standalone structured queries against a plain loop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dragoman.ranking.structured import share
 WORDS = st.lists(st.sampled_from([-1, 0, 0, 1, 1, 1]), max_size=8).map(
     lambda steps: [-1 if step < 0 else sum(one > 0 for one in steps[: place + 1]) for place, step in enumerate(steps)]
 )
-"""The word of each subword, in order, of words that begin anywhere and subwords of none."""
+"""The word of each subword, in order, with gaps and subwords of no word."""
 LINKS = st.lists(
     st.tuples(st.integers(0, 9), st.integers(0, 9), st.integers(1, 64).map(lambda part: part / 64)), max_size=12
 )

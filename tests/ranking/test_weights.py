@@ -1,4 +1,4 @@
-"""The shipped reranker: it loads, it is small, it says what it is, and it does what its card says."""
+"""The shipped reranker: it loads, is small, has metadata, and behaves as its card says."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_it_has_a_card_and_all_weights_together_are_small() -> None:
         ),
     ],
 )
-def test_it_ranks_by_what_the_table_says(
+def test_it_ranks_by_the_table(
     scorer: Scorer, language: str, documents: list[str], entries: list[tuple[str, str]]
 ) -> None:
     table = Table.from_entries("en", language, [(*pair, 0.9, 0.9) for pair in entries])

@@ -1,1 +1,1 @@
-"""Pretrained checkpoints behind the interfaces of the backbone: encoders and translators of Hugging Face."""
+"""Hugging Face encoders and translators behind the interfaces of the backbone."""

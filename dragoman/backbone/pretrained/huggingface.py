@@ -1,6 +1,6 @@
-"""Hugging Face checkpoints: as encoders behind our interface, and XLM-R's weights as the start of a VECO model.
+"""Hugging Face checkpoints as encoders, and initialisation of a VECO model from XLM-R.
 
-Only safetensors are read; a checkpoint's own code is never run (`trust_remote_code` stays off).
+Only safetensors are read; code in a checkpoint is never run (`trust_remote_code` stays off).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from dragoman.backbone.post_norm import PostNormEncoder, of_bert
 from dragoman.backbone.tokenizer import SPECIAL_TOKENS, Encoded, Subwords, inner
 from dragoman.backbone.veco import Added, Veco, VecoConfig, middle_layer
 
-RELATIVE_LENGTH = 512  # read at once by models whose positions know no end, such as T5's
-ENCODER_ALONE = ("t5", "mt5", "umt5")  # whose encoder loads without the decoder, which a checkpoint may lack
+RELATIVE_LENGTH = 512  # maximal length for models with relative positions, such as T5
+ENCODER_ALONE = ("t5", "mt5", "umt5")  # load only the encoder, as a checkpoint may have no decoder
 
 
 class Frame(NamedTuple):
-    """Special tokens beside a text, their token types, and that of the text after them."""
+    """Special tokens next to a text, their token types, and the token type of the text after them."""
 
     ids: list[int]
     segments: list[int]
@@ -57,20 +57,20 @@ class HuggingFaceEncoder(Encoder):
         segments: Tensor | None = None,
         added: Mapping[int, Added] | None = None,
     ) -> list[Tensor]:
-        given = {"position_ids": positions, "token_type_ids": segments}
-        given = {name: value for name, value in given.items() if value is not None}
+        optional = {"position_ids": positions, "token_type_ids": segments}
+        optional = {name: value for name, value in optional.items() if value is not None}
         with self._adding(added or {}):
-            found = self.model(input_ids=ids, attention_mask=mask.long(), output_hidden_states=True, **given)
+            found = self.model(input_ids=ids, attention_mask=mask.long(), output_hidden_states=True, **optional)
         return list(found.hidden_states)
 
     @contextmanager
     def _adding(self, added: Mapping[int, Added]) -> Iterator[None]:
-        """Have the attention blocks named add to what they give, for one forward pass."""
+        """Add to the outputs of the given layers' attention blocks, for one forward pass."""
         layers = getattr(getattr(self.model, "encoder", None), "layer", ())
         if added and not all(hasattr(layer, "attention") for layer in (layers or [None])):
             raise CheckpointError(f"{self.name}: the layers of {self.model.config.model_type} are not BERT's")
         hooks = [
-            layers[number].attention.register_forward_hook(_joining(add), with_kwargs=True)
+            layers[number].attention.register_forward_hook(_adding_hook(add), with_kwargs=True)
             for number, add in added.items()
         ]
         try:
@@ -83,7 +83,7 @@ class HuggingFaceEncoder(Encoder):
         return of_bert(self.model, dtype)
 
     def pair(self, first: Sequence[int], second: Sequence[int]) -> Pair:
-        """Both texts between the special tokens that the tokenizer frames pairs with."""
+        """Both texts with the tokenizer's special tokens for pairs."""
         ids: list[int] = []
         segments: list[int] = []
         starts = []
@@ -91,20 +91,20 @@ class HuggingFaceEncoder(Encoder):
             starts.append(len(ids) + len(frame.ids))
             ids += [*frame.ids, *text]
             segments += [*frame.segments, *[frame.next_segment] * len(text)]
-        told = getattr(self.model.config, "type_vocab_size", 0) > 1
-        return Pair(ids, starts[0], starts[1], segments=segments if told else None)
+        has_segments = getattr(self.model.config, "type_vocab_size", 0) > 1
+        return Pair(ids, starts[0], starts[1], segments=segments if has_segments else None)
 
     @cached_property
     def _pair_frame(self) -> list[Frame]:
-        """What stands before the first text, between the two, and after the second."""
+        """The special tokens before the first text, between both, and after the second."""
         plain = [self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in ("a", "b")]
         framed = self.tokenizer("a", "b", return_token_type_ids=True)
         row, segments = framed["input_ids"], framed["token_type_ids"]
         frames, done = [], 0
         for part in plain:
-            place = _place(row, part, done)
-            frames.append(Frame(row[done:place], segments[done:place], segments[place]))
-            done = place + len(part)
+            start = _find(row, part, done)
+            frames.append(Frame(row[done:start], segments[done:start], segments[start]))
+            done = start + len(part)
         return [*frames, Frame(row[done:], segments[done:], 0)]
 
     def subwords(self, texts: Sequence[str]) -> list[Encoded]:
@@ -127,10 +127,11 @@ class HuggingFaceEncoder(Encoder):
 
 
 def load_hugging_face_encoder(name_or_path: str) -> HuggingFaceEncoder:
-    """An encoder by the name or path of its checkpoint, in float32 on the CPU.
+    """Load an encoder by the name or path of its checkpoint, in float32 on the CPU.
 
     Raises:
-        CheckpointError: not found, pickled weights, code of its own, a tokenizer without offsets.
+        CheckpointError: if the checkpoint is missing, has pickled weights or needs its own code, or its tokenizer has
+            no offsets.
     """
     from transformers import AutoModel, AutoModelForTextEncoding
 
@@ -145,7 +146,8 @@ def load_hugging_face_encoder(name_or_path: str) -> HuggingFaceEncoder:
 
 
 def load_config_and_tokenizer(name_or_path: str) -> tuple[Any, Any]:
-    """
+    """Load the configuration and tokenizer of a checkpoint.
+
     Raises:
         CheckpointError: as for `load_hugging_face_encoder`.
     """
@@ -159,15 +161,15 @@ def load_config_and_tokenizer(name_or_path: str) -> tuple[Any, Any]:
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise CheckpointError(f"{name_or_path}: {first_line(error)}") from error
     if not tokenizer.is_fast:
-        raise CheckpointError(f"{name_or_path}: no tokenizer.json, without which subwords have no offsets")
+        raise CheckpointError(f"{name_or_path}: no tokenizer.json, which is needed for subword offsets")
     return config, tokenizer
 
 
 def load_pretrained(kind: Any, name_or_path: str, config: Any) -> Any:
-    """A model of an Auto class, from safetensors alone.
+    """Load a model of an Auto class, from safetensors only.
 
     Raises:
-        CheckpointError: no safetensors, damaged weights, or weights that leave parts of the model at random.
+        CheckpointError: if there are no safetensors, or weights are damaged or incomplete.
     """
     _require_safe_shards(name_or_path, config)
     try:
@@ -183,15 +185,15 @@ def load_pretrained(kind: Any, name_or_path: str, config: Any) -> Any:
         raise CheckpointError(f"{name_or_path}: no usable safetensors weights: {first_line(error)}") from error
     missing = sorted(name for name in report["missing_keys"] if "pooler" not in name)
     if missing:
-        raise CheckpointError(f"{name_or_path}: its weights lack {', '.join(missing[:3])} ({len(missing)} in all)")
+        raise CheckpointError(f"{name_or_path}: missing weights: {', '.join(missing[:3])} ({len(missing)} in all)")
     return model.eval()
 
 
 def _require_safe_shards(name_or_path: str, config: Any) -> None:
-    """See that no index of shards names a file of another form: transformers would unpickle it.
+    """Check that the index of shards names only safetensors: transformers would unpickle other files.
 
     Raises:
-        CheckpointError: one does.
+        CheckpointError: if it names another file.
     """
     from transformers.utils import SAFE_WEIGHTS_INDEX_NAME
     from transformers.utils.hub import cached_file
@@ -212,13 +214,13 @@ def _require_safe_shards(name_or_path: str, config: Any) -> None:
 
 
 def from_xlm_roberta(name_or_path: str) -> tuple[Veco, Subwords, list[str]]:
-    """A VECO model that begins with XLM-R's weights, its vocabulary, and the names of what starts at random.
+    """A VECO model with XLM-R's weights, its vocabulary, and the names of the cross-attention parameters.
 
-    Cross-attention has no counterpart in XLM-R and starts as a copy of the layer's self-attention: train
-    cross-attention alone first (`cross_attention_only_steps`), then everything.
+    XLM-R has no cross-attention; it starts as a copy of the layer's self-attention. Train cross-attention alone first
+    (`cross_attention_only_steps`), then everything.
 
     Raises:
-        CheckpointError: as for `load_hugging_face_encoder`, or another architecture.
+        CheckpointError: as for `load_hugging_face_encoder`, and for another architecture.
     """
     from transformers import AutoModelForMaskedLM
 
@@ -248,7 +250,7 @@ def from_xlm_roberta(name_or_path: str) -> tuple[Veco, Subwords, list[str]]:
 def _renamed(source: dict[str, Tensor], layers: int, order: Tensor) -> dict[str, Tensor]:
     embeddings = "roberta.embeddings."
     tokens = source[embeddings + "word_embeddings.weight"]
-    # XLM-R adds a token-type embedding that is always the same row: it goes into the positions.
+    # XLM-R always adds the same token-type embedding; here it is merged into the positions.
     found = {
         "tokens.weight": tokens[order],
         "positions.weight": source[embeddings + "position_embeddings.weight"]
@@ -287,7 +289,7 @@ def _copy(found: dict[str, Tensor], ours: str, source: dict[str, Tensor], theirs
 
 
 def _our_order(tokenizer: Any, size: int) -> tuple[Subwords, Tensor]:
-    """The vocabulary with our special tokens in front, and for each of our ids the row of XLM-R's that it takes."""
+    """The vocabulary with our special tokens first, and the XLM-R row of each of our ids."""
     form = json.loads(tokenizer.backend_tokenizer.to_str())
     theirs = {
         "<pad>": tokenizer.pad_token,
@@ -297,7 +299,7 @@ def _our_order(tokenizer: Any, size: int) -> tuple[Subwords, Tensor]:
         "<unk>": tokenizer.unk_token,
     }
     if form["model"]["type"] != "Unigram":
-        raise CheckpointError(f"its tokenizer is {form['model']['type']}, where XLM-R's is Unigram")
+        raise CheckpointError(f"its tokenizer is {form['model']['type']}, not Unigram as in XLM-R")
     first = [int(tokenizer.convert_tokens_to_ids(theirs[token])) for token in SPECIAL_TOKENS]
     order = first + [row for row in range(size) if row not in set(first)]
     vocabulary = form["model"]["vocab"]
@@ -331,30 +333,30 @@ def _max_length(model: Any) -> int:
         return RELATIVE_LENGTH
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
-            return int(rows) - int(module.padding_idx) - 1  # RoBERTa's kin count positions from the padding's row on
+            return int(rows) - int(module.padding_idx) - 1  # RoBERTa models count positions from the row after padding
     return int(rows)
 
 
-def _joining(add: Added) -> Callable[..., tuple[Tensor, ...]]:
-    def hook(_block: Any, given: tuple[Tensor, ...], named: dict[str, Any], out: tuple[Tensor, ...]) -> Any:
-        x = given[0] if given else named["hidden_states"]
+def _adding_hook(add: Added) -> Callable[..., tuple[Tensor, ...]]:
+    def hook(_block: Any, args: tuple[Tensor, ...], kwargs: dict[str, Any], out: tuple[Tensor, ...]) -> Any:
+        x = args[0] if args else kwargs["hidden_states"]
         return (out[0] + add(x), *out[1:])
 
     return hook
 
 
-def _place(row: list[int], part: list[int], start: int) -> int:
+def _find(row: list[int], part: list[int], start: int) -> int:
     return next(i for i in range(start, len(row)) if row[i : i + len(part)] == part)
 
 
 def _frame(tokenizer: Any) -> tuple[list[int], list[int]]:
-    """The special ids that the tokenizer puts before and after a text."""
+    """The special ids that the tokenizer adds before and after a text."""
     plain = tokenizer("a", add_special_tokens=False)["input_ids"]
     framed = tokenizer("a")["input_ids"]
-    start = _place(framed, plain, 0)
+    start = _find(framed, plain, 0)
     return framed[:start], framed[start + len(plain) :]
 
 
 def first_line(error: BaseException) -> str:
-    """What an error says, in one line."""
+    """The first line of an error message."""
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

@@ -1,7 +1,7 @@
-"""Translation by Hugging Face sequence-to-sequence checkpoints that say which languages they know.
+"""Translation by Hugging Face sequence-to-sequence checkpoints that declare their languages.
 
-Two families do: those whose decoder starts from a language's token (mBART, NLLB, M2M100), and T5, whose config holds a
-prefix for each pair (`task_specific_params.translation_en_to_de`).
+These are models whose decoder starts from a language token (mBART, NLLB, M2M100), and T5, whose config has a prefix for
+each pair (`task_specific_params.translation_en_to_de`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.pretrained.huggingface import first_line, load_config_and_tokenizer, load_pretrained
 from dragoman.backbone.translator import Translation, Translator, UnsupportedPair
 
-ROWS_AT_ONCE = 16
-WRITTEN_AT_MOST = 256  # tokens: a model that repeats itself would go on and on
+ROWS_PER_BATCH = 16
+MAX_NEW_TOKENS = 256  # stops models that repeat themselves endlessly
 LANGUAGE_TOKEN = regex.compile(r"(?:__)?([a-z]{2,3})(?:_[A-Z][A-Za-z]{1,3})?(?:__)?")  # de_DE, deu_Latn, __de__
 TASK = regex.compile(r"translation_([a-z]{2,3})_to_([a-z]{2,3})")
 LONG_CODES = {
@@ -41,7 +41,7 @@ LONG_CODES = {
 
 
 class HuggingFaceTranslator(Translator):
-    """`starts` maps a language to the token its texts begin with, or `prefixes` a pair to the task's prefix."""
+    """`starts` maps languages to their start tokens, or `prefixes` maps language pairs to task prefixes."""
 
     def __init__(
         self, model: Any, tokenizer: Any, name: str, starts: Mapping[str, str], prefixes: Mapping[tuple[str, str], str]
@@ -58,18 +58,18 @@ class HuggingFaceTranslator(Translator):
 
     def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]:
         self.check(source, target)
-        how: dict[str, Any] = {"num_beams": beam, "max_length": None, "do_sample": False}
+        options: dict[str, Any] = {"num_beams": beam, "max_length": None, "do_sample": False}
         prefix = self._prefixes.get((source, target), "")
         if self._starts:
             self.tokenizer.src_lang = self._starts[source]
-            how["forced_bos_token_id"] = self.tokenizer.convert_tokens_to_ids(self._starts[target])
+            options["forced_bos_token_id"] = self.tokenizer.convert_tokens_to_ids(self._starts[target])
         done: list[Translation] = []
-        for first in range(0, len(texts), ROWS_AT_ONCE):
-            rows = [prefix + text for text in texts[first : first + ROWS_AT_ONCE]]
+        for first in range(0, len(texts), ROWS_PER_BATCH):
+            rows = [prefix + text for text in texts[first : first + ROWS_PER_BATCH]]
             batch = self.tokenizer(rows, return_tensors="pt", padding=True, verbose=False).to(self.model.device)
             self._check_length(batch["attention_mask"].sum(1).tolist(), first)
             with torch.inference_mode():
-                ids = self.model.generate(**batch, max_new_tokens=WRITTEN_AT_MOST, **how)
+                ids = self.model.generate(**batch, max_new_tokens=MAX_NEW_TOKENS, **options)
             ended = (ids[:, 1:] == self.tokenizer.eos_token_id).any(1).tolist()
             written = self.tokenizer.batch_decode(ids, skip_special_tokens=True)
             done += [Translation(text.strip(), whole) for text, whole in zip(written, ended, strict=True)]
@@ -79,14 +79,15 @@ class HuggingFaceTranslator(Translator):
         longest = getattr(self.model.config, "max_position_embeddings", None)
         for number, length in enumerate(lengths, start=first):
             if longest is not None and length > longest:
-                raise ValueError(f"text {number} has {length} subwords, and {self.name} reads {longest}")
+                raise ValueError(f"text {number} has {length} subwords, but {self.name} reads at most {longest}")
 
 
 def load_hugging_face_translator(name_or_path: str, device: str = "cpu") -> HuggingFaceTranslator:
-    """A translator by the name or path of its checkpoint.
+    """Load a translator by the name or path of its checkpoint.
 
     Raises:
-        CheckpointError: not found, pickled weights, not a sequence-to-sequence model, languages that cannot be told.
+        CheckpointError: if the checkpoint is missing, has pickled weights, is not a sequence-to-sequence model, or its
+            languages are unknown.
     """
     from transformers import AutoModelForSeq2SeqLM
 
@@ -96,9 +97,7 @@ def load_hugging_face_translator(name_or_path: str, device: str = "cpu") -> Hugg
     prefixes = _prefixes(config)
     starts = {} if prefixes else _starts(tokenizer)
     if not starts and not prefixes:
-        raise CheckpointError(
-            f"{name_or_path}: neither language tokens nor task_specific_params say what it translates from and to"
-        )
+        raise CheckpointError(f"{name_or_path}: neither language tokens nor task_specific_params declare its languages")
     try:
         model = load_pretrained(AutoModelForSeq2SeqLM, name_or_path, config).to(device)
     except RuntimeError as error:
@@ -109,14 +108,14 @@ def load_hugging_face_translator(name_or_path: str, device: str = "cpu") -> Hugg
 def _prefixes(config: Any) -> dict[tuple[str, str], str]:
     tasks = getattr(config, "task_specific_params", None) or {}
     found = {}
-    for name, how in tasks.items():
-        if (pair := TASK.fullmatch(name)) and isinstance(how, dict) and isinstance(how.get("prefix"), str):
-            found[pair[1], pair[2]] = how["prefix"]
+    for name, task in tasks.items():
+        if (pair := TASK.fullmatch(name)) and isinstance(task, dict) and isinstance(task.get("prefix"), str):
+            found[pair[1], pair[2]] = task["prefix"]
     return found
 
 
 def _starts(tokenizer: Any) -> dict[str, str]:
-    """ISO 639-1 code to language token; a language in several scripts keeps the first."""
+    """ISO 639-1 code to language token; of a language in several scripts the first token."""
     if not hasattr(tokenizer, "src_lang"):
         return {}
     starts: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""What a training is told: text, sizes and rates, read from a TOML file whose every field is checked."""
+"""Training configuration: text, sizes and learning rates from a validated TOML file."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from dragoman.backbone.training.text_files import TextFile, text_files
 
 
 class ConfigError(ValueError):
-    """A training configuration that cannot be used; the message names the field."""
+    """An invalid training configuration; the message names the field."""
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """What every training has. Paths are relative to where the command runs."""
+    """Settings of every training. Paths are relative to the working directory."""
 
     parallel: list[str] = field(default_factory=list)
     raw: list[str] = field(default_factory=list)
     dictionaries: list[str] = field(default_factory=list)
-    """Folders of dictionaries, read as parallel text with a share of its own."""
+    """Folders of dictionaries, read as parallel text with the share `dictionary_share`."""
     dictionary_share: float = 0.2
     languages: list[str] = field(default_factory=list)
-    """Only files whose languages are all named here; empty: all files."""
+    """Use only files whose languages are all listed; empty for all files."""
     smoothing: float = 0.5
     prepared: str | None = None
-    """Folder of the prepared text, which trainings on the same text share; without it, `tokens` in the output."""
+    """Folder of the prepared text, which trainings on the same text can share; default: `tokens` in the output."""
     steps: int = 10_000
     tokens: int = 2_048
-    """Padded tokens of one side of a batch at most."""
+    """Maximal number of padded tokens of one side of a batch."""
     accumulate: int = 1
     learning_rate: float = 1e-3
     rates: dict[str, Any] = field(default_factory=dict)
-    """By the beginning of weights' names, what their learning rate is multiplied by."""
+    """Factors of the learning rate, by prefix of parameter names."""
     warm_up: int = 200
     weight_decay: float = 0.01
     betas: list[float] = field(default_factory=lambda: [0.9, 0.98])
@@ -45,40 +45,42 @@ class TrainingConfig:
     bf16: bool = True
     seed: int = 1
     cross_attention_only_steps: int = 0
-    """First steps in which cross-attention alone trains (VECO, initialised from XLM-R)."""
+    """First steps that train only cross-attention (VECO initialised from XLM-R)."""
     checkpoint_every: int = 500
     report_every: int = 10
     device: str | None = None
-    """cpu or cuda; without it, cuda where there is one."""
+    """cpu or cuda; default: cuda if available."""
 
     TEXT = True
-    """Whether it learns from text files."""
+    """Whether the training uses text files."""
 
     FREE = ("steps", "checkpoint_every", "report_every", "device", "prepared")
-    """What a resumed training may change."""
+    """Fields that may change when a training is resumed."""
 
     @classmethod
     def parse(cls, table: Mapping[str, Any]) -> Self:
-        """
+        """Build from a TOML table.
+
         Raises:
-            ConfigError: an unknown field, a value of the wrong type or out of range.
+            ConfigError: if a field is unknown, or a value has the wrong type or is out of range.
         """
         types = get_type_hints(cls)
-        known = [one.name for one in fields(cls)]
+        known = [field.name for field in fields(cls)]
         unknown = sorted(set(table) - set(known))
         if unknown:
             raise ConfigError(f"unknown field {', '.join(unknown)}; known are {', '.join(sorted(known))}")
         for name, value in table.items():
             if not _fits(value, types[name]):
-                raise ConfigError(f"{name}: {value!r} is not {_said(types[name])}")
+                raise ConfigError(f"{name}: {value!r} is not {_type_name(types[name])}")
         config = cls(**table)
         config.check()
         return config
 
     def check(self) -> None:
-        """
+        """Check the ranges of all values.
+
         Raises:
-            ConfigError: a value out of range.
+            ConfigError: if a value is out of range.
         """
         for name in ("steps", "tokens", "accumulate", "checkpoint_every", "report_every"):
             if getattr(self, name) < 1:
@@ -108,34 +110,35 @@ class TrainingConfig:
         """The training files, dictionaries last.
 
         Raises:
-            CorpusError: a folder that is missing or holds none.
-            ConfigError: `languages` leaves none.
+            CorpusError: if a folder is missing or has no files.
+            ConfigError: if `languages` excludes all files.
         """
         files = text_files(*([Path(one) for one in part] for part in (self.parallel, self.raw, self.dictionaries)))
         kept = [file for file in files if not self.languages or set(file.languages) <= set(self.languages)]
         if not kept:
-            raise ConfigError(f"languages: no file of training text is in {', '.join(self.languages)} alone")
+            raise ConfigError(f"languages: no training file is only in {', '.join(self.languages)}")
         return kept
 
     def check_length(self, longest: int) -> None:
-        """
+        """Check that a batch can hold the longest row.
+
         Raises:
-            ConfigError: a batch has no room for a row of `longest` tokens, the model's `max_length`.
+            ConfigError: if `tokens` is below `longest`, the model's `max_length`.
         """
         if self.tokens < longest:
-            raise ConfigError(f"tokens must be at least the model's max_length, {longest}, to hold any one row")
+            raise ConfigError(f"tokens must be at least the model's max_length, {longest}")
 
     def differing(self, other: TrainingConfig) -> list[str]:
-        """Fields in which another configuration would give another training."""
+        """The fields that differ and would change the training."""
         mine, theirs = asdict(self), asdict(other)
         return [name for name in mine if name not in self.FREE and mine[name] != theirs.get(name)]
 
 
 def read_config(path: Path, data: Path | None = None) -> dict[str, Any]:
-    """A TOML file's table; folders of text that it names lie in `data`, if given.
+    """Read a TOML file; its text folders are relative to `data`, if given.
 
     Raises:
-        ConfigError: not TOML.
+        ConfigError: if it is not TOML.
     """
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -147,27 +150,31 @@ def read_config(path: Path, data: Path | None = None) -> dict[str, Any]:
     return table
 
 
-def _fits(value: Any, wanted: Any) -> bool:
-    if get_origin(wanted) is list:
-        return isinstance(value, list) and all(_fits(one, get_args(wanted)[0]) for one in value)
-    if get_origin(wanted) is Literal:
-        return value in get_args(wanted)
-    if get_origin(wanted) is dict:
+def _fits(value: Any, annotation: Any) -> bool:
+    if get_origin(annotation) is list:
+        return isinstance(value, list) and all(_fits(one, get_args(annotation)[0]) for one in value)
+    if get_origin(annotation) is Literal:
+        return value in get_args(annotation)
+    if get_origin(annotation) is dict:
         return isinstance(value, dict)
-    if get_args(wanted):
-        return any(_fits(value, one) for one in get_args(wanted))
+    if get_args(annotation):
+        return any(_fits(value, one) for one in get_args(annotation))
     if isinstance(value, bool):
-        return wanted is bool
-    return isinstance(value, (int, float) if wanted is float else wanted)
+        return annotation is bool
+    return isinstance(value, (int, float) if annotation is float else annotation)
 
 
-def _said(wanted: Any) -> str:
-    if get_origin(wanted) is Literal:
-        return " or ".join(map(str, get_args(wanted)))
-    parts = [one for one in get_args(wanted) if one is not NoneType] if get_origin(wanted) not in (list, dict) else []
+def _type_name(annotation: Any) -> str:
+    if get_origin(annotation) is Literal:
+        return " or ".join(map(str, get_args(annotation)))
+    parts = (
+        [one for one in get_args(annotation) if one is not NoneType]
+        if get_origin(annotation) not in (list, dict)
+        else []
+    )
     if parts:
-        return " or ".join(_said(one) for one in parts)
-    if get_origin(wanted) is list:
-        return f"a list of {_said(get_args(wanted)[0])}"
+        return " or ".join(_type_name(one) for one in parts)
+    if get_origin(annotation) is list:
+        return f"a list of {_type_name(get_args(annotation)[0])}"
     names = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
-    return names.get(wanted, "a table")
+    return names.get(annotation, "a table")

@@ -1,6 +1,6 @@
-"""What the backbone learns from: IS-MLM and CS-MLM (VECO, section 3), TLM (XLM), and a contrastive loss for retrieval.
+"""Training objectives: IS-MLM and CS-MLM (VECO, section 3), TLM (XLM), and a contrastive loss for retrieval.
 
-`(x, y)` is a pair of parallel sentences or of neighbouring segments; each is masked once per step.
+`(x, y)` is a pair of parallel sentences or consecutive segments; each side is masked once per step.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TEMPERATURE = 0.05
 
 @dataclass(frozen=True)
 class Side:
-    """Padded ids (B, L) and where they are tokens, true (B, L); positions (B, L) if they don't just count up."""
+    """Padded ids (B, L) and their mask (B, L), true at tokens; positions (B, L), None if they count up from 0."""
 
     ids: Tensor
     mask: Tensor
@@ -39,7 +39,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Masked:
-    """A side with some tokens hidden: `chosen` (B, L) is true there, `targets` are the hidden tokens in row order."""
+    """A side with masked tokens: `chosen` (B, L) is true there, `targets` are the original tokens in row order."""
 
     side: Side
     chosen: Tensor
@@ -52,7 +52,7 @@ def pad(rows: Sequence[Ids]) -> Side:
 
 
 def concatenate(x: Side, y: Side) -> Side:
-    """`<s> x </s> <s> y </s>` row by row, positions starting anew at y as in XLM."""
+    """`<s> x </s> <s> y </s>` for each row; positions restart at y, as in XLM."""
     lengths_x, lengths_y = x.mask.sum(1), y.mask.sum(1)
     length = int((lengths_x + lengths_y).max())
     column = torch.arange(length, device=x.ids.device).expand(len(lengths_x), length)
@@ -66,15 +66,15 @@ def concatenate(x: Side, y: Side) -> Side:
 
 
 def hide(side: Side, rate: float, vocabulary: int, generator: torch.Generator) -> Masked:
-    """Choose `rate` of the tokens (special ones never, at least one per row) and hide them as BERT does.
+    """Mask the share `rate` of the tokens as in BERT: no special tokens, at least one token per row.
 
-    80% become <mask>, 10% a random token, 10% stay. The generator decides on the CPU.
+    80% become <mask>, 10% a random token, 10% stay unchanged. Random numbers are drawn on the CPU.
     """
     free = side.mask & (side.ids >= len(SPECIAL_TOKENS))
     draw = torch.rand(side.ids.shape, generator=generator)
     ranked = draw.masked_fill(~free, 2.0).argsort(1).argsort(1)
-    wanted = (free.sum(1, keepdim=True) * rate).round().clamp(min=1)
-    chosen = (ranked < wanted) & free
+    count = (free.sum(1, keepdim=True) * rate).round().clamp(min=1)
+    chosen = (ranked < count) & free
     kind = torch.rand(side.ids.shape, generator=generator)
     random = torch.randint(len(SPECIAL_TOKENS), vocabulary, side.ids.shape, generator=generator)
     ids = side.ids.masked_fill(chosen & (kind < 0.8), MASK)
@@ -83,10 +83,10 @@ def hide(side: Side, rate: float, vocabulary: int, generator: torch.Generator) -
 
 
 def cropped(pairs: Pairs, share: float, generator: torch.Generator) -> Pairs:
-    """About `share` of the pairs with one side, drawn at random, cut to a span of 30% to 80% of its tokens.
+    """Crop one random side of about `share` of the pairs to a span of 30% to 80% of its tokens.
 
-    A short text is then learned as a part of what answers it, as a query is of a document (random cropping, Izacard
-    et al. 2022, Contriever, section 3.2).
+    This is random cropping (Izacard et al. 2022, Contriever, section 3.2): the model learns to match short texts with
+    longer ones, as queries with documents.
     """
     if not share:
         return pairs
@@ -110,12 +110,12 @@ def losses(
     *,
     sentence_layer: int = 0,
 ) -> dict[Objective, Tensor]:
-    """Each objective's loss on a batch; their unweighted sum is the training loss (section 3.3).
+    """The loss of each objective on a batch; their unweighted sum is the training loss (section 3.3).
 
-    is: masked tokens of x and of y by the encoder path, the two means added;
-    cs: masked tokens of y by the decoder path that reads masked x's last states, and the other way round;
-    tlm: masked tokens of the concatenation, parallel batches only;
-    contrastive: in-batch translation ranking with mean-pooled states of `sentence_layer`, parallel batches only.
+    is: masked tokens of x and of y by the encoder path, sum of both means;
+    cs: masked tokens of y by the decoder path with the last states of masked x as memory, and vice versa;
+    tlm: masked tokens of the concatenation, only for parallel batches;
+    contrastive: in-batch translation ranking with mean-pooled states of `sentence_layer`, only for parallel batches.
     """
     rate = BILINGUAL_RATE if pairs.parallel else MONOLINGUAL_RATE
     vocabulary = model.config.vocabulary
@@ -147,7 +147,7 @@ def mean_pool(states: Tensor, mask: Tensor) -> Tensor:
 
 
 def translation_ranking(x: Tensor, y: Tensor) -> Tensor:
-    """Softmax loss of finding row i of `y` (B, W) from row i of `x` and back (Feng et al. 2022, LaBSE, equation 1)."""
+    """Softmax loss of retrieving row i of `y` (B, W) by row i of `x` and back (Feng et al. 2022, LaBSE, equation 1)."""
     scores = x @ y.T / TEMPERATURE
     target = torch.arange(len(x), device=x.device)
     return F.cross_entropy(scores, target) + F.cross_entropy(scores.T, target)
@@ -155,7 +155,7 @@ def translation_ranking(x: Tensor, y: Tensor) -> Tensor:
 
 def _masked_loss(model: Veco, states: Tensor, masked: Masked) -> Tensor:
     logits = model.predict(states[masked.chosen]).float()
-    if not len(masked.targets):  # no token but special ones: the mean of nothing would be NaN
+    if not len(masked.targets):  # only special tokens: the mean of an empty tensor would be NaN
         return logits.sum()
     return F.cross_entropy(logits, masked.targets)
 
@@ -165,9 +165,10 @@ def _move(masked: Masked, device: torch.device) -> Masked:
 
 
 def parse_objectives(names: Sequence[str]) -> tuple[Objective, ...]:
-    """
+    """Check the names of objectives.
+
     Raises:
-        ValueError: an unknown objective, or none.
+        ValueError: if an objective is unknown, or there is none.
     """
     unknown = sorted(set(names) - set(OBJECTIVES))
     if unknown or not names:

@@ -1,4 +1,4 @@
-"""Teaching a backbone to translate: all pairs of its training text, both directions, in one model."""
+"""Training of a translator from a backbone: all language pairs of the text, in both directions, in one model."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from dragoman.backbone.veco import Veco
 
 @dataclass(frozen=True)
 class TranslationConfig(TrainingConfig):
-    """What `dragoman train translator --config` reads."""
+    """Configuration of `dragoman train translator --config`."""
 
     start_from: str = ""
-    """The VECO folder whose layers encoder and decoder begin as copies of."""
+    """The VECO folder whose layers initialise encoder and decoder."""
     random_start: bool = False
-    """Take its sizes and vocabulary but random weights, to compare."""
+    """Use only its sizes and vocabulary, with random weights, for comparison."""
     decoder_layers: int = 2
     which_layers: Literal["last", "first"] = "last"
     label_smoothing: float = 0.1
@@ -41,7 +41,7 @@ class TranslationConfig(TrainingConfig):
         if not self.start_from:
             raise ConfigError("start_from must name a folder with a backbone")
         if self.raw:
-            raise ConfigError("raw: a translator learns from parallel text alone")
+            raise ConfigError("raw: a translator is trained only on parallel text")
         if self.decoder_layers < 1:
             raise ConfigError("decoder_layers must be at least 1")
         for name in ("label_smoothing", "dropout"):
@@ -52,7 +52,7 @@ class TranslationConfig(TrainingConfig):
 def train_translator(
     config: TranslationConfig, output: Path, *, resume: bool = False, report: Report | None = None
 ) -> Path:
-    """Train, and save the model to `output / "model"`, which `load_translator` opens; returns that folder.
+    """Train, save the model to `output / "model"` for `load_translator`, and return that folder.
 
     Raises:
         ConfigError, CorpusError, CheckpointError: as for `pretrain`.
@@ -94,12 +94,12 @@ def _check(config: TranslationConfig, source: Veco, subwords: Subwords) -> None:
         except KeyError as error:
             raise ConfigError(
                 f"start_from: the vocabulary of {config.start_from} has no token for {language}; "
-                "leave the language out, or begin with a backbone that was trained on it"
+                "exclude the language, or use a backbone that was trained on it"
             ) from error
 
 
 class TranslationLoss:
-    """The loss of translating a batch of parallel text one way and the other."""
+    """The mean translation loss of a parallel batch over both directions."""
 
     names = ("translation",)
 
@@ -108,11 +108,11 @@ class TranslationLoss:
 
     def __call__(self, pairs: Pairs, generator: torch.Generator, device: torch.device) -> Mapping[str, Tensor]:
         first, second = pairs.languages
-        there = self._loss(pairs.x, pairs.y, second, device)
-        return {"translation": (there + self._loss(pairs.y, pairs.x, first, device)) / 2}
+        forward = self._loss(pairs.x, pairs.y, second, device)
+        return {"translation": (forward + self._loss(pairs.y, pairs.x, first, device)) / 2}
 
     def _loss(self, source: list[Ids], target: list[Ids], language: str, device: torch.device) -> Tensor:
         start = self._subwords.special(f"<to:{language}>")
-        read = padded([[BOS, *row.tolist(), EOS] for row in source], device)
-        written = padded([[start, *row.tolist(), EOS] for row in target], device)
-        return translation_loss(self._model, read, written, self._smoothing)
+        encoder_input = padded([[BOS, *row.tolist(), EOS] for row in source], device)
+        decoder_input = padded([[start, *row.tolist(), EOS] for row in target], device)
+        return translation_loss(self._model, encoder_input, decoder_input, self._smoothing)

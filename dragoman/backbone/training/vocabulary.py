@@ -1,8 +1,8 @@
 """A subword vocabulary trained on text files.
 
 A unigram language model (Kudo 2018, arXiv:1804.10959) over text sampled from each language in proportion to its size
-to the power of `smoothing` (Conneau & Lample 2019, arXiv:1901.07291, section 3.1), so that small languages keep pieces
-of their own. A character outside the vocabulary becomes its UTF-8 bytes.
+to the power of `smoothing` (Conneau & Lample 2019, arXiv:1901.07291, section 3.1), so that small languages get pieces
+too. A character outside the vocabulary becomes its UTF-8 bytes.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from dragoman.backbone.training.text_files import TextFile
 def train_subwords(
     files: Sequence[TextFile], size: int, *, smoothing: float = 0.5, characters: int = 20_000_000
 ) -> Subwords:
-    """Learn `size` subwords from `characters` characters sampled from all languages.
+    """Train `size` subwords on `characters` characters sampled from all languages.
 
-    Special tokens are those of `SPECIAL_TOKENS` and one `<to:xx>` for each language, which a decoder starts from.
-    The sample is the same each time, but not the result to the bit: the library counts in random order, which moves
-    scores in the third decimal and with them the numbering. Keep the file.
+    Special tokens are `SPECIAL_TOKENS` and a decoder start token `<to:xx>` for each language. The sample is
+    deterministic, but the result is not: the library counts in random order, which changes scores in the third decimal
+    and thus the ids. Keep the file.
 
     Raises:
-        CorpusError: a malformed file.
-        ValueError: `size` is too small for the bytes, special tokens and characters of the text.
+        CorpusError: if a file is malformed.
+        ValueError: if `size` is too small for the bytes, special tokens and characters of the text.
     """
     sizes = language_sizes(files)
     budgets = {language: characters * share for language, share in smoothed(sizes, smoothing).items()}
@@ -59,14 +59,14 @@ def train_subwords(
 
 
 def smoothed(sizes: Mapping[str, int], exponent: float) -> dict[str, float]:
-    """Shares p_l proportional to n_l ** exponent, summing to 1."""
+    """Shares p_l proportional to n_l ** exponent, with sum 1."""
     powers = {name: size**exponent for name, size in sizes.items()}
     total = math.fsum(powers.values())
     return {name: power / total for name, power in powers.items()}
 
 
 def language_sizes(files: Iterable[TextFile]) -> dict[str, int]:
-    """Characters of each language over all files."""
+    """The number of characters of each language in all files."""
     sizes: dict[str, int] = {}
     for file in files:
         for row in file.rows():
@@ -76,9 +76,9 @@ def language_sizes(files: Iterable[TextFile]) -> dict[str, int]:
 
 
 def _sample(files: Sequence[TextFile], sizes: Mapping[str, int], budgets: Mapping[str, float]) -> Iterator[str]:
-    """Lines taken at an even pace through all files, each language up to its budget of characters.
+    """Lines sampled evenly from all files, up to each language's budget of characters.
 
-    A language smaller than its budget is read more than once.
+    Lines of a language that is smaller than its budget are repeated.
     """
     for file in files:
         due = dict.fromkeys(file.languages, 0.0)
@@ -101,7 +101,7 @@ def _untrained() -> Tokenizer:
 
 
 def _with_bytes(tokenizer: Tokenizer) -> Tokenizer:
-    """The same pieces and 256 bytes: the trainer knows no byte fallback, the model does."""
+    """Add 256 byte pieces: the trainer does not support byte fallback, the model does."""
     form = json.loads(tokenizer.to_str())
     rules = json.loads(_untrained().to_str())
     form.update(normalizer=rules["normalizer"], pre_tokenizer=rules["pre_tokenizer"])

@@ -1,4 +1,4 @@
-"""The processes of one training: one, or as many as torchrun started, which share their gradients."""
+"""The processes of a training: one, or those started by torchrun, which average their gradients."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from torch import Tensor
 
 
 class Workers:
-    """This process's number among `count`, and its device."""
+    """The rank of this process among `count` processes, and its device."""
 
     def __init__(self, rank: int, count: int, device: torch.device) -> None:
         self.rank, self.count, self.device = rank, count, device
 
     @classmethod
     def join(cls, device: str | None = None) -> Workers:
-        """Meet the processes that torchrun started, if any; without `device` (cpu or cuda) take the best there is."""
+        """Join the processes started by torchrun, if any; default `device`: cuda if available, else cpu."""
         count, rank = int(os.environ.get("WORLD_SIZE", "1")), int(os.environ.get("RANK", "0"))
         chosen = device or ("cuda" if torch.cuda.is_available() else "cpu")
         if chosen == "cuda" and count > 1:
@@ -29,7 +29,7 @@ class Workers:
         if count > 1:
             if chosen.startswith("cuda"):
                 torch.cuda.set_device(chosen)
-            # the others wait for the first one to prepare the text, which may take hours
+            # the first process prepares the text, which may take hours
             dist.init_process_group("nccl" if chosen.startswith("cuda") else "gloo", timeout=timedelta(days=1))
         return cls(rank, count, torch.device(chosen))
 
@@ -38,7 +38,7 @@ class Workers:
         return self.rank == 0
 
     def wait(self) -> None:
-        """Return once every process is here."""
+        """Wait for all processes."""
         if self.count > 1:
             dist.barrier()
 
@@ -47,9 +47,9 @@ class Workers:
             dist.destroy_process_group()
 
     def share_gradients(self, parameters: Sequence[Tensor]) -> None:
-        """Replace each gradient by its mean over all processes; one missing somewhere counts as zero there.
+        """Replace each gradient by its mean over all processes; a missing gradient counts as zero.
 
-        One missing everywhere stays missing: the optimizer must leave its parameter alone, as it does in one process.
+        A gradient that is missing everywhere stays missing: the optimizer must skip its parameter, as in one process.
         """
         if self.count == 1:
             return
@@ -65,7 +65,7 @@ class Workers:
             parameter.grad = part.view_as(parameter)
 
     def means(self, names: Sequence[str], sums: Mapping[str, tuple[float, int]]) -> dict[str, float]:
-        """Means over all processes of those `names` that any process has a (sum, count) of."""
+        """Means over all processes of the `names` for which any process has a (sum, count)."""
         totals = torch.tensor([sums.get(name, (0.0, 0)) for name in names], dtype=torch.float64, device=self.device)
         if self.count > 1:
             dist.all_reduce(totals)
@@ -76,10 +76,10 @@ _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4
 
 
 def keep_freed_memory() -> None:
-    """Have this process keep what it frees for its next allocation, where its C library is glibc.
+    """Make glibc keep freed memory for later allocations; no effect with other C libraries.
 
-    By default each large tensor is fresh from the system, page by page and zeroed: on a CPU that is a third of a
-    training step with 8,000 subwords, and almost half of one with 24,000.
+    By default each large tensor gets new zeroed pages from the system. On a CPU this takes a third of a training step
+    with 8,000 subwords, and almost half of one with 24,000.
     """
     with contextlib.suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt

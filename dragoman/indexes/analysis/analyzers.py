@@ -1,8 +1,8 @@
 """Lucene's language analyzers, applied to folded words, many in one call.
 
-An analyzer sees the *folded* word, so that a word's term depends on nothing but the form that tables are keyed
-by, and a query typed without diacritics meets the same terms. Lucene's stemmers need none of the marks that
-folding strips (those that are letters of the language are kept), except Portuguese, where they are put back.
+The input is the *folded* word. So a term depends only on the form that is the key of tables, and a query typed
+without diacritics finds the same terms. Lucene's stemmers do not need the marks that folding removes (folding
+keeps letters of the language), except in Portuguese, where they are restored.
 """
 
 from __future__ import annotations
@@ -62,18 +62,18 @@ ANALYZERS: dict[str, str] = {
     "tr": "tr/TurkishAnalyzer",
     "uk": "uk/UkrainianMorfologikAnalyzer",
 }
-"""Language to the analyzer's class under ``org.apache.lucene.analysis``."""
+"""Language code to the analyzer's class under ``org.apache.lucene.analysis``."""
 
-_STOP_WORDS_ALONE = frozenset({"th"})
-"""Only the stop words of the analyzer are used: it splits text by a dictionary that this Java lacks."""
+_ONLY_STOP_WORDS = frozenset({"th"})
+"""Languages that use only the analyzer's stop words: its word splitting needs a dictionary that this Java lacks."""
 _FURTHER_FILTERS = {"fa": ["persianStem"]}
-"""Token filters that a later version of the analyzer has."""
+"""Token filters of later versions of the analyzer."""
 _NO_STOP_WORDS = frozenset({"pl"})
 _ONE_BY_ONE = frozenset({"ja"})
-"""Analyzers that look at neighbouring words: these get each word alone."""
+"""Languages whose analyzers depend on neighbouring words: each word is analysed alone."""
 
 _SEPARATOR = "0010100"
-"""Stands between the words of one call: a number, which analyzers leave as it is and words are not."""
+"""Separates the words of one call: a number, which analyzers leave unchanged and which is not analysed as a word."""
 _WORDS_PER_CALL = 512
 _FIELD = "f"
 _HOLE = "?"
@@ -84,7 +84,7 @@ _NASAL = regex.compile(r"(?<=\p{L}\p{L})(?:(ao)|(oes))$")
 
 
 def _portuguese(word: str) -> str:
-    """The nasal endings -ão and -ões, which the stemmer tells apart from -ao and -oes."""
+    """Restore the nasal endings -ão and -ões, which the stemmer distinguishes from -ao and -oes."""
     return str(_NASAL.sub(lambda match: "ão" if match[1] else "ões", word))
 
 
@@ -92,7 +92,7 @@ _RESTORE: dict[str, _Restore] = {"pt": _portuguese}
 
 
 class Stemmer:
-    """One language's analyzer. To be made and called on the thread that owns Java."""
+    """One language's analyzer. Create and call it on the thread that owns Java."""
 
     def __init__(self, language: str) -> None:
         from dragoman.indexes.java import classes as java
@@ -101,7 +101,7 @@ class Stemmer:
         self._restore = _RESTORE.get(language)
         self._builder: Any = None
         analyzer = java.analyzer(ANALYZERS[language])
-        if language not in _STOP_WORDS_ALONE:
+        if language not in _ONLY_STOP_WORDS:
             self._builder = java.QueryBuilder(_instance(analyzer, language))
         self._stop_words: frozenset[str] = frozenset()
         if language not in _NO_STOP_WORDS:
@@ -111,43 +111,43 @@ class Stemmer:
     def terms(self, words: Sequence[str]) -> list[str]:
         """The index term of each folded word; empty for a stop word.
 
-        Where an analyzer splits a word, its longest part is the term, of equally long ones the last; where it
-        knows several stems, the shortest, of equally short ones the first in order of code points.
+        If the analyzer splits a word, the term is the longest part, among equals the last. If it gives several
+        stems, the term is the shortest, among equals the first in code point order.
         """
-        terms = {word: self._kept(word) for word in words}
-        asked = [word for word, term in terms.items() if term is None]
+        terms = {word: self._without_analyzer(word) for word in words}
+        pending = [word for word, term in terms.items() if term is None]
         if self._language in _ONE_BY_ONE:
-            terms.update((word, self._alone(word)) for word in asked)
+            terms.update((word, self._analysed_alone(word)) for word in pending)
         else:
-            for start in range(0, len(asked), _WORDS_PER_CALL):
-                chosen = asked[start : start + _WORDS_PER_CALL]
-                terms.update(zip(chosen, self._together(chosen), strict=True))
+            for start in range(0, len(pending), _WORDS_PER_CALL):
+                chunk = pending[start : start + _WORDS_PER_CALL]
+                terms.update(zip(chunk, self._analysed_together(chunk), strict=True))
         return [terms[word] or "" for word in words]
 
-    def _kept(self, word: str) -> str | None:
-        """The term of a word that the analyzer is not asked about, else None."""
+    def _without_analyzer(self, word: str) -> str | None:
+        """The term of a word that needs no analyzer, else None."""
         if word in self._stop_words:
             return ""
         return word if self._builder is None or word.isdigit() else None
 
     def _parts(self, text: str) -> list[str]:
-        """What the analyzer makes of a text: stems in order, with a hole for stop words between stems."""
+        """The analyzer's stems of a text, in order; :data:`_HOLE` stands for stop words between stems."""
         query = self._builder.createPhraseQuery(_FIELD, text)
         if query is None:
             return []
         return [
-            min(several.split(), key=lambda stem: (len(stem), stem)) if several else one
-            for several, one in _STEM.findall(query.toString(_FIELD).strip('"'))
+            min(alternatives.split(), key=lambda stem: (len(stem), stem)) if alternatives else single
+            for alternatives, single in _STEM.findall(query.toString(_FIELD).strip('"'))
         ]
 
-    def _alone(self, word: str) -> str:
-        if max(word) > "\uffff":  # the dictionary takes characters beyond the basic plane for symbols
+    def _analysed_alone(self, word: str) -> str:
+        if max(word) > "\uffff":  # the dictionary treats characters beyond the basic plane as symbols
             return word
-        return self._chosen(word, self._parts(word) or [_HOLE])
+        return self._term(word, self._parts(word) or [_HOLE])
 
-    def _together(self, words: list[str]) -> list[str]:
-        given = [self._restore(word) for word in words] if self._restore else words
-        separated = f" {_SEPARATOR} ".join(given)
+    def _analysed_together(self, words: list[str]) -> list[str]:
+        restored = [self._restore(word) for word in words] if self._restore else words
+        separated = f" {_SEPARATOR} ".join(restored)
         parts = self._parts(f"{_SEPARATOR} {separated} {_SEPARATOR}")
         groups: list[list[str]] = []
         for part in parts:
@@ -156,12 +156,12 @@ class Stemmer:
             else:
                 groups[-1].append(part)
         if len(groups) == len(words) + 1:
-            return [self._chosen(word, group) for word, group in zip(words, groups, strict=False)]
+            return [self._term(word, group) for word, group in zip(words, groups, strict=False)]
         if len(words) == 1:
             return words
-        return [term for word in words for term in self._together([word])]
+        return [term for word in words for term in self._analysed_together([word])]
 
-    def _chosen(self, word: str, parts: list[str]) -> str:
+    def _term(self, word: str, parts: list[str]) -> str:
         stems = [part for part in parts if part != _HOLE]
         if parts and not stems:
             return ""
@@ -184,7 +184,7 @@ def _instance(analyzer: Any, language: str) -> Any:
 
 
 def _folded_stop_words(listed: str, language: str) -> frozenset[str]:
-    """A Java set's ``[a, b]``, folded, without the comments that some of Lucene's lists let through."""
+    """The folded words of a Java set printed as ``[a, b]``, without the comments in some of Lucene's lists."""
     words = {fold(word, language) for word in listed.strip("[]").split(", ") if not word.startswith("#")}
     return frozenset(word for word in words if word and " " not in word)
 

@@ -1,4 +1,4 @@
-"""Words of a query that say how it is asked, and not what about."""
+"""Function words: words of a question that say nothing about its topic."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import stopwordsiso
 
 from dragoman.lexicon.text.tokens import PlainAnalysis
 
-_LISTED = {
+_FUNCTION_WORDS = {
     "en": "what which who whom whose when where why how many much "
     "am is are was were be been do does did doing done have has had having "
     "can could shall should would must "
@@ -47,30 +47,30 @@ _LISTED = {
     "so": "maxay maxaa muxuu kuma yaa ayo goorma xaggee halkee sidee immisa intee kee tee oo iyo ee ama laakiin ku "
     "ka u la in ay uu aan ayaa ayuu ayay waa waxa waxaa waxay waxuu inuu inay soo ah ahaa yahay tahay ahayd",
 }
-"""Closed-class words: of languages that Lucene has no stop words for all, of the others those that its lists lack."""
+"""Closed-class words: all of them if Lucene has no stop words for the language, else those that its list lacks."""
 
 _NO_LIST = frozenset({"ms"})
-"""Lists of the package that hold the words of news."""
+"""Languages whose list in the package contains ordinary words of news text."""
 
 
 @lru_cache(maxsize=256)
 def function_words(language: str) -> frozenset[str]:
-    """Folded words that a query is not searched by across languages, beside its analyzer's stop words.
+    """Folded words that cross-lingual queries leave out, in addition to the analyzer's stop words.
 
-    They stay in indexes and tables: left out of documents too, as stop words are, they cost more than they gain.
+    They stay in indexes and tables: removing them from documents as well loses more than it gains.
     """
-    return _folded(_LISTED.get(language, "").split(), language)
+    return _folded(_FUNCTION_WORDS.get(language, "").split(), language)
 
 
 @lru_cache(maxsize=256)
 def common_words(language: str) -> frozenset[str]:
-    """Folded common words of a language, to tell it by; none for one that has no list."""
+    """Folded common words of a language, for language detection; empty for a language without a list."""
     known = stopwordsiso.has_lang(language) and language not in _NO_LIST
     return _folded(stopwordsiso.stopwords(language), language) if known else frozenset()
 
 
-def _folded(listed: Iterable[str], language: str) -> frozenset[str]:
-    """Those that are one word, which Chinese ones are as a whole."""
+def _folded(entries: Iterable[str], language: str) -> frozenset[str]:
+    """The folded entries that are one word; a Chinese entry always is."""
     whole = PlainAnalysis(language, lambda run: [(0, len(run))], "whole")
-    found = (whole.tokens(entry) for entry in listed)
+    found = (whole.tokens(entry) for entry in entries)
     return frozenset(tokens[0].word for tokens in found if len(tokens) == 1 and not tokens[0].word.isdigit())

@@ -1,4 +1,4 @@
-"""A phonetic index: the terms of a language by their skeletons, to find those that sound like another."""
+"""A phonetic index: finds the terms of a language that sound like a given term, by their skeletons."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["PhoneticIndex"]
 
 
 class PhoneticIndex:
-    """Follows a collection of terms, which may grow at its end. Safe from any thread."""
+    """An index of ``vocabulary``, to which terms may be appended. Thread-safe."""
 
     def __init__(self, vocabulary: Collection[str]) -> None:
         self._vocabulary = vocabulary
@@ -23,17 +23,17 @@ class PhoneticIndex:
         """The terms that share a skeleton with ``term``."""
         if self._indexed < len(self._vocabulary):
             self._index_new()
-        return [other for form in skeletons(term) for other in self._terms.get(form, ())]
+        return [other for skeleton in skeletons(term) for other in self._terms.get(skeleton, ())]
 
     def similar(self, term: str, least: float) -> dict[str, float]:
-        """Those of :meth:`terms` with at least such a similarity to ``term``, which is given with each."""
-        alike = {other: similarity(term, other) for other in dict.fromkeys(self.terms(term))}
-        return {other: value for other, value in alike.items() if value >= least}
+        """The :meth:`terms` with a similarity to ``term`` of at least ``least``, with that similarity."""
+        similarities = {other: similarity(term, other) for other in dict.fromkeys(self.terms(term))}
+        return {other: value for other, value in similarities.items() if value >= least}
 
     def _index_new(self) -> None:
         with self._indexing:
             new = list(self._vocabulary)[self._indexed :]
             for other in new:
-                for form in skeletons(other):
-                    self._terms.setdefault(form, []).append(other)
+                for skeleton in skeletons(other):
+                    self._terms.setdefault(skeleton, []).append(other)
             self._indexed += len(new)

@@ -15,20 +15,19 @@ from dragoman.lexicon.text.tokens import Analysis, PlainAnalysis, Token, word_fo
 __all__ = ["LONGEST_WORD", "LuceneAnalysis", "analysis"]
 
 LONGEST_WORD = 255
-"""Characters of a word or term that count. Of longer ones the rest is cut off, in documents and queries alike,
-and offsets still span the whole word: nobody searches for them, and Lucene takes 32,766 bytes at most."""
+"""Maximal length of a word or term, in characters. Longer ones are cut, in documents and queries alike; offsets
+still span the whole word. Lucene's limit is 32,766 bytes."""
 
 VERSION = "1"
-"""To be raised whenever the output for some text may change through a change of this package's code."""
+"""Increase it whenever a code change in this package may change the output for any text."""
 
 _CACHED_WORDS = 65_536
 
 
 class LuceneAnalysis:
-    """Words of :func:`dragoman.lexicon.text.tokens.words`, with terms by Lucene's analyzer for the language.
+    """Words of :func:`dragoman.lexicon.text.tokens.words`, with terms from Lucene's analyzer of the language.
 
-    A word's term depends on the folded word alone, and is remembered for the words of recent texts. Safe from
-    any thread.
+    A term depends only on the folded word, and is cached for recent words. Thread-safe.
     """
 
     def __init__(self, language: str, segment: Segmenter | None, segment_version: str) -> None:
@@ -42,7 +41,7 @@ class LuceneAnalysis:
         self._older: dict[str, str] = {}
 
     def tokens(self, text: str) -> list[Token]:
-        """The words of ``text`` in order; stop words have an empty term."""
+        """The tokens of ``text`` in order; stop words have an empty term."""
         found = words(text, self.language, self._segment)
         terms = self._recent
         try:
@@ -52,7 +51,7 @@ class LuceneAnalysis:
             return [Token(t.word[:LONGEST_WORD], terms[t.word], t.start, t.end) for t in found]
 
     def batch(self, texts: Sequence[str]) -> list[list[Token]]:
-        """The :meth:`tokens` of each text, with all new words of the texts given to Lucene at once."""
+        """The :meth:`tokens` of each text; all uncached words go to Lucene in one call."""
         found = [words(text, self.language, self._segment) for text in texts]
         terms = self._terms({token.word for tokens in found for token in tokens})
         return [[Token(t.word[:LONGEST_WORD], terms[t.word], t.start, t.end) for t in tokens] for tokens in found]
@@ -60,7 +59,7 @@ class LuceneAnalysis:
     def indexed(self, texts: Sequence[str]) -> list[tuple[list[str], list[str]]]:
         """Each text's folded words and their terms, without stop words.
 
-        As by :meth:`tokens`, with all new words of the texts given to Lucene at once.
+        The result equals that of :meth:`tokens`; all uncached words go to Lucene in one call.
         """
         found = word_forms(texts, self.language, self._segment)
         terms = self._terms({word for text in found for word in text})
@@ -69,11 +68,11 @@ class LuceneAnalysis:
             return [([word[:LONGEST_WORD] for word in text], [terms[word] for word in text]) for text in kept]
         return [(text, [terms[word] for word in text]) for text in kept]
 
-    def _terms(self, wanted: Iterable[str]) -> dict[str, str]:
+    def _terms(self, words: Iterable[str]) -> dict[str, str]:
         recent, older = self._recent, self._older
         terms: dict[str, str] = {}
         unknown: list[str] = []
-        for word in wanted:
+        for word in words:
             term = recent.get(word)
             if term is None:
                 term = older.get(word)
@@ -85,27 +84,27 @@ class LuceneAnalysis:
                 terms[word] = term
         if unknown:
             short = [word[:LONGEST_WORD] for word in unknown]
-            terms.update(zip(unknown, [t[:LONGEST_WORD] for t in jvm.run(self._learn, short)], strict=True))
+            terms.update(zip(unknown, [t[:LONGEST_WORD] for t in jvm.run(self._stem, short)], strict=True))
             recent.update((word, terms[word]) for word in unknown if len(word) <= LONGEST_WORD)
             if len(recent) >= _CACHED_WORDS:
                 self._recent, self._older = {}, recent
         return terms
 
-    def _learn(self, unknown: list[str]) -> list[str]:
+    def _stem(self, unknown: list[str]) -> list[str]:
         if self._stemmer is None:
             self._stemmer = Stemmer(self.language)
         return self._stemmer.terms(unknown)
 
 
 class _CutAnalysis(PlainAnalysis):
-    """:class:`PlainAnalysis` with the limit on the length of words."""
+    """:class:`PlainAnalysis` with words of at most :data:`LONGEST_WORD` characters."""
 
     def __init__(self, language: str, segment: Segmenter | None, segment_version: str) -> None:
         super().__init__(language, segment, segment_version)
         self.fingerprint = f"cut:{VERSION}:{self.fingerprint}"
 
     def tokens(self, text: str) -> list[Token]:
-        """The words of ``text`` in order."""
+        """The tokens of ``text`` in order."""
         found = super().tokens(text)
         if len(text) <= LONGEST_WORD:
             return found
@@ -118,23 +117,23 @@ class _CutAnalysis(PlainAnalysis):
 
 
 _analyses: dict[str, Analysis] = {}
-_making = threading.Lock()
+_creating = threading.Lock()
 
 
 def analysis(language: str) -> Analysis:
-    """The analysis of a language, one object for all.
+    """The shared analysis of a language.
 
-    Lucene's analyzer where :data:`~dragoman.indexes.analysis.analyzers.ANALYZERS` has one, plain words otherwise;
-    Chinese, Japanese and Thai are segmented by dictionaries.
+    It uses Lucene's analyzer if :data:`~dragoman.indexes.analysis.analyzers.ANALYZERS` has one, else plain words.
+    Chinese, Japanese and Thai are segmented with dictionaries.
 
     Raises:
-        UnknownLanguage: for a code that is not a language's.
-        JvmUnavailable: for a language with a Lucene analyzer where Java cannot be started.
+        UnknownLanguage: for an unknown language code.
+        JvmUnavailable: if the language needs a Lucene analyzer and Java cannot be started.
     """
     found = _analyses.get(language)
     if found is None:
         check_language(language)
-        with _making:
+        with _creating:
             found = _analyses.get(language)
             if found is None:
                 segment, name = segmenter(language) or (None, "")

@@ -1,4 +1,4 @@
-"""Word segmentation of Chinese, Japanese and Thai, each loaded when its language is first used."""
+"""Word segmentation of Chinese, Japanese and Thai; each segmenter is loaded on first use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["segmenter"]
 
 
 def segmenter(language: str) -> tuple[Segmenter, str] | None:
-    """The language's segmenter and its name with version, or None for a language that needs none."""
+    """The language's segmenter with its name and version, or None for a language that needs none."""
     make = _SEGMENTERS.get(language)
     return make() if make else None
 
@@ -28,7 +28,7 @@ def _chinese() -> tuple[Segmenter, str]:
 
 
 def _japanese() -> tuple[Segmenter, str]:
-    """kuromoji: a lattice over the IPA dictionary, compounds left whole."""
+    """kuromoji: a lattice over the IPA dictionary, compounds are not split."""
     builder = jvm.run(_kuromoji)
 
     def segment(run: str) -> list[tuple[int, int]]:
@@ -64,7 +64,7 @@ def _thai() -> tuple[Segmenter, str]:
 
 
 def _spans(run: str, words: Iterable[str]) -> list[tuple[int, int]]:
-    """Places of consecutive words; what lies between them is a word as well."""
+    """The spans of consecutive words; text between them counts as a word too."""
     spans: list[tuple[int, int]] = []
     end = 0
     for word in words:

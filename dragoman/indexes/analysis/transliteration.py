@@ -1,8 +1,8 @@
-"""Names that no table knows, met by their sound across scripts.
+"""Phonetic matching across scripts, for names that are in no table.
 
-A word is romanised (anyascii), and its *skeleton* keeps only the classes of its consonants, as in Soundex
-(Russell 1918) but for every letter: vowels are written differently, or not at all, from script to script. Words
-with the same skeleton are candidates; how alike their romanisations are says how much a candidate counts.
+A word is romanised (anyascii). Its *skeleton* keeps only the classes of its consonants, as in Soundex (Russell
+1918) but for every letter, since scripts write vowels differently or not at all. Words with the same skeleton
+are candidates, weighted by the similarity of their romanisations.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ SHORTEST_SKELETON = 2
 LEAST_SIMILARITY = 0.5
 _ALTERNATIVES = 50
 
-BETWEEN = "\ue004"
+SKELETON_SEPARATOR = "\ue004"
 """Private-use character between a skeleton and the term it belongs to."""
 
 _SOUNDS = {
@@ -36,33 +36,33 @@ _SOUNDS = {
     "qu": "k",
     "x": "ks",
 }
-_UNSURE = {"w": "f", "kh": "k"}
-"""Sounds that one script writes and another leaves out or writes as a vowel: with and without them."""
+_OPTIONAL_SOUNDS = {"w": "f", "kh": "k"}
+"""Sounds that some scripts omit or write as a vowel; skeletons are built with and without them."""
 _CLASSES = {letter: group[0] for group in ("pb", "fv", "kgjcq", "td", "sz", "l", "r", "m", "n") for letter in group}
 _SOUND = regex.compile("|".join(_SOUNDS) + "|c(?=[eiy])")
-_DOUBTFUL = regex.compile("|".join(_UNSURE))
+_OPTIONAL = regex.compile("|".join(_OPTIONAL_SOUNDS))
 _REPEATED = regex.compile(r"(.)\1+")
 
 
 @lru_cache(maxsize=65536)
 def romanised(word: str) -> str:
-    """The word in the letters a to z and digits; empty where nothing of it can be romanised."""
+    """The word in the letters a to z and digits; empty if it cannot be romanised."""
     return "".join(letter for letter in anyascii(word).lower() if letter.isalnum())
 
 
 @lru_cache(maxsize=65536)
 def skeletons(word: str) -> frozenset[str]:
-    """The consonant classes of the romanised word, repeats joined, with and without its doubtful sounds.
+    """The consonant classes of the romanised word, without repeats, with and without optional sounds.
 
-    Empty for words with digits and for those of fewer than two consonants.
+    Empty for words with digits and for words of fewer than two consonants.
     """
     letters = romanised(word)
     if not letters.isalpha():
         return frozenset()
     found = set()
-    for doubtful in (_UNSURE, {}):
-        sure = _DOUBTFUL.sub(lambda match, kept=doubtful: kept.get(match[0], ""), letters)
-        sounds = _SOUND.sub(lambda match: _SOUNDS.get(match[0], "s"), sure)
+    for replacements in (_OPTIONAL_SOUNDS, {}):
+        spelling = _OPTIONAL.sub(lambda match, kept=replacements: kept.get(match[0], ""), letters)
+        sounds = _SOUND.sub(lambda match: _SOUNDS.get(match[0], "s"), spelling)
         classes = _REPEATED.sub(r"\1", "".join(_CLASSES.get(letter, "") for letter in sounds))
         if len(classes) >= SHORTEST_SKELETON:
             found.add(classes)
@@ -71,8 +71,8 @@ def skeletons(word: str) -> frozenset[str]:
 
 @lru_cache(maxsize=65536)
 def sounds(term: str) -> str:
-    """What an index keeps of an index term's sound: ``skeleton BETWEEN term`` per skeleton, space-separated."""
-    return " ".join([f"{form}{BETWEEN}{term}" for form in sorted(skeletons(term))])
+    """The phonetic index entries of a term: ``skeleton SKELETON_SEPARATOR term`` per skeleton, space-separated."""
+    return " ".join([f"{skeleton}{SKELETON_SEPARATOR}{term}" for skeleton in sorted(skeletons(term))])
 
 
 @lru_cache(maxsize=65536)
@@ -83,7 +83,7 @@ def similarity(first: str, second: str) -> float:
 
 
 def most_alike(term: str, candidates: Iterable[str]) -> list[tuple[str, float]]:
-    """The candidates most like ``term``, at most 50, each with its similarity; all share a skeleton with it."""
-    near = [(other, similarity(term, other)) for other in set(candidates)]
-    near = [(other, value) for other, value in near if value >= LEAST_SIMILARITY]
-    return sorted(near, key=lambda item: (-item[1], item[0]))[:_ALTERNATIVES]
+    """At most 50 candidates most similar to ``term``, with their similarities. All must share a skeleton with it."""
+    similar = [(other, similarity(term, other)) for other in set(candidates)]
+    similar = [(other, value) for other, value in similar if value >= LEAST_SIMILARITY]
+    return sorted(similar, key=lambda item: (-item[1], item[0]))[:_ALTERNATIVES]

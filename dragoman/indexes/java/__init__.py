@@ -1,1 +1,1 @@
-"""Java in this process: the virtual machine, the one thread that owns it, and the classes in use."""
+"""Java in this process: the virtual machine, the thread that owns it, and the classes in use."""

@@ -1,7 +1,7 @@
 """The Java classes in use, with the exact signature of every method called.
 
-A declared signature costs a tenth of looking an overload up, and picks the right one. To be imported on the
-thread that owns Java (:func:`dragoman.indexes.java.jvm.run`) and nowhere else.
+Calls by declared signature are ten times faster than overload resolution, and always pick the right overload.
+Import this module only on the thread that owns Java (:func:`dragoman.indexes.java.jvm.run`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _DIRECTORY = f"L{_LUCENE}store/Directory;"
 
 
 def _class(name: str, /, *constructors: str, fields: Mapping[str, str] | None = None, **methods: str) -> Any:
-    """Declare a Java class; a signature that starts with ``static`` is a static method's."""
+    """Declare a Java class; the prefix ``static`` marks a static member."""
     members: dict[str, Any] = {"__javaclass__": name, "__module__": __name__}
     members["__javaconstructor__"] = [(signature, False) for signature in constructors]
     for member, signature in methods.items():
@@ -71,7 +71,7 @@ Level = _class("java/util/logging/Level", fields={"WARNING": "static Ljava/util/
 LUCENE_LOGGER = Logger.getLogger("org.apache.lucene")
 LUCENE_LOGGER.setLevel(Level.WARNING)
 
-# Jackson, which brings many small values over in one string
+# Jackson: returns many small values in one string
 ObjectMapper = _class(
     "com/fasterxml/jackson/databind/ObjectMapper",
     "()V",

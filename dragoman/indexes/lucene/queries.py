@@ -1,4 +1,4 @@
-"""Translated queries as Lucene queries over one reader. Everything here runs on the thread that owns Java."""
+"""Translated queries as Lucene queries over one reader. Code runs on the thread that owns Java, unless noted."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dragoman.indexes.bm25 import BM25, Hit, Ranking, idf
 from dragoman.indexes.java import classes as java
 from dragoman.indexes.lucene.fields import query_field
 from dragoman.indexes.lucene.terms import Terms
-from dragoman.indexes.lucene.tools import BETWEEN, NOWHERE, SUM, toolbox
+from dragoman.indexes.lucene.tools import ABSENT_TERM, SUM, SYNONYM, toolbox
 from dragoman.indexes.memory.lru import LruCache
-from dragoman.indexes.memory.ranker import SMALLEST_WEIGHT, ArrayRanking, check_weight
+from dragoman.indexes.memory.ranker import SMALLEST_WEIGHT, ArrayRanker, check_weight
 from dragoman.indexes.memory.scores import GroupScores, ScoreCache, best
 from dragoman.indexes.memory.snapshot import IndexSnapshot
 from dragoman.lexicon.query import TranslatedQuery
@@ -22,16 +22,16 @@ from dragoman.lexicon.query import TranslatedQuery
 __all__ = ["Queries"]
 
 _CACHED_GROUPS = 4_096
-_BROAD = 8_192
-"""A group that may match more documents than this is left to Lucene, which skips most of them."""
+_MAX_CACHED_MATCHES = 8_192
+"""Scores of groups with more matches are not cached: Lucene's search skips most of those documents."""
 _EXHAUSTIVE = 2**31 - 1
-_COUNTED = 1_000
-"""Hits after which Lucene may skip documents that cannot be among the best any more."""
+_TOTAL_HITS_THRESHOLD = 1_000
+"""Number of hits after which Lucene may skip documents that cannot reach the best ones."""
 _LARGE = 100_000
 
 
 class _Key(NamedTuple):
-    """What the query of one group depends on, besides the reader."""
+    """The cache key of a group's query."""
 
     structured: bool
     field: str
@@ -40,7 +40,7 @@ class _Key(NamedTuple):
 
 
 class _Group:
-    """A group's query for a group weight of 1; ``query`` is None where the index has none of its terms."""
+    """A group's query for a group weight of 1; ``query`` is None if the index has none of its terms."""
 
     __slots__ = ("attainable", "matches", "query", "scores")
 
@@ -48,17 +48,17 @@ class _Group:
         self.query = query
         self.attainable = attainable
         self.matches = matches
-        """At most so many documents match."""
+        """Upper bound of the number of matching documents."""
         self.scores: dict[BM25, GroupScores] = {}
 
 
 class Queries:
-    """Builds and runs queries over one reader, and remembers what it may need again."""
+    """Builds, runs and caches queries over one reader."""
 
     def __init__(self, reader: Any, snapshot: IndexSnapshot | None) -> None:
         self._reader = reader
-        self._sealed = snapshot
-        self._arrays: dict[str, ArrayRanking] = {}
+        self._snapshot = snapshot
+        self._arrays: dict[str, ArrayRanker] = {}
         self._size: int = reader.maxDoc()
         self._searcher = java.IndexSearcher(reader)
         self._searcher.setQueryCache(None)
@@ -66,20 +66,20 @@ class Queries:
         self.cache = ScoreCache(np.zeros(self._size, dtype=np.int64))
         self._groups: LruCache[_Key, _Group] = LruCache(_CACHED_GROUPS)
 
-    def arrays(self, language: str) -> ArrayRanking | None:
-        """What ranks by index terms without Java; None where the index is too large for that. For any thread."""
+    def arrays(self, language: str) -> ArrayRanker | None:
+        """The in-memory ranker of a language; None if the index is too large for memory. Thread-safe."""
         found = self._arrays.get(language)
-        if found is None and self._sealed is not None:
-            found = self._arrays.setdefault(language, ArrayRanking(self._sealed.postings(language)))
+        if found is None and self._snapshot is not None:
+            found = self._arrays.setdefault(language, ArrayRanker(self._snapshot.postings(language)))
         return found
 
     def known(self, query: TranslatedQuery, language: str, k: int, bm25: BM25) -> Ranking | None:
-        """The ranking, or None where Java is needed for it. For any thread."""
+        """The ranking if it can be computed without Java, else None. Thread-safe."""
         arrays = None if query.method == "smt" else self.arrays(language)
         return arrays.rank(query, k, bm25) if arrays else self.cache.rank(query, query_field(query, language), k, bm25)
 
     def document_count(self, language: str) -> int:
-        """How many documents have an index term in ``language``."""
+        """The number of documents with an index term in ``language``."""
         arrays = self.arrays(language)
         return arrays.postings.document_count() if arrays else self.terms.document_count(language)
 
@@ -91,22 +91,22 @@ class Queries:
         return self.terms.document_frequencies(language, terms)
 
     def rank(self, query: TranslatedQuery, language: str, k: int, bm25: BM25) -> Ranking:
-        """The ``k`` best hits, and the score's least upper bound."""
+        """The ``k`` best hits, and the maximal attainable score."""
         field = query_field(query, language)
         groups = [self._group(key) for key in self._keys(query, field)]
         weights = [group.weight for group in query.groups]
-        if all(group.matches <= _BROAD for group in groups):
+        if all(group.matches <= _MAX_CACHED_MATCHES for group in groups):
             scores = [self._scores(group, bm25) for group in groups]
             for group, known in zip(query.groups, scores, strict=True):
                 self.cache.put(query.method, field, bm25, group.alternatives, known)
             return best(scores, weights, self.cache.keys, k)
-        return self._searched(groups, weights, k, bm25)
+        return self._search(groups, weights, k, bm25)
 
-    def _searched(self, groups: list[_Group], weights: list[float], k: int, bm25: BM25) -> Ranking:
+    def _search(self, groups: list[_Group], weights: list[float], k: int, bm25: BM25) -> Ranking:
         present = [(g, w) for g, w in zip(groups, weights, strict=True) if g.query is not None]
-        query = toolbox().added([g.query if w == 1 else java.BoostQuery(g.query, w) for g, w in present])
-        threshold = _COUNTED if self._size > _LARGE else _EXHAUSTIVE
-        hits = self._collected(query, toolbox().by_score, min(k, self._size), threshold, bm25)
+        query = toolbox().total([g.query if w == 1 else java.BoostQuery(g.query, w) for g, w in present])
+        threshold = _TOTAL_HITS_THRESHOLD if self._size > _LARGE else _EXHAUSTIVE
+        hits = self._collect(query, toolbox().by_score, min(k, self._size), threshold, bm25)
         scores = np.array([score for score, _ in hits], dtype=np.float32).tolist()
         attainable = math.fsum([g.attainable * w for g, w in present])
         return Ranking([Hit(key, score) for score, (_, key) in zip(scores, hits, strict=True)], attainable)
@@ -116,14 +116,14 @@ class Queries:
         if found is None:
             rows: list[list[Any]] = []
             if group.query is not None:
-                rows = self._collected(group.query, toolbox().by_document, group.matches, _EXHAUSTIVE, bm25)
+                rows = self._collect(group.query, toolbox().by_document, group.matches, _EXHAUSTIVE, bm25)
             documents = [document for document, _, _ in rows]
             scores = np.array([score for _, score, _ in rows], dtype=np.float32).tolist()
             self.cache.keys[documents] = [key for _, _, key in rows]
             found = group.scores[bm25] = GroupScores.of(documents, scores, group.attainable)
         return found
 
-    def _collected(self, query: Any, sort: Any, count: int, threshold: int, bm25: BM25) -> list[list[Any]]:
+    def _collect(self, query: Any, sort: Any, count: int, threshold: int, bm25: BM25) -> list[list[Any]]:
         self._searcher.setSimilarity(toolbox().similarity(bm25))
         collector = java.TopFieldCollector.create(sort, count, threshold)
         self._searcher.search(query, collector)
@@ -146,11 +146,11 @@ class Queries:
     def _group(self, key: _Key) -> _Group:
         found = self._groups.get(key)
         if found is None:
-            found = self._built(key)
+            found = self._build(key)
             self._groups.put(key, found)
         return found
 
-    def _built(self, key: _Key) -> _Group:
+    def _build(self, key: _Key) -> _Group:
         frequencies = self.terms.frequencies(key.field, ())
         weights: dict[str, float] = {}
         for term, weight in zip(key.terms, key.weights, strict=True):
@@ -166,15 +166,15 @@ class Queries:
     def _structured(self, field: str, weights: dict[str, float]) -> tuple[Any, float]:
         """One BM25 term with ``tf_e = sum_f w_f tf_f`` and ``df_e = sum_f w_f df_f``.
 
-        Lucene scores a synonym query by the weighted frequency, but by the idf of its most frequent term; the
-        ratio of the two idf corrects that exactly, since BM25 is idf times saturation.
+        Lucene's synonym query uses the weighted frequency, but the idf of the most frequent term. A boost by the
+        ratio of the two idf corrects that exactly, because BM25 is idf times saturation.
         """
         frequencies, documents = self.terms.frequencies(field, ()), self.terms.documents(field)
         if max(weights.values()) > 1:
             weights = {term: min(weight, 1.0) for term, weight in weights.items()}
         expected = idf(math.fsum([w * frequencies[term] for term, w in weights.items()]), documents)
         assumed = idf(max([frequencies[term] for term in weights]), documents)
-        query = toolbox().boosted(field, [*weights, NOWHERE], [*weights.values(), 1.0], BETWEEN)
+        query = toolbox().boosted(field, [*weights, ABSENT_TERM], [*weights.values(), 1.0], SYNONYM)
         return java.BoostQuery(query, expected / assumed), expected
 
     def _weighted(self, field: str, weights: dict[str, float]) -> tuple[Any, float]:

@@ -1,4 +1,4 @@
-"""The Lucene side of an index: its files, writer and reader. Everything here runs on the thread that owns Java."""
+"""The Lucene files, writer and reader of an index. All functions run on the thread that owns Java."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dragoman.indexes.memory.snapshot import MemoryIndex
 __all__ = ["LuceneStore"]
 
 FORMAT = "3"
-"""Version of the fields; an index of another version is rebuilt."""
+"""Version of the index fields; an index of another version is rebuilt."""
 
 _FORMAT_KEY = "dragoman.format"
 _GENERATION_KEY = "dragoman.generation"
@@ -26,8 +26,8 @@ _WRITE_LOCK = "write.lock"
 _BUFFER_MEGABYTES = 24.0
 
 
-class _Form:
-    """One language's Lucene document, filled anew for every row."""
+class _ReusedDocument:
+    """One language's Lucene document, reused for every row."""
 
     def __init__(self, language: str, frequencies: Any, stored: Any, presence: Any) -> None:
         self.document = java.Document()
@@ -49,14 +49,14 @@ class _Form:
 
 
 class LuceneStore:
-    """An open index. The state on disk is that of the last :meth:`commit`, whatever happens after it."""
+    """An open index. The state on disk is always that of the last :meth:`commit`."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory
         self._directory = java.MMapDirectory(java.File(str(directory)).toPath())
         self._writer: Any = None
         self._reader: Any = None
-        self._collected = MemoryIndex()
+        self._memory = MemoryIndex()
         try:
             exists, self.generation, self.metadata = self._committed()
             config = java.IndexWriterConfig(_whitespace_analyzer())
@@ -71,21 +71,21 @@ class LuceneStore:
             self.close()
             raise
         if exists:
-            load(self._reader, self._collected)
-        self.queries = Queries(self._reader, self._collected.snapshot())
+            load(self._reader, self._memory)
+        self.queries = Queries(self._reader, self._memory.snapshot())
         self._frequencies = _field_type(java.IndexOptions.DOCS_AND_FREQS)
         self._stored = _field_type(java.IndexOptions.DOCS_AND_FREQS)
         self._stored.setStored(True)
         self._presence = _field_type(java.IndexOptions.DOCS)
         self._presence.setOmitNorms(True)
-        self._forms: dict[str, _Form] = {}
+        self._reused: dict[str, _ReusedDocument] = {}
 
     def _committed(self) -> tuple[bool, int, dict[str, str]]:
         """Whether there is a commit, its generation and its metadata."""
         files = {path.name for path in self._path.iterdir()} - {_WRITE_LOCK}
         if not any(name.startswith("segments_") for name in files):
             if files:
-                raise IndexCorrupt(self._path, f"holds {min(files)!r} and no commit; rebuild it")
+                raise IndexCorrupt(self._path, f"has {min(files)!r} but no commit; rebuild it")
             return False, 0, {}
         infos = java.SegmentInfos.readLatestCommit(self._directory)
         data: dict[str, str] = json.loads(java.ObjectMapper().writeValueAsString(infos.getUserData()))
@@ -94,28 +94,30 @@ class LuceneStore:
         return True, int(data.pop(_GENERATION_KEY)), data
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Add documents; one whose key is already there is replaced."""
+        """Add documents; a document with a known key is replaced."""
         try:
             self._write(rows)
         except BaseException:
-            self._collected.abandon()
+            self._memory.abandon()
             raise
-        self._collected.add(rows)
+        self._memory.add(rows)
 
     def _write(self, rows: Sequence[Row]) -> None:
         for row in rows:
-            form = self._forms.get(row.language)
-            if form is None:
-                form = self._forms[row.language] = _Form(row.language, self._frequencies, self._stored, self._presence)
-            self._writer.updateDocument(java.Term(KEY_FIELD, str(row.key)), form.filled(row))
+            reused = self._reused.get(row.language)
+            if reused is None:
+                reused = self._reused[row.language] = _ReusedDocument(
+                    row.language, self._frequencies, self._stored, self._presence
+                )
+            self._writer.updateDocument(java.Term(KEY_FIELD, str(row.key)), reused.filled(row))
 
     def delete(self, keys: Sequence[int]) -> None:
-        """Delete documents; keys that are not there are ignored."""
+        """Delete documents; unknown keys are ignored."""
         self._writer.deleteDocuments(tuple([java.Term(KEY_FIELD, str(key)) for key in keys]))
-        self._collected.remove(keys)
+        self._memory.remove(keys)
 
     def commit(self, generation: int, metadata: Mapping[str, str]) -> None:
-        """Make all changes durable, together with their generation and metadata."""
+        """Make all changes durable, with their generation and metadata."""
         data = java.HashMap()
         for name, value in {**metadata, _FORMAT_KEY: FORMAT, _GENERATION_KEY: str(generation)}.items():
             data.put(name, value)
@@ -128,35 +130,35 @@ class LuceneStore:
         newer = java.DirectoryReader.openIfChanged(self._reader, self._writer)
         if newer is not None:
             older, self._reader = self._reader, newer
-            self.queries = Queries(newer, self._collected.snapshot())
+            self.queries = Queries(newer, self._memory.snapshot())
             older.close()
 
     def documents(self) -> int:
-        """How many documents are searchable."""
+        """The number of searchable documents."""
         return int(self._reader.numDocs())
 
     def verify(self) -> None:
-        """Compare the checksums of all files that the reader uses; Java raises where one is wrong."""
+        """Compare the checksums of all files of the reader; Java raises an exception if one differs."""
         leaves = self._reader.leaves()
         for position in range(leaves.size()):
             leaves.get(position).reader().checkIntegrity()
 
     def stop_writing(self) -> None:
-        """Let go of the right to write; what was searchable stays so, and changes after the last commit are lost."""
+        """Release the write lock. Searchable documents remain searchable; uncommitted changes are lost."""
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.rollback()
 
     def close(self) -> None:
-        """Let go of the files; changes after the last commit are lost."""
-        self._collected.abandon()
-        for closing in (
+        """Close all files; uncommitted changes are lost."""
+        self._memory.abandon()
+        for close in (
             self._reader and self._reader.close,
             self._writer and self._writer.rollback,
             self._directory.close,
         ):
-            if closing:
-                closing()
+            if close:
+                close()
         self._reader = self._writer = None
 
 

@@ -1,4 +1,4 @@
-"""What one reader knows about its terms. Everything here runs on the thread that owns Java."""
+"""Term statistics of one reader. All functions run on the thread that owns Java."""
 
 from __future__ import annotations
 
@@ -6,24 +6,23 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from dragoman.indexes.analysis.transliteration import BETWEEN as BETWEEN_SOUND
-from dragoman.indexes.analysis.transliteration import most_alike, skeletons
+from dragoman.indexes.analysis.transliteration import SKELETON_SEPARATOR, most_alike, skeletons
 from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.java import classes as java
 from dragoman.indexes.lucene.fields import query_field, sound_field, term_field
-from dragoman.indexes.lucene.tools import BETWEEN, BOOST, NOWHERE, toolbox
+from dragoman.indexes.lucene.tools import ABSENT_TERM, BOOST, SYNONYM, toolbox
 from dragoman.lexicon.query import TranslatedQuery
 
 __all__ = ["Terms"]
 
-_UNSEARCHABLE = re.compile(f"[\\s\x1c-\x1f\ud800-\udfff{BETWEEN}{BOOST}{NOWHERE}]")
+_UNSEARCHABLE = re.compile(f"[\\s\x1c-\x1f\ud800-\udfff{SYNONYM}{BOOST}{ABSENT_TERM}]")
 _TERMS_PER_LOOKUP = 1_000
 _CACHED_TERMS = 500_000
 _CACHED_SOUNDS = 4_096
 
 
 class Terms:
-    """Document frequencies, statistics and sounds, remembered for as long as the reader is in use."""
+    """Document frequencies, statistics and phonetic matches, cached for the lifetime of the reader."""
 
     def __init__(self, reader: Any, searcher: Any) -> None:
         self._reader = reader
@@ -33,13 +32,13 @@ class Terms:
         self._sounds: dict[tuple[str, str], list[tuple[str, float]]] = {}
 
     def documents(self, field: str) -> int:
-        """N: how many documents have a term in ``field``."""
+        """N: the number of documents with a term in ``field``."""
         if field not in self._documents:
             self._documents[field] = self._reader.getDocCount(field)
         return self._documents[field]
 
     def document_count(self, language: str) -> int:
-        """How many documents have an index term in ``language``."""
+        """The number of documents with an index term in ``language``."""
         return self.documents(term_field(language))
 
     def document_frequencies(self, language: str, terms: Collection[str]) -> dict[str, int]:
@@ -48,7 +47,7 @@ class Terms:
         return {term: known[term] for term in terms}
 
     def frequencies(self, field: str, terms: Collection[str]) -> dict[str, int]:
-        """A mapping that holds the document frequency of each of ``terms`` in ``field``, and maybe of others."""
+        """The document frequencies in ``field`` of ``terms``, and of other cached terms."""
         known = self._frequencies.setdefault(field, {})
         unknown = sorted({term for term in terms if term not in known})
         if unknown:
@@ -60,18 +59,18 @@ class Terms:
         return known
 
     def _look_up(self, field: str, terms: list[str], known: dict[str, int]) -> None:
-        """Document frequencies in one go: those that the weight of a synonym query gathers, which sorts its terms."""
+        """Read the document frequencies of all terms from the weight of one synonym query, which sorts its terms."""
         known.update(dict.fromkeys(terms, 0))
         terms = [term for term in terms if term and not _UNSEARCHABLE.search(term)]
         if not terms or not self.documents(field):
             return
-        terms = sorted([*terms, NOWHERE])
-        query = toolbox().boosted(field, terms, [1.0] * len(terms), BETWEEN)
+        terms = sorted([*terms, ABSENT_TERM])
+        query = toolbox().boosted(field, terms, [1.0] * len(terms), SYNONYM)
         weight = self._searcher.createWeight(query, toolbox().complete, 1.0)
         known.update(zip(terms, toolbox().document_frequencies(weight), strict=True))
 
     def statistics(self, query: TranslatedQuery, language: str) -> Statistics:
-        """What the scores of the query's terms rest on."""
+        """The statistics behind the query's scores."""
         field = query_field(query, language)
         terms = {alternative.term for group in query.groups for alternative in group.alternatives}
         known = self.frequencies(field, terms)
@@ -80,22 +79,22 @@ class Terms:
         return Statistics(documents, average, {term: known[term] for term in terms})
 
     def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
-        """The index terms that sound most like ``term``, each with its similarity, the most similar first."""
+        """The index terms that sound most like ``term``, with their similarities, most similar first."""
         found = self._sounds.get((language, term))
         if found is None:
             if len(self._sounds) >= _CACHED_SOUNDS:
                 self._sounds.clear()
-            candidates = [other for form in skeletons(term) for other in self._sharing(language, form)]
+            candidates = [other for skeleton in skeletons(term) for other in self._sharing(language, skeleton)]
             found = most_alike(term, candidates)
             self._sounds[language, term] = found
         return found
 
-    def _sharing(self, language: str, form: str) -> Iterator[str]:
-        """The index terms with the skeleton ``form``."""
+    def _sharing(self, language: str, skeleton: str) -> Iterator[str]:
+        """The index terms with this skeleton."""
         terms = java.MultiTerms.getTerms(self._reader, sound_field(language))
         if terms is None:
             return
-        prefix = form + BETWEEN_SOUND
+        prefix = skeleton + SKELETON_SEPARATOR
         entries = terms.iterator()
         if java.SeekStatus.END.equals(entries.seekCeil(java.BytesRef(prefix))):
             return

@@ -1,4 +1,4 @@
-"""Java objects that searching needs whatever the index, built once, on the thread that owns Java."""
+"""Java objects shared by all indexes. All functions run on the thread that owns Java."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dragoman.indexes.bm25 import BM25
 from dragoman.indexes.java import classes as java
 from dragoman.indexes.lucene.fields import KEY_FIELD
 
-__all__ = ["BETWEEN", "BOOST", "NOWHERE", "SUM", "Toolbox", "toolbox"]
+__all__ = ["ABSENT_TERM", "BOOST", "SUM", "SYNONYM", "Toolbox", "toolbox"]
 
-BETWEEN = "\ue001"
-"""Private-use character between the terms of one group; no letter or digit, so no term holds it."""
+SYNONYM = "\ue001"
+"""Private-use character between the terms of one synonym query; it is no letter or digit, so no term has it."""
 BOOST = "\ue002"
-NOWHERE = "\ue003"
-"""A term that no document holds: beside it, even a group's only term is scored by its weighted frequency."""
+ABSENT_TERM = "\ue003"
+"""A term that no document has. With it, Lucene uses weighted frequencies even in a synonym query of one real term."""
 SUM = " "
 
 _LONGEST_TEXT = 1_000_000
@@ -26,7 +26,7 @@ _SIMILARITIES = 64
 
 
 class Toolbox:
-    """Turns lists of terms into queries, and what Java found into Python values, in a call or two."""
+    """Builds queries from lists of terms, and converts Java results to Python values, in one or two calls."""
 
     def __init__(self) -> None:
         java.IndexSearcher.setMaxClauseCount(_MAX_CLAUSES)
@@ -49,17 +49,17 @@ class Toolbox:
         _ignore(self._weights, "index.TermStates", ("states", "topReaderContextIdentity", "term", "totalTermFreq"))
         self._similarities: dict[BM25, Any] = {}
 
-    def boosted(self, field: str, terms: Sequence[str], boosts: Sequence[float], between: str) -> Any:
-        """Terms with boosts: one synonym query where they are :data:`BETWEEN` each other, or their :data:`SUM`."""
-        text = between.join([f"{term}{BOOST}{boost!r}" for term, boost in zip(terms, boosts, strict=True)])
-        if between == BETWEEN and len(text) > _LONGEST_TEXT:
+    def boosted(self, field: str, terms: Sequence[str], boosts: Sequence[float], separator: str) -> Any:
+        """A query of boosted terms: one synonym query (:data:`SYNONYM`) or their sum (:data:`SUM`)."""
+        text = separator.join([f"{term}{BOOST}{boost!r}" for term, boost in zip(terms, boosts, strict=True)])
+        if separator == SYNONYM and len(text) > _LONGEST_TEXT:
             builder = java.SynonymQueryBuilder(field)
             for term, boost in zip(terms, boosts, strict=True):
                 builder.addTerm(java.Term(field, term), boost)
             return builder.build()
         return self._builder.createBooleanQuery(field, text, self._should)
 
-    def added(self, queries: Sequence[Any]) -> Any:
+    def total(self, queries: Sequence[Any]) -> Any:
         """A query whose score is the sum of the scores of ``queries``."""
         if len(queries) == 1:
             return queries[0]
@@ -83,13 +83,13 @@ class Toolbox:
         return [hit["fields"] for hit in found]
 
     def document_frequencies(self, weight: Any) -> list[int]:
-        """Those that the weight of a synonym query has gathered, in the order of its sorted terms."""
+        """The document frequencies in the weight of a synonym query, in the order of its sorted terms."""
         return [state["docFreq"] for state in json.loads(self._weights.writeValueAsString(weight))["termStates"]]
 
 
 @cache
 def toolbox() -> Toolbox:
-    """The one :class:`Toolbox`."""
+    """The shared :class:`Toolbox`."""
     return Toolbox()
 
 
@@ -99,10 +99,10 @@ def _ignore(mapper: Any, classname: str, properties: tuple[str, ...]) -> None:
 
 
 def _group_analyzer() -> Any:
-    """Splits ``f1 BOOST 0.5 BETWEEN f2 BOOST 0.25`` into boosted synonyms, all at one position."""
+    """An analyzer that splits ``f1 BOOST 0.5 SYNONYM f2 BOOST 0.25`` into boosted synonyms at one position."""
     tokenizer, splitter, boosts = java.HashMap(), java.HashMap(), java.HashMap()
     tokenizer.put("maxTokenLen", "1048576")
-    splitter.put("pattern", f"([^{BETWEEN}]+)")
+    splitter.put("pattern", f"([^{SYNONYM}]+)")
     splitter.put("preserve_original", "false")
     boosts.put("delimiter", BOOST)
     builder = java.CustomAnalyzer.builder().withTokenizer("whitespace", tokenizer)

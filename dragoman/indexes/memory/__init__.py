@@ -1,1 +1,1 @@
-"""BM25 in memory: postings as arrays, scored by any thread without Java."""
+"""The in-memory index: postings as arrays, scored on any thread without Java."""

@@ -1,4 +1,4 @@
-"""A bounded cache that keeps what was used recently."""
+"""A bounded cache of recently used entries."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ V = TypeVar("V")
 
 
 class LruCache(Generic[K, V]):
-    """An approximate LRU cache in two generations: when the younger is full, it becomes the older, and that is dropped.
+    """An approximate LRU cache with two generations: a full young generation replaces the old one.
 
-    What is looked up moves to the younger generation, so that everything used since the last change of
-    generations survives the next. Reading and writing cost what a dictionary costs; threads may do both, and at
-    worst something is forgotten early.
+    A lookup moves an entry to the young generation, so everything used since the last replacement survives the
+    next one. Lookups and insertions cost as much as in a dictionary. Threads may share the cache; a race can at
+    worst evict an entry early.
 
     Args:
-        entries: how many entries a generation holds at most.
-        weight: how much the entries of a generation may weigh, as told to :meth:`put`.
+        entries: the maximal number of entries of a generation.
+        weight: the maximal total weight of a generation; weights are given to :meth:`put`.
     """
 
     def __init__(self, entries: int, weight: int | None = None) -> None:
@@ -31,7 +31,7 @@ class LruCache(Generic[K, V]):
         self._old: dict[K, V] = {}
 
     def get(self, key: K) -> V | None:
-        """The value, or None if it is not known (any more)."""
+        """The cached value, or None."""
         found = self._young.get(key)
         if found is None:
             found = self._old.get(key)
@@ -40,7 +40,7 @@ class LruCache(Generic[K, V]):
         return found
 
     def put(self, key: K, value: V, weight: int = 0) -> None:
-        """Remember ``value``, which must not be None."""
+        """Cache ``value``, which must not be None."""
         if len(self._young) >= self._entries or (self._limit is not None and self._weight > self._limit):
             self._old, self._young, self._weight = self._young, {}, 0
         self._young[key] = value

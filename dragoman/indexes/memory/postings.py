@@ -1,7 +1,7 @@
-"""The postings of one language as arrays, and the scores of a query's groups computed from them without Java.
+"""The postings of one language as arrays, and group scores computed from them without Java.
 
-A group of a probabilistic structured query stands for dozens of document terms. As arrays, the postings of all
-terms of all new groups of a query are gathered, weighted and added up in a handful of numpy operations.
+A group of a probabilistic structured query stands for dozens of document terms. A few numpy operations gather,
+weight and add up the postings of all terms of all uncached groups of a query.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from dragoman.indexes.memory.term_ids import NOTHING, TermDictionary
 __all__ = ["Postings", "WeightedTerms"]
 
 _DENSE_DOCUMENTS = 4_096
-"""Up to so many documents, a group's scores are kept for all of them: adding arrays is faster than merging."""
+"""Up to this many documents, a group has a score for each document: adding arrays is faster than merging."""
 _NORMS = 8
 _TINY = 1e-300
 
 
 class WeightedTerms(NamedTuple):
-    """The numbers of a group's distinct terms, and their positive weights."""
+    """The term ids of a group's distinct terms, and their positive weights."""
 
     numbers: NDArray[np.int32]
     weights: NDArray[np.float64]
 
 
 class Postings:
-    """The documents of one language as they were at one moment; never changed, so safe from any thread.
+    """The postings of one language in a point-in-time snapshot. Immutable, so thread-safe.
 
     Args:
-        term_dictionary: the numbers of terms; may grow while this object is used.
-        keys: database key by document, for the documents that hold any term.
-        documents: the document of every token.
-        terms: the term's number of every token.
+        term_dictionary: the term ids; it may grow while this object is in use.
+        keys: the database key of each document with at least one term.
+        documents: the document number of each token.
+        terms: the term id of each token.
     """
 
     def __init__(
@@ -63,26 +63,26 @@ class Postings:
         frequencies = np.bincount(held, minlength=self._terms)
         self._frequencies = frequencies.astype(np.int32)
         self._starts = (np.cumsum(frequencies) - frequencies).astype(np.int32)
-        lengths, places = np.unique(np.bincount(documents, minlength=count), return_inverse=True)
-        self._lengths = np.array([stored_length(length) for length in lengths.tolist()], dtype=np.float64)[places]
+        lengths, inverse = np.unique(np.bincount(documents, minlength=count), return_inverse=True)
+        self._lengths = np.array([stored_length(length) for length in lengths.tolist()], dtype=np.float64)[inverse]
         self._average = len(tokens) / count if count else 0.0
         self._norms: dict[BM25, NDArray[np.float64]] = {}
 
     def document_count(self) -> int:
-        """How many documents hold any term."""
+        """The number of documents with at least one term."""
         return self._count
 
     def document_frequencies(self, terms: Collection[str]) -> dict[str, int]:
-        """In how many documents each term occurs."""
+        """The document frequency of each term."""
         numbers = self._known(self.term_dictionary.numbers(terms, len(terms)))
         return dict(zip(terms, self._frequencies[numbers].tolist(), strict=True))
 
     def statistics(self, terms: Collection[str]) -> Statistics:
-        """What the scores of the terms rest on."""
+        """The statistics behind the scores of ``terms``."""
         return Statistics(self._count, self._average, self.document_frequencies(terms))
 
     def sharing_skeleton(self, term: str) -> list[str] | None:
-        """The terms of any document that share a skeleton with ``term``; None where there are too many terms."""
+        """The indexed terms that share a skeleton with ``term``; None if the dictionary is too large to search."""
         found = self.term_dictionary.sharing_skeleton(term)
         return None if found is None else [t for t, df in self.document_frequencies(found).items() if df]
 
@@ -91,26 +91,26 @@ class Postings:
         terms, weights, owners = self._flat(groups)
         weights = np.minimum(weights, 1.0)
         df = _sums(owners, weights * self._frequencies[terms], len(groups))
-        worth = self._idf(df)
-        attainable = np.where(df > 0, worth, 0.0).tolist()
+        idf = self._idf(df)
+        attainable = np.where(df > 0, idf, 0.0).tolist()
         documents, tf, sizes = self._gathered(terms)
         parts = np.repeat(weights, sizes) * tf
         cells = np.repeat(owners * self._count, sizes) + documents
         norm = self._norm(bm25)
         if self.dense:
             sums = _sums(cells, parts, len(groups) * self._count).reshape(len(groups), self._count)
-            return _rows(worth[:, None] * (sums / np.maximum(sums + norm, _TINY)), sums, attainable)
+            return _rows(idf[:, None] * (sums / np.maximum(sums + norm, _TINY)), sums, attainable)
         cells, sums = _merged(cells, parts)
-        scores = worth[cells // self._count] * (sums / (sums + norm[cells % self._count]))
+        scores = idf[cells // self._count] * (sums / (sums + norm[cells % self._count]))
         return self._split(cells, scores, attainable)
 
     def weighted(self, groups: Sequence[WeightedTerms], bm25: BM25) -> list[GroupScores]:
         """``sum_f w_f BM25(f)`` per group."""
         terms, weights, owners = self._flat(groups)
-        worth = weights * self._idf(self._frequencies[terms])
-        attainable = np.bincount(owners, worth, len(groups)).tolist()
+        term_weights = weights * self._idf(self._frequencies[terms])
+        attainable = np.bincount(owners, term_weights, len(groups)).tolist()
         documents, tf, sizes = self._gathered(terms)
-        parts = np.repeat(worth, sizes) * (tf / (tf + self._norm(bm25)[documents]))
+        parts = np.repeat(term_weights, sizes) * (tf / (tf + self._norm(bm25)[documents]))
         cells = np.repeat(owners * self._count, sizes) + documents
         if self.dense:
             sums = _sums(cells, parts, len(groups) * self._count).reshape(len(groups), self._count)
@@ -118,13 +118,13 @@ class Postings:
         return self._split(*_merged(cells, parts), attainable)
 
     def _known(self, numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The numbers, without those that are newer than these postings."""
+        """The term ids, with :data:`NOTHING` for terms added after these postings."""
         return np.where(numbers < self._terms, numbers, NOTHING)
 
     def _flat(
         self, groups: Sequence[WeightedTerms]
     ) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
-        """The terms of all groups that any document holds, with their weights and their groups' places."""
+        """The terms of all groups that are in the index, with their weights and the positions of their groups."""
         sizes = [len(group.numbers) for group in groups]
         terms = self._known(np.concatenate([group.numbers for group in groups]))
         held = np.flatnonzero(self._frequencies[terms])
@@ -132,17 +132,17 @@ class Postings:
         return terms[held], weights[held], np.repeat(np.arange(len(groups)), sizes)[held]
 
     def _gathered(self, terms: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.int32]]:
-        """The documents of all terms, one term after the other, the term's frequency in each, and how many each has."""
+        """The concatenated postings of all terms: documents, term frequencies, and the number of postings per term."""
         sizes = self._frequencies[terms]
         ends = np.cumsum(sizes)
         shifts = np.repeat(self._starts[terms] - ends + sizes, sizes)
-        places = np.arange(len(shifts)) + shifts
-        return self._documents[places], self._counts[places], sizes
+        positions = np.arange(len(shifts)) + shifts
+        return self._documents[positions], self._counts[positions], sizes
 
     def _split(
         self, cells: NDArray[np.int64], scores: NDArray[np.float64], attainable: Sequence[float]
     ) -> list[GroupScores]:
-        """One group's scores after the other; cells are numbered through all documents of all groups."""
+        """The scores of each group; a cell is ``group * documents + document``."""
         values = np.maximum(scores.astype(np.float32), LEAST)
         ends = np.searchsorted(cells, np.arange(len(attainable) + 1) * self._count).tolist()
         return [
@@ -165,16 +165,16 @@ class Postings:
 
 
 def _rows(scores: NDArray[np.float64], matches: NDArray[np.float64], attainable: Sequence[float]) -> list[GroupScores]:
-    """One row of scores per group; documents that match have more than zero."""
+    """The dense scores of each group; matching documents have a score above 0."""
     values = np.maximum(scores.astype(np.float32), (matches > 0) * LEAST)
     return [GroupScores(None, row.copy(), best) for row, best in zip(values, attainable, strict=True)]
 
 
 def _merged(cells: NDArray[np.int64], parts: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The distinct cells in order, and the sum of each one's parts."""
-    cells, places = np.unique(cells, return_inverse=True)
-    return cells, _sums(places, parts, len(cells))
+    """The distinct cells in ascending order, and the sum of the parts of each."""
+    cells, inverse = np.unique(cells, return_inverse=True)
+    return cells, _sums(inverse, parts, len(cells))
 
 
-def _sums(places: NDArray[np.int64], parts: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    return np.bincount(places, parts, count).astype(np.float64, copy=False)
+def _sums(positions: NDArray[np.int64], parts: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    return np.bincount(positions, parts, count).astype(np.float64, copy=False)

@@ -1,4 +1,4 @@
-"""Rankings from the postings in memory: no Java, any thread."""
+"""Ranking with the in-memory index, without Java and on any thread."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from dragoman.indexes.memory.scores import GroupScores, ScoreCache, best
 from dragoman.indexes.memory.term_ids import TermDictionary
 from dragoman.lexicon.query import Alternative, TranslatedQuery
 
-__all__ = ["SMALLEST_WEIGHT", "ArrayRanking", "check_weight"]
+__all__ = ["SMALLEST_WEIGHT", "ArrayRanker", "check_weight"]
 
 SMALLEST_WEIGHT = 1.2e-38
-"""Lesser weights count as none: Lucene's are 32-bit numbers."""
+"""Smaller weights count as 0, since Lucene's weights are 32-bit floats."""
 
 _FIELD = ""
 _CACHED_SOUNDS = 4_096
@@ -30,19 +30,19 @@ _CACHED_TERMS = 1_000_000
 
 class _Entry(NamedTuple):
     alternatives: list[Alternative]
-    """Kept so that no other list gets its identity."""
+    """Kept alive, so that its ``id`` stays unique."""
     terms: tuple[str, ...]
     weighted: WeightedTerms
-    numbered: int
-    """How many numbers there were when the terms were looked up."""
+    dictionary_size: int
+    """The size of the term dictionary when the terms were looked up."""
 
 
 _LISTS: LruCache[tuple[int, TermDictionary], _Entry] = LruCache(_CACHED_LISTS, _CACHED_TERMS)
-"""Lists of alternatives as arrays, for all indexes."""
+"""Lists of alternatives as arrays, shared by all indexes."""
 
 
-class ArrayRanking:
-    """Ranks the documents of one language in one generation of an index by ``psq`` and ``none``."""
+class ArrayRanker:
+    """Ranks the documents of one language in one snapshot, for the methods ``psq`` and ``none``."""
 
     def __init__(self, postings: Postings) -> None:
         self.postings = postings
@@ -50,10 +50,10 @@ class ArrayRanking:
         self._sounds: LruCache[str, list[tuple[str, float]]] = LruCache(_CACHED_SOUNDS)
 
     def rank(self, query: TranslatedQuery, k: int, bm25: BM25) -> Ranking:
-        """The ``k`` best hits, and the score's least upper bound.
+        """The ``k`` best hits, and the maximal attainable score.
 
         Raises:
-            ValueError: for a weight that is not a positive number.
+            ValueError: if a weight is not a positive number.
         """
         weights = [group.weight for group in query.groups]
         for group in query.groups:
@@ -61,12 +61,12 @@ class ArrayRanking:
         known = self._cache.get(query, _FIELD, bm25)
         if None not in known:
             return best([scores for scores in known if scores is not None], weights, self.postings.keys, k)
-        missing = [group.alternatives for group, one in zip(query.groups, known, strict=True) if one is None]
+        missing = [group.alternatives for group, scores in zip(query.groups, known, strict=True) if scores is None]
         computed = iter(self._computed(query, missing, bm25))
-        return best([one or next(computed) for one in known], weights, self.postings.keys, k)
+        return best([scores or next(computed) for scores in known], weights, self.postings.keys, k)
 
     def sounding(self, term: str) -> list[tuple[str, float]] | None:
-        """The terms that sound most like ``term``; None where Java has to look for them."""
+        """The phonetically most similar terms; None if only Lucene can search for them."""
         found = self._sounds.get(term)
         if found is None:
             candidates = self.postings.sharing_skeleton(term)
@@ -77,8 +77,9 @@ class ArrayRanking:
         return found
 
     def statistics(self, query: TranslatedQuery) -> Statistics:
-        """What the scores of the query's terms rest on."""
-        return self.postings.statistics({one.term for group in query.groups for one in group.alternatives})
+        """The statistics behind the query's scores."""
+        terms = {alternative.term for group in query.groups for alternative in group.alternatives}
+        return self.postings.statistics(terms)
 
     def _computed(
         self, query: TranslatedQuery, missing: Sequence[list[Alternative]], bm25: BM25
@@ -90,17 +91,17 @@ class ArrayRanking:
         return found
 
 
-def check_weight(weight: float, of: str) -> None:
+def check_weight(weight: float, term: str) -> None:
     """Raise ValueError unless the weight is a positive number."""
     if not 0 < weight < math.inf:
-        raise ValueError(f"weight {weight} of {of!r} in the query is not a positive number")
+        raise ValueError(f"weight {weight} of {term!r} in the query is not a positive number")
 
 
 def _weighted(alternatives: list[Alternative], term_dictionary: TermDictionary) -> WeightedTerms:
-    """The number of each distinct term and the sum of its weights."""
+    """The id of each distinct term and the sum of its weights."""
     key = (id(alternatives), term_dictionary)
     entry = _LISTS.get(key)
-    numbered = len(term_dictionary)
+    dictionary_size = len(term_dictionary)
     if entry is None:
         weights: dict[str, float] = {}
         for alternative in alternatives:
@@ -109,10 +110,10 @@ def _weighted(alternatives: list[Alternative], term_dictionary: TermDictionary) 
                 weights[alternative.term] = weights.get(alternative.term, 0.0) + alternative.weight
         array = np.array(list(weights.values()), dtype=np.float64)
         weighted = WeightedTerms(term_dictionary.numbers(weights, len(weights)), array)
-        entry = _Entry(alternatives, tuple(weights), weighted, numbered)
+        entry = _Entry(alternatives, tuple(weights), weighted, dictionary_size)
         _LISTS.put(key, entry, len(weights))
-    elif entry.numbered < numbered and not entry.weighted.numbers.all():
+    elif entry.dictionary_size < dictionary_size and not entry.weighted.numbers.all():
         numbers = term_dictionary.numbers(entry.terms, len(entry.terms))
-        entry = entry._replace(weighted=entry.weighted._replace(numbers=numbers), numbered=numbered)
+        entry = entry._replace(weighted=entry.weighted._replace(numbers=numbers), dictionary_size=dictionary_size)
         _LISTS.put(key, entry)
     return entry.weighted

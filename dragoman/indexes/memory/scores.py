@@ -1,7 +1,7 @@
-"""Scores that a query's groups give to documents, kept as arrays and added up without Java.
+"""Cached scores of query groups, as arrays that are added up without Java.
 
-Most query terms come again. What Lucene computed for a group once is added to the other groups' scores in a few
-microseconds, on any thread, while Lucene does something else.
+Most query terms recur. A group's scores are computed once; adding them to those of other groups takes a few
+microseconds on any thread, even while Lucene is busy.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dragoman.lexicon.query import Alternative, TranslatedQuery
 __all__ = ["LEAST", "GroupScores", "ScoreCache", "best"]
 
 LEAST = np.float32(1e-45)
-"""Stands for a score of 0 of a document that matches: the smallest number that is more."""
+"""The least score of a matching document: the smallest number above 0."""
 _DENSE = 65_536
 _CACHED_GROUPS = 4_096
 _CACHED_SCORES = 3_000_000
@@ -32,27 +32,27 @@ class GroupScores(NamedTuple):
     """The documents of one reader that match a group, and their scores for a group weight of 1."""
 
     documents: NDArray[np.int32] | None
-    """Document numbers, ascending; None where there is a score for each document, 0 for those that do not match."""
+    """Ascending document numbers; None if ``scores`` covers all documents, with 0 for those that do not match."""
     scores: NDArray[np.float32]
     attainable: float
 
     @classmethod
     def of(cls, documents: Sequence[int], scores: Sequence[float], attainable: float) -> GroupScores:
-        """From lists; the documents ascend."""
+        """Build from lists; the documents must be ascending."""
         values = np.maximum(np.array(scores, dtype=np.float32), LEAST)
         return cls(np.array(documents, dtype=np.int32), values, attainable)
 
 
 class _Entry(NamedTuple):
     alternatives: list[Alternative]
-    """Kept so that no other list gets its identity."""
+    """Kept alive, so that its ``id`` stays unique."""
     scores: GroupScores
 
 
 class ScoreCache:
-    """Group scores over one reader by the identity of the groups' lists of alternatives, for any thread.
+    """Group scores for one reader, by the identity of the groups' lists of alternatives. Thread-safe.
 
-    ``keys`` holds the database key by document number, at least for the documents of every cached group.
+    ``keys`` maps document numbers to database keys, at least for the documents of all cached groups.
     """
 
     def __init__(self, keys: NDArray[np.int64]) -> None:
@@ -60,7 +60,7 @@ class ScoreCache:
         self._known: dict[tuple[str, str, BM25], LruCache[int, _Entry]] = {}
 
     def put(self, method: str, field: str, bm25: BM25, alternatives: list[Alternative], scores: GroupScores) -> None:
-        """Remember the scores of the group with this very list of alternatives."""
+        """Cache the scores of the group with this list object of alternatives."""
         kind = (method, field, bm25)
         if kind not in self._known:
             if len(self._known) >= _KINDS:
@@ -70,7 +70,7 @@ class ScoreCache:
         self._known[kind].put(id(alternatives), _Entry(alternatives, scores), weight)
 
     def get(self, query: TranslatedQuery, field: str, bm25: BM25) -> list[GroupScores | None]:
-        """The scores of each of the query's groups, None where they are not known."""
+        """The scores of each query group, None where they are not cached."""
         known = self._known.get((query.method, field, bm25))
         if known is None:
             return [None] * len(query.groups)
@@ -78,7 +78,7 @@ class ScoreCache:
         return [entry and entry.scores for entry in found]
 
     def rank(self, query: TranslatedQuery, field: str, k: int, bm25: BM25) -> Ranking | None:
-        """The ranking, or None where the scores of a group are not known."""
+        """The ranking, or None if the scores of a group are not cached."""
         known = self.get(query, field, bm25)
         groups = [scores for scores in known if scores is not None]
         weights = [group.weight for group in query.groups]
@@ -90,7 +90,7 @@ class ScoreCache:
 def best(groups: Sequence[GroupScores], weights: Sequence[float], keys: NDArray[np.int64], k: int) -> Ranking:
     """The ``k`` documents with the highest weighted sums of group scores, ties by ascending key.
 
-    Either all groups have their documents or none has.
+    ``documents`` is None for all groups or for none.
     """
     sparse = [group.documents for group in groups if group.documents is not None]
     scores = [group.scores for group in groups]
@@ -112,7 +112,7 @@ def best(groups: Sequence[GroupScores], weights: Sequence[float], keys: NDArray[
 
 
 def _threshold(totals: NDArray[np.float32], k: int) -> np.float32:
-    """The ``k``-th highest total, or the least of a document that matches."""
+    """The ``k``-th highest total, but at least :data:`LEAST`."""
     if len(totals) <= k:
         return LEAST
     return max(np.float32(np.partition(totals, len(totals) - k)[len(totals) - k]), LEAST)
@@ -121,8 +121,8 @@ def _threshold(totals: NDArray[np.float32], k: int) -> np.float32:
 def _added(scores: Sequence[NDArray[np.float32]], weights: Sequence[float], documents: int) -> NDArray[np.float32]:
     """The weighted sum of scores for every document."""
     totals = np.zeros(documents)
-    for one, weight in zip(scores, weights, strict=True):
-        totals += one if weight == 1 else one * weight
+    for group, weight in zip(scores, weights, strict=True):
+        totals += group if weight == 1 else group * weight
     return totals.astype(np.float32)
 
 
@@ -132,13 +132,13 @@ def _merged(
     weights: Sequence[float],
     count: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """The documents of any group, and the weighted sum of each one's scores."""
+    """The documents that match a group, and the weighted sum of the scores of each."""
     every = np.concatenate(numbers)
-    weighted = [one if w == 1 else one.astype(np.float64) * w for one, w in zip(scores, weights, strict=True)]
+    weighted = [group if w == 1 else group.astype(np.float64) * w for group, w in zip(scores, weights, strict=True)]
     if count <= _DENSE:
         sums = np.bincount(every, weights=np.concatenate(weighted))
         documents = np.flatnonzero(sums)
         return documents, sums[documents].astype(np.float32)
-    documents, places = np.unique(every, return_inverse=True)
-    totals: NDArray[np.float32] = np.bincount(places, weights=np.concatenate(weighted)).astype(np.float32)
+    documents, inverse = np.unique(every, return_inverse=True)
+    totals: NDArray[np.float32] = np.bincount(inverse, weights=np.concatenate(weighted)).astype(np.float32)
     return documents.astype(np.int64), totals

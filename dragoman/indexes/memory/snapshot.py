@@ -1,7 +1,7 @@
-"""An in-memory index of one collection, and point-in-time snapshots of it, which searches read without Java.
+"""An in-memory index of one collection, and point-in-time snapshots of it for searches without Java.
 
-Its postings are a copy of what Lucene holds, for collections that are small enough; larger ones are left to Lucene.
-What is written stays unseen until :meth:`MemoryIndex.snapshot`, as Lucene's documents do until a refresh.
+The postings are a copy of Lucene's, for collections that are small enough; larger ones use Lucene alone. Changes
+become visible with :meth:`MemoryIndex.snapshot`, as Lucene's do with a refresh.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from dragoman.indexes.memory.term_ids import term_dictionary
 
 __all__ = ["Budget", "IndexSnapshot", "MemoryIndex"]
 
-_LARGEST = 2_000_000
-"""Tokens of an index that is kept in memory at most, replaced ones included; each takes 8 bytes, 16 when searched."""
-_TOGETHER = 6_000_000
-"""Tokens of all indexes in memory at most."""
-_REPLACED = 1_024
-"""Documents that may be replaced or deleted before their tokens are let go of."""
+_MAX_INDEX_TOKENS = 2_000_000
+"""Maximal number of tokens of one index, including replaced ones; each takes 8 bytes, 16 when searched."""
+_MAX_TOTAL_TOKENS = 6_000_000
+"""Maximal number of tokens of all in-memory indexes together."""
+_MAX_DELETED = 1_024
+"""Replaced or deleted documents that are kept before a compaction frees their tokens."""
 _BLOCKS = 64
 
 
 class Budget:
-    """Tokens in memory, of all indexes of the process."""
+    """The token budget of all in-memory indexes of the process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._used = 0
 
     def take(self, tokens: int) -> bool:
-        """Whether there was room for so many more; a negative number gives them back."""
+        """Reserve tokens; False if the budget is exhausted. A negative number releases them."""
         with self._lock:
-            if tokens > 0 and self._used + tokens > _TOGETHER:
+            if tokens > 0 and self._used + tokens > _MAX_TOTAL_TOKENS:
                 return False
             self._used += tokens
             return True
@@ -48,7 +48,7 @@ _BUDGET = Budget()
 
 
 class _Block(NamedTuple):
-    """Documents of one language that were written together; slots count the documents of the index."""
+    """Documents of one language that were written together. A slot is a document's number in the index."""
 
     slots: NDArray[np.int32]
     """The slot of each token."""
@@ -56,7 +56,7 @@ class _Block(NamedTuple):
 
 
 class IndexSnapshot:
-    """The documents as they were at a refresh; their postings are made when first asked for."""
+    """A point-in-time snapshot of the documents. Postings are built on first use."""
 
     def __init__(
         self,
@@ -67,20 +67,20 @@ class IndexSnapshot:
         self._languages = languages
         self._keys = keys
         self._live = live
-        self._made: dict[str, Postings] = {}
-        self._making = threading.Lock()
+        self._postings: dict[str, Postings] = {}
+        self._lock = threading.Lock()
 
     def postings(self, language: str) -> Postings:
-        """The postings of a language; empty where no document is in it."""
-        found = self._made.get(language)
+        """The postings of a language; empty if no document is in it."""
+        found = self._postings.get(language)
         if found is None:
-            with self._making:
-                found = self._made.get(language)
+            with self._lock:
+                found = self._postings.get(language)
                 if found is None:
-                    found = self._made[language] = self._make(language)
+                    found = self._postings[language] = self._build(language)
         return found
 
-    def _make(self, language: str) -> Postings:
+    def _build(self, language: str) -> Postings:
         slots, terms = _joined(self._languages.get(language, []))
         live = self._live[slots]
         slots, terms = slots[live], terms[live]
@@ -91,7 +91,7 @@ class IndexSnapshot:
 
 
 class MemoryIndex:
-    """Follows what is written to one index. One thread at a time."""
+    """The in-memory copy of one index. Not thread-safe."""
 
     def __init__(self) -> None:
         self._languages: dict[str, list[_Block]] = {}
@@ -100,10 +100,10 @@ class MemoryIndex:
         self._dead: list[int] = []
         self._tokens = 0
         self.complete = True
-        """Whether every document is held; once it is not, none is."""
+        """Whether the index holds every document; otherwise it holds none."""
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Add documents; one whose key is already there is replaced."""
+        """Add documents; a document with a known key is replaced."""
         if not self.complete:
             return
         slots = [self._slot(row.key) for row in rows]
@@ -111,20 +111,20 @@ class MemoryIndex:
             texts = [
                 (slot, row.terms.split()) for slot, row in zip(slots, rows, strict=True) if row.language == language
             ]
-            self._collect(language, [slot for slot, _ in texts], [terms for _, terms in texts])
+            self._add_block(language, [slot for slot, _ in texts], [terms for _, terms in texts])
 
     def remove(self, keys: Iterable[int]) -> None:
-        """Delete documents; keys that are not there are ignored."""
+        """Delete documents; unknown keys are ignored."""
         for key in keys:
             slot = self._slots.pop(key, None)
             if slot is not None:
                 self._dead.append(slot)
 
     def snapshot(self) -> IndexSnapshot | None:
-        """All documents so far, or None where they are too many for this memory."""
+        """A snapshot of all documents so far, or None if the index is too large for memory."""
         if not self.complete:
             return None
-        if len(self._dead) > max(_REPLACED, len(self._slots)):
+        if len(self._dead) > max(_MAX_DELETED, len(self._slots)):
             self._compact()
         for blocks in self._languages.values():
             if len(blocks) > _BLOCKS:
@@ -133,7 +133,7 @@ class MemoryIndex:
         return IndexSnapshot(languages, np.array(self._keys, dtype=np.int64), self._live())
 
     def abandon(self) -> None:
-        """Forget everything and collect no more."""
+        """Drop everything and ignore later documents."""
         self.complete = False
         _BUDGET.take(-self._tokens)
         self._tokens = 0
@@ -145,12 +145,12 @@ class MemoryIndex:
         self._keys.append(key)
         return slot
 
-    def _collect(self, language: str, slots: Sequence[int], texts: Sequence[Sequence[str]]) -> None:
+    def _add_block(self, language: str, slots: Sequence[int], texts: Sequence[Sequence[str]]) -> None:
         lengths = [len(text) for text in texts]
         tokens = sum(lengths)
         if not self.complete:
             return
-        if max(self._tokens + tokens, len(self._keys)) > _LARGEST or not _BUDGET.take(tokens):
+        if max(self._tokens + tokens, len(self._keys)) > _MAX_INDEX_TOKENS or not _BUDGET.take(tokens):
             self.abandon()
             return
         self._tokens += tokens
@@ -162,7 +162,7 @@ class MemoryIndex:
         self._languages.setdefault(language, []).append(block)
 
     def _compact(self) -> None:
-        """Let go of the tokens of documents that were deleted or replaced, and number the others anew."""
+        """Free the tokens of deleted and replaced documents, and renumber the others."""
         live = self._live()
         renumbered = (np.cumsum(live) - 1).astype(np.int32)
         for blocks in self._languages.values():
@@ -183,6 +183,6 @@ class MemoryIndex:
 
 
 def _joined(blocks: Sequence[_Block]) -> _Block:
-    nothing = np.zeros(0, dtype=np.int32)
-    slots = np.concatenate([nothing, *[block.slots for block in blocks]])
-    return _Block(slots, np.concatenate([nothing, *[block.terms for block in blocks]]))
+    empty = np.zeros(0, dtype=np.int32)
+    slots = np.concatenate([empty, *[block.slots for block in blocks]])
+    return _Block(slots, np.concatenate([empty, *[block.terms for block in blocks]]))

@@ -1,7 +1,4 @@
-"""Term dictionaries: a number for each term, the same in all indexes of the process.
-
-So a query's terms are looked up once for all indexes.
-"""
+"""Term dictionaries: term ids that all indexes of the process share, so a query's terms are looked up once."""
 
 from __future__ import annotations
 
@@ -18,16 +15,16 @@ from dragoman.indexes.analysis.phonetic import PhoneticIndex
 __all__ = ["NOTHING", "TermDictionary", "term_dictionary"]
 
 NOTHING = 0
-"""The number of every term that no document has held so far."""
+"""The id of every term that no document has had so far."""
 
-_MOST = 500_000
-"""Terms of a language that get numbers; an index with more is left to Lucene."""
-_MOST_PHONETIC = 50_000
-"""Terms in the phonetic index: the first search for a sound goes through all of them."""
+_MAX_TERMS = 500_000
+"""Maximal number of terms of a language; an index with more uses Lucene alone."""
+_MAX_PHONETIC_TERMS = 50_000
+"""Maximal size of the phonetic index; the first phonetic search indexes all terms."""
 
 
 class TermDictionary:
-    """The numbers of one language's terms, from 1 on. They grow and never change; any thread."""
+    """The ids of one language's terms, from 1 on. Terms are only added. Thread-safe."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -38,20 +35,20 @@ class TermDictionary:
         return len(self._numbers)
 
     def sharing_skeleton(self, term: str) -> list[str] | None:
-        """The terms that share a skeleton with ``term``; None where there are too many terms to go through."""
-        return None if len(self._numbers) > _MOST_PHONETIC else self._phonetic.terms(term)
+        """The terms that share a skeleton with ``term``; None if the dictionary is too large to search."""
+        return None if len(self._numbers) > _MAX_PHONETIC_TERMS else self._phonetic.terms(term)
 
     def numbers(self, terms: Iterable[str], count: int) -> NDArray[np.int32]:
-        """The numbers of ``count`` terms."""
+        """The ids of ``count`` terms; :data:`NOTHING` for unknown ones."""
         return np.fromiter(map(self._numbers.get, terms, repeat(NOTHING)), np.int32, count)
 
     def extended(self, terms: Sequence[str]) -> NDArray[np.int32] | None:
-        """The numbers of the terms, new ones for those that have none; None where there are too many."""
+        """The ids of the terms, adding unknown ones; None if the dictionary would become too large."""
         known = self._numbers
         with self._extending:
             for term in terms:
                 if term not in known:
-                    if len(known) >= _MOST:
+                    if len(known) >= _MAX_TERMS:
                         return None
                     known[term] = len(known) + 1
         return np.fromiter(map(known.__getitem__, terms), np.int32, len(terms))
@@ -59,5 +56,5 @@ class TermDictionary:
 
 @cache
 def term_dictionary(language: str) -> TermDictionary:
-    """The one :class:`TermDictionary` of a language."""
+    """The shared :class:`TermDictionary` of a language."""
     return TermDictionary()

@@ -1,4 +1,4 @@
-"""Parallel text as the aligner reads it: integer ids, equal shapes together, co-occurring pairs numbered.
+"""Parallel text for the aligner: integer ids, sentence pairs grouped by shape, ids of co-occurring pairs.
 
 A *cell* is one (target token, source token) combination inside a sentence pair. Sentence pairs of the same
 shape (target length, source length) are stacked, so that every model works on dense arrays without padding.
@@ -21,19 +21,19 @@ Floats = npt.NDArray[np.float32]
 Doubles = npt.NDArray[np.float64]
 
 Progress = Callable[[str, int, int], None]
-"""Called as (phase, completed, total); total is 0 while it is unknown. May be called from any thread."""
+"""Called as (phase, completed, total), from any thread; total is 0 while it is unknown."""
 
 CHUNK_CELLS = 1 << 17
-"""Large enough for numpy's overhead per call not to count, small enough for the processor's cache, and for
-matrix products (B, n) by (n, n) to stay below the size at which BLAS starts threads of its own.
+"""Large enough to hide numpy's overhead per call; small enough for the CPU cache, and for BLAS to run matrix products
+(B, n) by (n, n) on one thread.
 """
 GROUP_CELLS = 1 << 22
 
 
 class AlignmentToken(Protocol):
-    """What the aligner reads of a token: `term` is what is aligned, `word` is what is counted.
+    """The part of a token that the aligner uses: `term` is aligned, `word` is counted.
 
-    A token whose term is empty (a stop word) is aligned by its word, apart from all terms.
+    A token with an empty term (a stop word) is aligned by its word, separately from all terms.
     """
 
     @property
@@ -44,7 +44,7 @@ class AlignmentToken(Protocol):
 
 
 class SentencePair(NamedTuple):
-    """Two token lists that translate each other; `weight` multiplies every count taken from them."""
+    """Two token lists that are translations of each other; `weight` multiplies their counts."""
 
     source: Sequence[AlignmentToken]
     target: Sequence[AlignmentToken]
@@ -52,7 +52,7 @@ class SentencePair(NamedTuple):
 
 
 class Inventory:
-    """The distinct tokens of one language: each maps to a word number and to an alignment class number."""
+    """The distinct tokens of one language, each with a word id and an alignment class id."""
 
     def __init__(self) -> None:
         self._tokens: dict[tuple[str, str], int] = {}
@@ -84,7 +84,7 @@ class Inventory:
         return len(self._classes)
 
     def arrays(self) -> tuple[Ints, Ints, npt.NDArray[np.bool_]]:
-        """Per token number: its word, its class, whether it is a stop word."""
+        """For each token id: word id, class id, whether it is a stop word."""
         return (
             np.array(self._word_of, dtype=np.int32),
             np.array(self._class_of, dtype=np.int32),
@@ -97,18 +97,18 @@ class Chunk:
     """Sentence pairs of one shape. B pairs, m target tokens, n source tokens."""
 
     source: Ints
-    """(B, n) source token numbers."""
+    """(B, n) source token ids."""
     target: Ints
-    """(B, m) target token numbers."""
+    """(B, m) target token ids."""
     weights: Floats
     """(B,)"""
     pairs: Ints
-    """(B, m, n) numbers of the co-occurring class pairs (see `Corpus.pair_source`)."""
+    """(B, m, n) ids of the co-occurring class pairs (see `Corpus.pair_source`)."""
 
 
 @dataclass(slots=True)
 class CorpusCounts:
-    """What was read and what was left out."""
+    """Counts of read, kept and skipped sentence pairs."""
 
     read: int = 0
     kept: int = 0
@@ -151,10 +151,10 @@ def read_corpus(
     progress: Progress,
     executor: Executor,
 ) -> Corpus:
-    """Number the tokens of `pairs` and lay them out for training.
+    """Assign ids to the tokens of `pairs`, and arrange them for training.
 
-    Pairs with an empty side, a side of more than `max_length` tokens, or sides whose lengths differ by more
-    than a factor of `max_ratio` are left out and counted.
+    A pair is skipped and counted if a side is empty or has more than `max_length` tokens, or if the lengths of the
+    sides differ by more than a factor of `max_ratio`.
     """
     flat = _flatten(pairs, max_length, max_ratio, progress)
     shapes = _stack(flat)
@@ -201,7 +201,7 @@ def _flatten(pairs: Iterable[SentencePair], max_length: int, max_ratio: float, p
 
 
 def _stack(flat: _Flat) -> Iterator[tuple[Ints, Ints, Floats]]:
-    """Sentence pairs of equal shape as (B, n) and (B, m) token numbers, a chunk's worth at a time."""
+    """Chunks of sentence pairs of equal shape as (B, n) and (B, m) token ids, with their weights."""
     source_ids = np.array(flat.source_ids, dtype=np.int32)
     target_ids = np.array(flat.target_ids, dtype=np.int32)
     n, m = np.array(flat.source_lengths, dtype=np.int64), np.array(flat.target_lengths, dtype=np.int64)
@@ -228,7 +228,7 @@ def _number_pairs(
     progress: Progress,
     executor: Executor,
 ) -> tuple[list[Chunk], Longs]:
-    """Number the distinct class pairs: group by group first, then over all groups."""
+    """Assign ids to the distinct class pairs: first within each group, then over all groups."""
     width = int(target_classes.max(initial=0)) + 1
 
     def local(group: list[tuple[Ints, Ints, Floats]]) -> tuple[Longs, Ints]:

@@ -1,4 +1,4 @@
-"""From two directions' posteriors to one table: symmetrised joint counts, both conditionals, pruning."""
+"""Symmetrised joint counts from the posteriors of both directions, conditionals and pruning."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dragoman.lexicon.alignment.corpus import Doubles, Floats, Ints, Longs
 from dragoman.lexicon.alignment.models import Posteriors
 
 Bools = npt.NDArray[np.bool_]
-COMPACT_AT = 1 << 23
+COMPACTION_SIZE = 1 << 23
 
 
 def product(forward: Posteriors, backward: Posteriors) -> Floats:
-    """Probability that both directions, taken as independent, make the link."""
+    """Probability that both directions make the link, if they are independent."""
     return forward.cells * backward.cells.transpose(0, 2, 1)
 
 
@@ -41,9 +41,9 @@ def union(forward: Posteriors, backward: Posteriors) -> Floats:
 def grow_diag(forward: Posteriors, backward: Posteriors) -> Floats:
     """Intersection, grown into the union (Koehn, Och, Marcu 2003).
 
-    A link of the union is added when it touches an accepted link, diagonally too, and its row or its column
-    has none yet. The neighbours are tried offset by offset (up, left, down, right, then the diagonals) until
-    nothing changes; of several candidates for one free column at the same offset, the first row wins.
+    A link of the union is added if it is adjacent to an accepted link, also diagonally, and its row or column has
+    no link yet. Offsets (up, left, down, right, then the diagonals) are tried until nothing changes. If several
+    candidates at one offset compete for a free column, the first row wins.
     """
     a, b = _hard(forward), _hard(backward).transpose(0, 2, 1)
     links, both = a & b, a | b
@@ -63,10 +63,10 @@ def grow_diag(forward: Posteriors, backward: Posteriors) -> Floats:
 
 
 def _hard(posteriors: Posteriors) -> Bools:
-    """(B, J, I): each generated token's likeliest position (posterior decoding), unless NULL is likelier."""
+    """(B, J, I): posterior decoding: the best position of each generated token, unless NULL is more probable."""
     best = posteriors.cells.argmax(axis=2)[:, :, None]
-    likelier = np.take_along_axis(posteriors.cells, best, axis=2) >= posteriors.null[:, :, None]
-    links: Bools = (np.arange(posteriors.cells.shape[2]) == best) & likelier
+    beats_null = np.take_along_axis(posteriors.cells, best, axis=2) >= posteriors.null[:, :, None]
+    links: Bools = (np.arange(posteriors.cells.shape[2]) == best) & beats_null
     return links
 
 
@@ -85,11 +85,11 @@ SYMMETRISATIONS: dict[str, Callable[[Posteriors, Posteriors], Floats]] = {
     "union": union,
     "grow-diag": grow_diag,
 }
-"""Ways to join the forward (B, m, n) and the backward (B, n, m) posteriors into link weights (B, m, n)."""
+"""Functions of the forward (B, m, n) and backward (B, n, m) posteriors that give link weights (B, m, n)."""
 
 
 class JointCounts:
-    """Sums of link weights per (source word, target word), compacted as they come in."""
+    """Sums of link weights per (source word, target word), compacted from time to time."""
 
     def __init__(self, target_count: int) -> None:
         self._width = max(target_count, 1)
@@ -102,7 +102,7 @@ class JointCounts:
         self._keys.append(sources.astype(np.int64) * self._width + targets)
         self._values.append(values.astype(np.float64))
         self._pending += len(values)
-        if self._pending >= COMPACT_AT:
+        if self._pending >= COMPACTION_SIZE:
             self._compact()
 
     def _compact(self) -> None:
@@ -114,7 +114,7 @@ class JointCounts:
         self._pending = 0
 
     def result(self) -> tuple[Ints, Ints, Doubles]:
-        """Source word numbers, target word numbers, counts; ascending by source, then by target."""
+        """Source word ids, target word ids and counts, ascending by source, then by target."""
         if not self._keys:
             return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
         self._compact()
@@ -128,11 +128,11 @@ class JointCounts:
 
 @dataclass(frozen=True)
 class Pruning:
-    """What of the counted pairs stays in the table.
+    """Criteria for the entries that are kept.
 
-    An entry stays if its count is at least `min_count` and, in at least one direction, its probability is at
-    least `min_probability` and among the `max_translations` highest of its term. The probabilities of what
-    stays are not raised to make up for what goes.
+    An entry is kept if its count is at least `min_count` and, in at least one direction, its probability is at
+    least `min_probability` and among the `max_translations` highest of its term. The probabilities of kept
+    entries are not renormalised.
     """
 
     min_probability: float = 0.005
@@ -149,7 +149,7 @@ class Pruning:
 
 
 def prune(sources: Ints, targets: Ints, counts: Doubles, p_ts: Doubles, p_st: Doubles, rules: Pruning) -> Longs:
-    """Positions of the entries that stay, ascending by source and falling by P(target|source)."""
+    """Positions of the kept entries, by ascending source and descending P(target|source)."""
     forward = (p_ts >= rules.min_probability) & (_ranks(sources, targets, p_ts) < rules.max_translations)
     backward = (p_st >= rules.min_probability) & (_ranks(targets, sources, p_st) < rules.max_translations)
     kept = np.flatnonzero((forward | backward) & (counts >= rules.min_count))
@@ -157,7 +157,7 @@ def prune(sources: Ints, targets: Ints, counts: Doubles, p_ts: Doubles, p_st: Do
 
 
 def _ranks(groups: Ints, ties: Ints, values: Doubles) -> Longs:
-    """0 for the highest value of each group, 1 for the next, ...; equal values by ascending `ties`."""
+    """Rank of each value within its group, 0 for the highest; equal values by ascending `ties`."""
     order = np.lexsort((ties, -values, groups))
     ordered = groups[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))
@@ -180,7 +180,7 @@ def totals(ids: Ints, counts: Doubles, size: int) -> Doubles:
 
 
 def occurrences(tokens: Iterable[tuple[Ints, Floats]], word_of: Ints, word_count: int) -> Doubles:
-    """Weighted number of times each word occurs, given (B, length) token numbers and (B,) weights."""
+    """Weighted number of occurrences of each word, from (B, length) token ids and (B,) weights."""
     result = np.zeros(word_count)
     for ids, weights in tokens:
         repeated = np.repeat(weights, ids.shape[1]).astype(np.float64)

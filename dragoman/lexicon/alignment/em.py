@@ -1,8 +1,8 @@
-"""Expectation maximisation over a corpus, both directions in step, with or without agreement.
+"""Expectation maximisation of both alignment directions in parallel, with or without agreement.
 
-Agreement: instead of each direction's own posteriors, both directions learn from their product (Liang,
-Taskar, Klein 2006, "Alignment by Agreement") or their geometric mean (the projection of Ganchev, Graça and
-Taskar 2008, "Better Alignments = Better Translations?", taken once instead of to convergence).
+With agreement, both directions learn from the product of their posteriors (Liang, Taskar, Klein 2006, "Alignment
+by Agreement") or from the geometric mean (one step of the projection of Ganchev, Graça and Taskar 2008, "Better
+Alignments = Better Translations?") instead of from their own posteriors.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from dragoman.lexicon.alignment.corpus import Chunk, Corpus, Doubles, Progress
 from dragoman.lexicon.alignment.models import Direction, PositionModel, Posteriors
 
 AGREEMENTS = ("none", "product", "geometric")
-AHEAD = 6
+_MAX_PENDING = 6
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 class Stage(NamedTuple):
-    """A number of iterations of one model. `start` makes an untrained one."""
+    """Some iterations of one model. `start` creates the untrained model."""
 
     name: str
     start: Callable[[], PositionModel]
@@ -37,7 +37,7 @@ class Stage(NamedTuple):
 
 @dataclass(frozen=True)
 class IterationReport:
-    """One pass over the corpus in one direction, measured before its parameters were updated."""
+    """One EM iteration in one direction, measured before the parameter update."""
 
     direction: str
     model: str
@@ -48,17 +48,17 @@ class IterationReport:
 
 
 class Expectation(NamedTuple):
-    """Expected counts of one chunk, per direction: flat pair numbers, their counts, NULL's, the posteriors."""
+    """Expected counts of one chunk per direction: flat pair ids, counts of pairs and of NULL, posteriors."""
 
     pairs: npt.NDArray[np.intp]
     cells: tuple[Doubles, Doubles | None]
-    """The second is None where both directions count the same."""
+    """The second is None if both directions share their counts."""
     null: tuple[Doubles, Doubles]
     posteriors: tuple[Posteriors, Posteriors]
 
 
 class Aligner:
-    """Both directions of a corpus and their models, as far as they are trained."""
+    """Both directions of a corpus with their models, which :meth:`fit` trains."""
 
     def __init__(self, corpus: Corpus, stages: Iterable[Stage], prior: float) -> None:
         self.corpus = corpus
@@ -73,7 +73,7 @@ class Aligner:
         ]
 
     def fit(self, executor: Executor, progress: Progress) -> None:
-        """Run all stages; `progress` gets the phase "align" in cells."""
+        """Run all stages; `progress` reports the phase "align" in cells."""
         total = self.corpus.counts.cells * sum(stage.iterations for stage in self.stages)
         done = 0
         for stage in self.stages:
@@ -84,7 +84,7 @@ class Aligner:
                     progress("align", done, total)
 
     def iterate(self, executor: Executor, agreement: str, iteration: int) -> Iterator[int]:
-        """One EM step; yields the cells of each chunk as it is done and updates after the last."""
+        """One EM iteration; yields the number of cells of each finished chunk, and updates after the last."""
         cells = [np.zeros(len(self.corpus.pair_source)) for _ in range(1 if agreement != "none" else 2)]
         null = [np.zeros(direction.generated_count) for direction in self.directions]
         log_likelihoods = [0.0, 0.0]
@@ -107,7 +107,7 @@ class Aligner:
             self.models[side].update()
 
     def expect(self, chunk: Chunk, agreement: str) -> Expectation:
-        """E-step of one chunk; changes nothing, so that several threads may call it."""
+        """E-step of one chunk. Thread-safe, as it changes nothing."""
         forward, backward = self.posteriors(chunk)
         weights = chunk.weights.astype(np.float64)
         pairs = chunk.pairs.ravel().astype(np.intp)
@@ -140,15 +140,15 @@ class Aligner:
 
 
 def ordered(executor: Executor, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-    """Like `executor.map`, but never more than AHEAD results wait to be taken."""
-    waiting: deque[Future[Result]] = deque()
+    """Like `executor.map`, but with at most _MAX_PENDING submitted items."""
+    pending: deque[Future[Result]] = deque()
     try:
         for item in items:
-            waiting.append(executor.submit(function, item))
-            if len(waiting) >= AHEAD:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+            pending.append(executor.submit(function, item))
+            if len(pending) >= _MAX_PENDING:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
     finally:
-        for future in waiting:
+        for future in pending:
             future.cancel()

@@ -18,32 +18,32 @@ TINY = np.float32(1e-30)
 
 
 class Posteriors(NamedTuple):
-    """Where each generated token comes from: `cells` (B, J, I) and `null` (B, J) sum to 1 per token."""
+    """Posteriors of the position of each generated token: `cells` (B, J, I) and `null` (B, J) sum to 1 per token."""
 
     cells: Floats
     null: Floats
     log_likelihood: Doubles
     """(B,), natural logarithm."""
     statistics: tuple[Doubles, ...] = ()
-    """What the model's own parameters are estimated from, summed over the B pairs by their weights."""
+    """Sufficient statistics of the model's parameters, summed over the B weighted pairs."""
 
 
 class PositionModel(Protocol):
-    """How likely a generated token is to come from each position, before the words are looked at."""
+    """Prior over the position of each generated token."""
 
     name: str
 
     def posteriors(self, emission: Floats, null: Floats, weights: Floats) -> Posteriors:
         """E-step: `emission` (B, J, I) = t(generated | conditioning), `null` (B, J) = t(generated | NULL).
 
-        Both may be overwritten. Changes nothing in the model, so that several threads may call it.
+        Both may be overwritten. Thread-safe, as the model does not change.
         """
 
     def collect(self, found: Posteriors) -> None:
-        """Keep the statistics of these posteriors."""
+        """Accumulate the statistics of these posteriors."""
 
     def update(self) -> None:
-        """M-step over what was collected, which is then dropped."""
+        """M-step over the accumulated statistics, which are then reset."""
 
 
 @dataclass
@@ -63,7 +63,7 @@ class LexicalTable:
 
 
 class Direction:
-    """One direction of a corpus: `inverse` means that target sentences generate source sentences."""
+    """One direction of a corpus: with `inverse`, target sentences generate source sentences."""
 
     def __init__(self, corpus: Corpus, inverse: bool) -> None:
         self.corpus = corpus
@@ -76,7 +76,7 @@ class Direction:
         self._support = np.bincount(self._pair_conditioning, minlength=self.conditioning_count)
 
     def pairs(self, chunk: Chunk) -> Ints:
-        """(B, J, I) pair numbers."""
+        """(B, J, I) pair ids."""
         return chunk.pairs.transpose(0, 2, 1) if self.inverse else chunk.pairs
 
     def generated(self, chunk: Chunk) -> Ints:
@@ -89,10 +89,10 @@ class Direction:
         )
 
     def maximise(self, cells: Doubles, null: Doubles, prior: float) -> None:
-        """M-step: expected counts to t(.|.), under a symmetric Dirichlet prior when `prior` > 0.
+        """M-step: estimate t(.|.) from expected counts, with a symmetric Dirichlet prior if `prior` > 0.
 
-        The prior makes it the mean-field variational estimate exp(ψ(c + a) - ψ(Σc + aV)), V being the number
-        of words seen together with the conditioning one; without it, the relative frequency.
+        With a prior, this is the mean-field variational estimate exp(ψ(c + a) - ψ(Σc + aV)), where V is the number
+        of words that co-occur with the conditioning word; otherwise it is the relative frequency.
         """
         totals = np.bincount(self._pair_conditioning, weights=cells, minlength=self.conditioning_count)
         if prior > 0:
@@ -110,7 +110,7 @@ class Direction:
 
 
 class Uniform:
-    """IBM Model 1: every position and NULL alike."""
+    """IBM Model 1: all positions and NULL are equally probable."""
 
     name = "model1"
 
@@ -120,17 +120,17 @@ class Uniform:
         return _independent(emission, null / np.float32(positions))
 
     def collect(self, found: Posteriors) -> None:
-        """There is nothing to estimate."""
+        """The model has no parameters."""
 
     def update(self) -> None:
-        """There is nothing to estimate."""
+        """The model has no parameters."""
 
 
 class Diagonal:
     """fast_align's Model 2: p(i | j, I, J) proportional to exp(-tension |i/I - j/J|), NULL at a fixed rate.
 
-    The tension is either fixed or set in each M-step to the maximum of the expected log-likelihood, which is
-    concave in it.
+    The tension is fixed, or each M-step sets it to the maximum of the expected log-likelihood, which is concave
+    in it.
     """
 
     name = "model2"
@@ -177,7 +177,7 @@ class Diagonal:
         self._mass, self._distance = {}, 0.0
 
     def _best_tension(self, low: float = 0.1, high: float = 14.0, steps: int = 16) -> float:
-        """Bisection on the derivative, Σ mass E[distance] - Σ distance, which falls with the tension."""
+        """Bisection on the derivative, Σ mass E[distance] - Σ distance, which decreases with the tension."""
         for _ in range(steps):
             middle = (low + high) / 2
             if self._expected_distance(middle) > self._distance:

@@ -1,7 +1,7 @@
-"""Translation tables from parallel text: both directions aligned, symmetrised, counted.
+"""Translation tables from parallel text: alignment in both directions, symmetrisation, counting.
 
 IBM Model 1, fast_align's reparametrised Model 2 and the HMM model are trained by expectation maximisation;
-see `alignment_models`, `alignment_hmm` and `alignment_em` for the papers.
+see the modules `models`, `hmm` and `em` for the papers.
 """
 
 from __future__ import annotations
@@ -56,31 +56,30 @@ THREADS = 2
 
 @dataclass(frozen=True)
 class AlignmentConfig:
-    """How to align and what to count. Raises ValueError naming the field that is out of range."""
+    """Settings of alignment and counting. Raises ValueError with the name of a field that is out of range."""
 
     model: str = "model2"
     model1_iterations: int = 5
     iterations: int = 5
-    """of `model`, after Model 1's own (unless `model` is model1)."""
+    """Iterations of `model`; those of Model 1 come before, unless `model` is model1."""
     agreement: str = "geometric"
-    """Whether the two directions learn from each other in the last stage, and how (see `alignment_em`)."""
+    """How the two directions learn from each other in the last stage (see `em`)."""
     symmetrisation: str = "mean"
-    """How the two directions' posteriors become link weights. The mean retrieves best
-    (`benchmarks.retrieval.first_stage`): what only one direction finds is worth more to recall than it costs
-    precision."""
+    """How the posteriors of both directions are combined into link weights. The mean has the best retrieval quality
+    (`benchmarks.retrieval.first_stage`): links of only one direction help recall more than they hurt precision."""
     marginal: str = "aligned"
-    """What counts are divided by: the word's aligned mass, or how often it occurs if that is more."""
+    """The divisor of counts: the word's aligned mass, or the maximum of that and its number of occurrences."""
     tension: float = 4.0
     optimise_tension: bool = True
     null_rate: float = 0.08
     max_jump: int = 10
-    """The HMM tells distances up to this one apart."""
+    """Largest jump distance with its own HMM parameter."""
     prior: float = 0.0
     """Concentration of the Dirichlet prior over t(.|.) (variational Bayes); 0 for maximum likelihood."""
     max_length: int = 100
     max_ratio: float = 9.0
     min_link: float = 0.01
-    """Links whose symmetrised weight is lower are not counted."""
+    """Links with a lower symmetrised weight are not counted."""
     keep_stop_words: bool = True
     pruning: Pruning = field(default_factory=Pruning)
 
@@ -112,7 +111,7 @@ class AlignmentConfig:
 
 @dataclass(frozen=True)
 class TrainedTable:
-    """Entries ascending by source word, each word's translations falling by P(target|source)."""
+    """Entries by ascending source word, then by descending P(target|source)."""
 
     sources: list[str]
     targets: list[str]
@@ -136,10 +135,10 @@ class TrainedTable:
 
 
 def train(pairs: Iterable[SentencePair], config: AlignmentConfig, progress: Progress = lambda *_: None) -> TrainedTable:
-    """Align `pairs` over their tokens' terms and count translations over their tokens' words.
+    """Align `pairs` by the terms of their tokens, and count translations of the words.
 
-    Deterministic: the same pairs in the same order give the same table. Phases reported to `progress`: read,
-    index, align, count. An input without a usable pair gives an empty table.
+    Deterministic for the same pairs in the same order. `progress` reports the phases read, index, align, count.
+    Input without a usable pair gives an empty table.
     """
     with ThreadPoolExecutor(THREADS, thread_name_prefix="align") as executor:
         corpus = read_corpus(pairs, config.max_length, config.max_ratio, progress, executor)
@@ -150,13 +149,13 @@ def train(pairs: Iterable[SentencePair], config: AlignmentConfig, progress: Prog
 
 
 def stages(config: AlignmentConfig) -> list[Stage]:
-    """The models in the order they are trained. The directions agree in the last one only."""
-    makers: dict[str, Callable[[], PositionModel]] = {
+    """The models in training order. Agreement applies to the last stage only."""
+    factories: dict[str, Callable[[], PositionModel]] = {
         "model1": Uniform,
         "model2": lambda: Diagonal(config.tension, config.null_rate, config.optimise_tension),
         "hmm": lambda: Hmm(config.null_rate, config.max_jump),
     }
-    last = Stage(config.model, makers[config.model], config.iterations, config.agreement)
+    last = Stage(config.model, factories[config.model], config.iterations, config.agreement)
     if config.model == "model1":
         return [last]
     return [Stage("model1", Uniform, config.model1_iterations, "none"), last]
@@ -193,18 +192,18 @@ def _tabulate(
     source_totals = totals(sources, counts, len(source_words))
     target_totals = totals(targets, counts, len(target_words))
     if config.marginal == "occurrences":
-        source_seen = occurrences(
+        source_occurrences = occurrences(
             ((chunk.source, chunk.weights) for chunk in corpus.chunks),
             corpus.sources.arrays()[0],
             len(source_words),
         )
-        target_seen = occurrences(
+        target_occurrences = occurrences(
             ((chunk.target, chunk.weights) for chunk in corpus.chunks),
             corpus.targets.arrays()[0],
             len(target_words),
         )
-        source_totals = np.maximum(source_totals, source_seen)
-        target_totals = np.maximum(target_totals, target_seen)
+        source_totals = np.maximum(source_totals, source_occurrences)
+        target_totals = np.maximum(target_totals, target_occurrences)
     source_order, target_order = _ranked(source_words), _ranked(target_words)
     p_ts, p_st = conditionals(sources, targets, counts, source_totals, target_totals)
     sources, targets = source_order[sources], target_order[targets]
@@ -224,7 +223,7 @@ def _tabulate(
 
 
 def _ranked(words: list[str]) -> Ints:
-    """The place of each word in sorted order."""
+    """The rank of each word in sorted order."""
     ranks = np.empty(len(words), dtype=np.int32)
     ranks[sorted(range(len(words)), key=words.__getitem__)] = np.arange(len(words), dtype=np.int32)
     return ranks

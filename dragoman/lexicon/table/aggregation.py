@@ -1,4 +1,4 @@
-"""Arithmetic over the entries of tables as arrays."""
+"""Array arithmetic over table entries."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _FLOOR = 1e-6
 
 
 def marginals(table: Table) -> tuple[Floats, Floats]:
-    """The probabilities p(s) of the source terms and p(t) of the target terms that fit both directions best.
+    """Estimate the marginals p(s) of the source terms and p(t) of the target terms from both conditionals.
 
-    A table holds conditionals alone. Those of one joint distribution satisfy ``p(t) = sum_s P(t|s) p(s)`` and
-    ``p(s) = sum_t P(s|t) p(t)``; this iterates both from uniform distributions (ten times; rows that sum to
-    less than 1 count as normalised, so that no term's share leaks away). Both sum to 1; no value is below
-    1e-6 of the uniform one.
+    The conditionals of one joint distribution satisfy ``p(t) = sum_s P(t|s) p(s)`` and
+    ``p(s) = sum_t P(s|t) p(t)``. This iterates both equations ten times from uniform distributions, with rows
+    normalised to sum to 1, so that no mass is lost. Both results sum to 1; no value is below 1e-6 of the uniform
+    one.
     """
     side = table.by_source
     s, t = side.owners(), side.ids
@@ -40,7 +40,7 @@ def marginals(table: Table) -> tuple[Floats, Floats]:
 
 
 def totals(owners: NDArray[np.integer], values: NDArray[np.floating], count: int) -> Floats:
-    """The sum of each owner's values, for ``count`` owners."""
+    """The sum of the values of each of ``count`` owners."""
     return np.asarray(np.bincount(owners, values, minlength=count), dtype=np.float64)
 
 
@@ -57,19 +57,19 @@ def _distribution(values: Floats) -> Floats:
 
 
 def ratio(values: Floats, by: Floats) -> Floats:
-    """``values / by``, and 0 where ``by`` is 0."""
+    """``values / by``, or 0 where ``by`` is 0."""
     return np.divide(values, by, out=np.zeros_like(values), where=by > 0)
 
 
 def strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) -> tuple[Ids, Ids, Floats, Floats, Ids]:
-    """Add up the contributions to each pair (s, t), and find the origin that gives most to both sums.
+    """Add up the contributions to each pair (s, t), and find the origin with the largest contribution.
 
-    Of equal origins the first is taken. The pairs are returned in order.
+    Among equal origins the first wins. Pairs are returned in ascending order.
     """
     width = int(t.max()) + 1 if len(t) else 1
-    distinct, places = np.unique((s * width + t) * ORIGINS + origins, return_inverse=True)
-    forward = totals(places, forward, len(distinct))
-    backward = totals(places, backward, len(distinct))
+    distinct, inverse = np.unique((s * width + t) * ORIGINS + origins, return_inverse=True)
+    forward = totals(inverse, forward, len(distinct))
+    backward = totals(inverse, backward, len(distinct))
     pairs, origins = np.divmod(distinct, ORIGINS)
     order = np.lexsort((origins, -(forward + backward), pairs))
     starts = np.flatnonzero(np.diff(pairs, prepend=-1))

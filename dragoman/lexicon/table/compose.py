@@ -1,4 +1,4 @@
-"""Tables made from tables: several merged into one here, words turned into index terms in ``index_terms``."""
+"""Merging of translation tables; ``index_terms`` converts a table of words to index terms."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ class Member:
 
 
 def merge(members: Sequence[Member]) -> Table:
-    """One table that knows what the members know; an entry's origin is its place in ``members``.
+    """Merge tables into one; an entry's origin is an index into ``members``.
 
     ``P(t|s) = sum_k w_k P_k(t|s) / sum_k w_k`` over the members k that have the source term s, and likewise
-    ``P(s|t)`` over those that have t. A glossary outranks: a term, of either language, that some glossary has
-    keeps only what glossaries say about it, averaged among themselves. Where several members have an entry,
-    its origin is the one that contributes most to both probabilities together (the first of equals).
+    ``P(s|t)`` over those that have t. Glossaries take precedence: a term of either language that is in a
+    glossary keeps only entries of glossaries, averaged among them. If several members have an entry, its origin
+    is the member that contributes most to the sum of both probabilities (the first among equals).
 
     Raises:
-        ValueError: for no member, more than 256, different languages, or a weight that is not a positive
+        ValueError: if there is no member or more than 256, languages differ, or a weight is not a positive
             number.
     """
     _check(members)
     first = members[0].table
-    source_terms, source_maps = _united([member.table.sources for member in members])
-    target_terms, target_maps = _united([member.table.targets for member in members])
+    source_terms, source_maps = _union([member.table.sources for member in members])
+    target_terms, target_maps = _union([member.table.targets for member in members])
     known_s = _known_weight(members, source_maps, len(source_terms))
     known_t = _known_weight(members, target_maps, len(target_terms))
     parts = []
@@ -86,8 +86,8 @@ def _check(members: Sequence[Member]) -> None:
             raise ValueError(f"the weight of table {member.name} must be positive, not {member.weight}")
 
 
-def _united(vocabularies: Sequence[Vocabulary]) -> tuple[list[str], list[Ids]]:
-    """All terms, and for each vocabulary the number of each of its terms among them."""
+def _union(vocabularies: Sequence[Vocabulary]) -> tuple[list[str], list[Ids]]:
+    """All terms, and for each vocabulary the ids of its terms among them."""
     numbers: dict[str, int] = {}
     maps = [
         np.fromiter((numbers.setdefault(term, len(numbers)) for term in terms), np.int64, len(terms))
@@ -97,7 +97,7 @@ def _united(vocabularies: Sequence[Vocabulary]) -> tuple[list[str], list[Ids]]:
 
 
 def _known_weight(members: Sequence[Member], maps: Sequence[Ids], terms: int) -> Floats:
-    """For each term the weight of the statistical tables (row 0) and of the glossaries (row 1) that have it."""
+    """The total weight of the statistical tables (row 0) and glossaries (row 1) that have each term."""
     known = np.zeros((2, terms))
     for member, numbers in zip(members, maps, strict=True):
         known[int(member.kind == "glossary"), numbers] += member.weight

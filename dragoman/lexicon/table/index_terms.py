@@ -1,4 +1,4 @@
-"""A table of folded words turned into one of index terms."""
+"""Conversion of a table of folded words to a table of index terms."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from dragoman.lexicon.table.vocabulary import Vocabulary
 from dragoman.lexicon.text.tokens import Analysis, Token
 
 LONGEST_PHRASE = 4
-"""Terms of more index terms than this are left out of analysed tables."""
+"""Terms with more index terms than this are dropped from analysed tables."""
 
-_TERMS_AT_ONCE = 500
-_ENTRIES_AT_ONCE = 1 << 16
-_UNKNOWN_PAIR = 0.02
+_TERMS_PER_BATCH = 500
+_ENTRIES_PER_BATCH = 1 << 16
+_SMOOTHING = 0.02
 
 Mask = NDArray[np.bool_]
 _Part = tuple[Ids, Ids, Floats, Floats, Ids]
@@ -27,11 +27,11 @@ _Part = tuple[Ids, Ids, Floats, Floats, Ids]
 
 @dataclass(frozen=True, slots=True)
 class Analysed:
-    """A table keyed by index terms, and what could not be."""
+    """A table keyed by index terms, with the number of dropped entries."""
 
     table: Table
     dropped: int
-    """Entries left out because a side is all stop words or longer than :data:`LONGEST_PHRASE` terms."""
+    """Entries with a side of only stop words or more than :data:`LONGEST_PHRASE` terms."""
 
 
 def analysed(
@@ -40,7 +40,7 @@ def analysed(
     target_analysis: Analysis,
     glossaries: frozenset[int] = frozenset(),
 ) -> Table:
-    """The same knowledge keyed by index terms: the table of :func:`analyse`."""
+    """The table of :func:`analyse`, without the number of dropped entries."""
     return analyse(table, source_analysis, target_analysis, glossaries).table
 
 
@@ -50,23 +50,23 @@ def analyse(
     target_analysis: Analysis,
     glossaries: frozenset[int] = frozenset(),
 ) -> Analysed:
-    """Key a table of folded terms by the index terms that the two analyses make of them.
+    """Convert a table of folded terms to index terms, with the analyses of both languages.
 
-    Stop words within a term are left out. Terms with equal index terms S form a class. With the marginals of
+    Stop words inside a term are dropped. Terms with the same index term S form a class. With the marginals of
     :func:`~dragoman.lexicon.table.aggregation.marginals`, ``P(T|S) = sum_{s in S, t in T} P(t|s) p(s) /
-    sum_{s in S} p(s)``, so that a class's row has the average mass of its members' rows; ``P(S|T)`` likewise.
+    sum_{s in S} p(s)``, so a class's row has the average mass of its members' rows; ``P(S|T)`` is analogous.
 
-    A term of several words stays one term, its index terms joined by single spaces. In addition, an entry of
+    A term of several words stays one term; its index terms are joined by single spaces. In addition, an entry of
     m source and n target words, at most :data:`LONGEST_PHRASE` each and ``m == 1``, ``n == 1`` or ``m == n``,
     counts as expected word alignments: each pair of its words gets a share of the entry's joint probability
-    (:func:`_shares`). What a word gets as a part of longer terms adds to its p(s) in the divisor. So the
-    entries of a row between single words have no more mass than the terms they come from, nor have those of
-    whole terms; a row that holds both may sum to more than 1.
+    (:func:`_shares`). The mass that a word gets as a part of longer terms is added to its p(s) in the divisor.
+    Within a row, neither entries between single words nor entries of whole terms have more mass than the terms
+    they come from; a row with both may sum to more than 1.
 
-    A class that is a whole term of some entry with an origin in ``glossaries`` keeps only what entries of
-    such origins say about it as a whole: as a part of their longer terms a word S gets P(S|T) = 0, so that "bank"
-    in a query is no part of "central bank" where a glossary has both. An entry's origin is the one that contributes
-    most to both its probabilities.
+    If a class is a whole term of an entry with an origin in ``glossaries``, it keeps only the entries of such
+    origins, as a whole term. As a part of their longer terms, a word S gets P(S|T) = 0: "bank" in a query does
+    not match "central bank" if a glossary has both. An entry's origin is the one that contributes most to both
+    of its probabilities.
     """
     side = table.by_source
     s, t, origins = side.owners().astype(np.int64), side.ids.astype(np.int64), side.origins.astype(np.int64)
@@ -74,18 +74,18 @@ def analyse(
     sources = _Side(table.sources, source_analysis, p_s, totals(s, side.forward, len(p_s)))
     targets = _Side(table.targets, target_analysis, p_t, totals(t, side.backward, len(p_t)))
     usable = (sources.whole[s] >= 0) & (targets.whole[t] >= 0)
-    ruling = np.isin(origins, list(glossaries))
-    sources.cover(s[ruling & usable])
-    targets.cover(t[ruling & usable])
-    kept = usable & (ruling | ~(sources.covered[sources.whole[s]] | targets.covered[targets.whole[t]]))
-    s, t, origins, ruling = s[kept], t[kept], origins[kept], ruling[kept]
+    in_glossary = np.isin(origins, list(glossaries))
+    sources.cover(s[in_glossary & usable])
+    targets.cover(t[in_glossary & usable])
+    kept = usable & (in_glossary | ~(sources.covered[sources.whole[s]] | targets.covered[targets.whole[t]]))
+    s, t, origins, in_glossary = s[kept], t[kept], origins[kept], in_glossary[kept]
     forward = side.forward[kept] * p_s[s]
     backward = side.backward[kept] * p_t[t]
     entries: _Part = (sources.whole[s], targets.whole[t], forward, backward, origins)
-    parts = [entries, *_alignments(sources, targets, s, t, entries, ruling)]
+    parts = [entries, *_alignments(sources, targets, s, t, entries, in_glossary)]
     first, second, forward, backward, origins = (np.concatenate(column) for column in zip(*parts, strict=True))
     words = sources.single[first] & targets.single[second]
-    made = strongest(
+    merged = strongest(
         first,
         second,
         ratio(forward, np.where(words, sources.word_weight[first], sources.whole_weight[first])),
@@ -98,29 +98,29 @@ def analyse(
             table.target,
             sources.classes,
             targets.classes,
-            made[0],
-            made[1],
-            np.minimum(made[2], 1.0),
-            np.minimum(made[3], 1.0),
-            made[4],
+            merged[0],
+            merged[1],
+            np.minimum(merged[2], 1.0),
+            np.minimum(merged[3], 1.0),
+            merged[4],
         ),
         int(np.sum(~usable)),
     )
 
 
 def _tokens(terms: Vocabulary, analysis: Analysis) -> Iterator[list[Token]]:
-    """The tokens of every term; an analysis that can take many texts at once gets them so, as that is faster."""
-    together: Callable[[list[str]], list[list[Token]]] | None = getattr(analysis, "batch", None)
-    for start in range(0, len(terms), _TERMS_AT_ONCE):
-        chunk = [terms[number] for number in range(start, min(start + _TERMS_AT_ONCE, len(terms)))]
-        yield from together(chunk) if together else map(analysis.tokens, chunk)
+    """The tokens of each term, analysed in batches if the analysis supports it."""
+    batch: Callable[[list[str]], list[list[Token]]] | None = getattr(analysis, "batch", None)
+    for start in range(0, len(terms), _TERMS_PER_BATCH):
+        chunk = [terms[number] for number in range(start, min(start + _TERMS_PER_BATCH, len(terms)))]
+        yield from batch(chunk) if batch else map(analysis.tokens, chunk)
 
 
 class _Side:
     """The terms of one language and their classes.
 
-    ``whole`` is each term's class (-1 for one that has none), ``words`` the classes of its single words,
-    ``length`` their number; ``whole_weight`` and ``word_weight`` divide a class's row.
+    ``whole`` is the class of each term (-1 for none), ``words`` the classes of its single words, ``length`` their
+    number. ``whole_weight`` and ``word_weight`` are the divisors of a class's row.
     """
 
     def __init__(self, terms: Vocabulary, analysis: Analysis, p: Floats, row_mass: Floats) -> None:
@@ -142,82 +142,81 @@ class _Side:
         self._p = p
         self.cover(np.zeros(0, dtype=np.int64))
 
-    def cover(self, ruling: Ids) -> None:
-        """Let the classes of the ``ruling`` terms be theirs alone, and weigh all classes anew."""
+    def cover(self, glossary_terms: Ids) -> None:
+        """Reserve the classes of ``glossary_terms`` for these terms, and recompute all class weights."""
         self.covered = np.zeros(len(self.classes) + 1, dtype=bool)
-        self.covered[self.whole[ruling]] = True
+        self.covered[self.whole[glossary_terms]] = True
         counted = self.whole >= 0
         counted &= ~self.covered[self.whole]
-        counted[ruling] = True
+        counted[glossary_terms] = True
         self.whole_weight = totals(self.whole[counted], self._p[counted], len(self.classes))
         self.word_weight = self.whole_weight.copy()
 
     def add_word_weight(self, terms: Ids, words: Ids, joint: Floats) -> None:
-        """Count what words get as parts of longer ``terms``, so that their rows keep those terms' mass."""
+        """Add the mass that words get as parts of longer ``terms`` to their divisors."""
         parts = self.length[terms] > 1
         terms, words, joint = terms[parts], words[parts], joint[parts]
         self.word_weight += totals(words, ratio(joint, self.row_mass[terms]), len(self.classes))
 
 
 class _Affinity:
-    """How well two words translate each other by the entries of single words: P(t|s) + P(s|t), 0 to 2."""
+    """Affinity of two words by the single-word entries: P(t|s) + P(s|t), 0 to 2."""
 
     def __init__(self, pairs: _Part, sources: int, targets: int) -> None:
         s, t, forward, backward, _ = pairs
         self._targets = targets
-        self._pairs, places = np.unique(s * targets + t, return_inverse=True)
+        self._pairs, inverse = np.unique(s * targets + t, return_inverse=True)
         count = len(self._pairs)
         s, t = np.divmod(self._pairs, max(1, targets))
-        forward, backward = totals(places, forward, count), totals(places, backward, count)
+        forward, backward = totals(inverse, forward, count), totals(inverse, backward, count)
         self._values = ratio(forward, totals(s, forward, sources)[s])
         self._values += ratio(backward, totals(t, backward, targets)[t])
 
     def __call__(self, s: Ids, t: Ids) -> Floats:
-        wanted = s * self._targets + t
-        found = np.zeros(wanted.shape)
+        keys = s * self._targets + t
+        found = np.zeros(keys.shape)
         if len(self._pairs):
-            places = np.minimum(np.searchsorted(self._pairs, wanted), len(self._pairs) - 1)
-            np.copyto(found, self._values[places], where=self._pairs[places] == wanted)
+            positions = np.minimum(np.searchsorted(self._pairs, keys), len(self._pairs) - 1)
+            np.copyto(found, self._values[positions], where=self._pairs[positions] == keys)
         return found
 
 
 def _shares(affinity: Floats, m: Ids, n: Ids) -> Floats:
     """The expected alignments between the words of entries, as in an iteration of IBM Model 1.
 
-    ``affinity`` is (entries, m, n), padded. Its values, plus a constant that lets unknown pairs share, are
-    normalised for each word of the longer side over those of the shorter; where both are equally long, the
-    average of normalising for either side is taken. So an entry's shares sum to
-    min(m, n).
+    ``affinity`` is (entries, m, n), padded. Its values, plus a smoothing constant for unknown pairs, are normalised
+    for each word of the longer side over the words of the shorter side. For equal lengths, both normalisations
+    are averaged. The shares of an entry sum to min(m, n).
     """
     i = np.arange(LONGEST_PHRASE)
     exists = (i[:, None] < m[:, None, None]) & (i < n[:, None, None])
-    weights = np.where(exists, affinity + _UNKNOWN_PAIR, 0.0)
+    weights = np.where(exists, affinity + _SMOOTHING, 0.0)
     of_source = ratio(weights, np.broadcast_to(weights.sum(axis=2, keepdims=True), weights.shape))
     of_target = ratio(weights, np.broadcast_to(weights.sum(axis=1, keepdims=True), weights.shape))
     by_source = np.where(m == n, 0.5, (m < n).astype(np.float64))[:, None, None]
     return np.asarray(by_source * of_source + (1.0 - by_source) * of_target)
 
 
-def _alignments(sources: _Side, targets: _Side, s: Ids, t: Ids, entries: _Part, ruling: Mask) -> Iterator[_Part]:
-    """The word pairs of entries of several words, with their shares of the joint probabilities."""
+def _alignments(sources: _Side, targets: _Side, s: Ids, t: Ids, entries: _Part, in_glossary: Mask) -> Iterator[_Part]:
+    """The word pairs of multi-word entries, with their shares of the joint probabilities."""
     m, n = sources.length[s], targets.length[t]
     single = (m == 1) & (n == 1)
     affinity = _Affinity(_only(entries, single), len(sources.classes), len(targets.classes))
-    several = np.flatnonzero(~single & ((m == 1) | (n == 1) | (m == n)))
-    for start in range(0, len(several), _ENTRIES_AT_ONCE):
-        chosen = several[start : start + _ENTRIES_AT_ONCE]
+    multiword = np.flatnonzero(~single & ((m == 1) | (n == 1) | (m == n)))
+    for start in range(0, len(multiword), _ENTRIES_PER_BATCH):
+        chosen = multiword[start : start + _ENTRIES_PER_BATCH]
         first = sources.words[s[chosen]][:, :, None]
         second = targets.words[t[chosen]][:, None, :]
         shares = _shares(affinity(first, second), m[chosen], n[chosen])
-        rules = ruling[chosen]
+        glossary = in_glossary[chosen]
         for i, j in product(range(LONGEST_PHRASE), repeat=2):
             a, b = first[:, i, 0], second[:, 0, j]
             free = (a >= 0) & (b >= 0)
-            apart_a, apart_b = sources.covered[a] & (m[chosen] > 1), targets.covered[b] & (n[chosen] > 1)
-            free &= np.where(rules, ~(apart_a & apart_b), ~(sources.covered[a] | targets.covered[b]))
+            part_a, part_b = sources.covered[a] & (m[chosen] > 1), targets.covered[b] & (n[chosen] > 1)
+            free &= np.where(glossary, ~(part_a & part_b), ~(sources.covered[a] | targets.covered[b]))
             picked, a, b, shared = chosen[free], a[free], b[free], shares[free, i, j]
-            forward = entries[2][picked] * np.where(rules[free] & apart_b[free], 0.0, shared)
-            backward = entries[3][picked] * np.where(rules[free] & apart_a[free], 0.0, shared)
+            forward = entries[2][picked] * np.where(glossary[free] & part_b[free], 0.0, shared)
+            backward = entries[3][picked] * np.where(glossary[free] & part_a[free], 0.0, shared)
             sources.add_word_weight(s[picked], a, forward)
             targets.add_word_weight(t[picked], b, backward)
             yield a, b, forward, backward, entries[4][picked]

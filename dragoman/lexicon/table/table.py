@@ -1,4 +1,4 @@
-"""Translation tables: terms of two languages with the probability of each translation, both ways."""
+"""Translation tables: terms of two languages with translation probabilities in both directions."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class Entry:
 
     term: str
     p_forward: float
-    """P(this translation | the term asked for)"""
+    """P(this translation | the looked-up term)"""
     p_backward: float
-    """P(the term asked for | this translation)"""
+    """P(the looked-up term | this translation)"""
     origin: int
-    """Place of the table the entry comes from among the members that were merged; 0 for a single table."""
+    """Index of the entry's table among the merged members; 0 for a single table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Adjacency:
-    """All entries in the order of one side's terms: those of term ``i`` are ``indptr[i]:indptr[i + 1]``.
+    """All entries sorted by the terms of one side; entries of term ``i`` are ``indptr[i]:indptr[i + 1]``.
 
     ``ids`` are the other side's terms, ascending within a term; ``forward`` is P(other | own term) and
     ``backward`` P(own term | other).
@@ -46,14 +46,14 @@ class Adjacency:
     origins: NDArray[np.uint8]
 
     def owners(self) -> NDArray[np.int32]:
-        """The own term of every entry."""
+        """The own term id of each entry."""
         return np.repeat(np.arange(len(self.indptr) - 1, dtype=np.int32), np.diff(self.indptr))
 
 
 class Table:
-    """An immutable translation table between ``source`` and ``target``; see :meth:`open` for mapped ones.
+    """An immutable translation table between ``source`` and ``target``; :meth:`open` maps a saved one.
 
-    The same entries are held in the order of either side, so that the inverse is a view.
+    Entries are stored in the order of both sides, so the inverse is a view.
     """
 
     def __init__(
@@ -74,37 +74,37 @@ class Table:
 
     @property
     def indptr(self) -> NDArray[np.int64]:
-        """Where each source term's entries begin and end."""
+        """Offsets of the entries of each source term."""
         return self.by_source.indptr
 
     @property
     def target_ids(self) -> NDArray[np.int32]:
-        """The target term of every entry, in the order of the source terms."""
+        """The target term id of each entry, in source order."""
         return self.by_source.ids
 
     @property
     def p_ts(self) -> NDArray[np.float32]:
-        """P(target | source) of every entry, in the order of the source terms."""
+        """P(target | source) of each entry, in source order."""
         return self.by_source.forward
 
     @property
     def p_st(self) -> NDArray[np.float32]:
-        """P(source | target) of every entry, in the order of the source terms."""
+        """P(source | target) of each entry, in source order."""
         return self.by_source.backward
 
     @property
     def origins(self) -> NDArray[np.uint8]:
-        """The member table of every entry, in the order of the source terms."""
+        """The origin of each entry, in source order."""
         return self.by_source.origins
 
     @property
     def t_indptr(self) -> NDArray[np.int64]:
-        """Where each target term's entries begin and end in the order of the target terms."""
+        """Offsets of the entries of each target term, in target order."""
         return self.by_target.indptr
 
     @property
     def t_sources(self) -> NDArray[np.int32]:
-        """The source term of every entry, in the order of the target terms."""
+        """The source term id of each entry, in target order."""
         return self.by_target.ids
 
     def __len__(self) -> int:
@@ -123,13 +123,13 @@ class Table:
         p_st: ArrayLike,
         origins: ArrayLike | None = None,
     ) -> Table:
-        """Build from entries in any order, each a pair of places in two lists of distinct terms.
+        """Build from entries in any order; ids are positions in two lists of distinct terms.
 
-        Terms that no entry uses are left out.
+        Terms without entries are dropped.
 
         Raises:
-            ValueError: for arrays of different lengths, ids out of range, terms or pairs given twice, or
-                probabilities outside [0, 1].
+            ValueError: if arrays differ in length, ids are out of range, terms or pairs are repeated, or
+                probabilities are outside [0, 1].
         """
         s = np.asarray(source_ids, dtype=np.int64)
         t = np.asarray(target_ids, dtype=np.int64)
@@ -152,7 +152,7 @@ class Table:
         """Build from (source term, target term, P(target|source), P(source|target)) in any order.
 
         Raises:
-            ValueError: as :meth:`from_arrays`.
+            ValueError: as in :meth:`from_arrays`.
         """
         source_ids: dict[str, int] = {}
         target_ids: dict[str, int] = {}
@@ -168,9 +168,9 @@ class Table:
         return cls.from_arrays(source, target, list(source_ids), list(target_ids), s, t, p_ts, p_st)
 
     def translations(self, term: str, best: int | None = None, least_backward: float = 0.0) -> list[Entry]:
-        """The translations of a source term, the most probable first; empty for an unknown term.
+        """The translations of a source term, most probable first; empty for an unknown term.
 
-        ``best`` keeps that many of them, ``least_backward`` those with at least that P(term | translation).
+        ``best`` limits their number, ``least_backward`` is the minimum of P(term | translation).
         """
         number = self.sources.index(term)
         if number < 0:
@@ -180,27 +180,27 @@ class Table:
         order = np.argsort(-side.forward[first:last], kind="stable")
         if least_backward:
             order = order[side.backward[first:last][order] >= least_backward]
-        places = first + order[:best]
+        positions = first + order[:best]
         return [
             Entry(self.targets[other], forward, backward, origin)
             for other, forward, backward, origin in zip(
-                side.ids[places].tolist(),
-                side.forward[places].tolist(),
-                side.backward[places].tolist(),
-                side.origins[places].tolist(),
+                side.ids[positions].tolist(),
+                side.forward[positions].tolist(),
+                side.backward[positions].tolist(),
+                side.origins[positions].tolist(),
                 strict=True,
             )
         ]
 
     def inverse(self) -> Table:
-        """The same table from ``target`` to ``source``: a view, nothing is copied."""
+        """The table from ``target`` to ``source``, as a view without copying."""
         return Table(self.target, self.source, self.targets, self.sources, self.by_target, self.by_source)
 
     def save(self, path: Path) -> None:
-        """Write the table as safetensors, durably and in one step: a reader finds the old file or the new.
+        """Write the table as safetensors, durably and atomically: readers see the old file or the new one.
 
         Raises:
-            OSError: if it cannot be written; nothing is left behind then.
+            OSError: if it cannot be written; no partial file is left behind.
         """
         metadata = {
             "format": FORMAT,
@@ -224,13 +224,13 @@ class Table:
 
     @classmethod
     def open(cls, path: Path, verify: bool = True) -> Table:
-        """Map a saved table into memory, read-only; the file may be replaced or deleted meanwhile.
+        """Map a saved table into memory, read-only. The file may be replaced or deleted later.
 
-        With ``verify`` the whole content is read once and compared with its checksum.
+        ``verify`` reads the whole content and compares its checksum.
 
         Raises:
             FileNotFoundError: if there is no such file.
-            CorruptTable: naming the file, if it is no table, of another format version, truncated or altered.
+            CorruptTable: if the file is not a table, of another format version, truncated or altered.
         """
         arrays, metadata = read_arrays(path, verify)
         if metadata.get("format") != FORMAT or metadata.get("format_version") != FORMAT_VERSION:
@@ -243,7 +243,7 @@ class Table:
             raise CorruptTable(path, f"incomplete: {fault}") from fault
         (sources, by_source), (targets, by_target) = sides
         if counts != [len(sources), len(targets), len(by_source.ids)] or len(by_target.ids) != counts[2]:
-            raise CorruptTable(path, "its counts do not agree with its content")
+            raise CorruptTable(path, "the counts do not match the content")
         return cls(source, target, sources, targets, by_source, by_target)
 
 
@@ -281,16 +281,16 @@ def _probabilities(name: str, values: ArrayLike) -> NDArray[np.float32]:
 
 
 def _compact(side: str, terms: Sequence[str], ids: NDArray[np.int64]) -> tuple[Vocabulary, NDArray[np.int64]]:
-    """The sorted vocabulary of the terms that are used, and the ids in it."""
+    """The sorted vocabulary of the used terms, and ``ids`` mapped to it."""
     if len(ids) and not (ids.min() >= 0 and ids.max() < len(terms)):
-        raise ValueError(f"a {side} id is not that of a term")
+        raise ValueError(f"a {side} id is out of range")
     used = np.unique(ids).tolist()
     if len(set(terms)) != len(terms):
         raise ValueError(f"a {side} term is given twice")
     order = sorted(used, key=terms.__getitem__)
-    places = np.zeros(len(terms), dtype=np.int64)
-    places[order] = np.arange(len(order))
-    return Vocabulary.from_terms([terms[number] for number in order]), places[ids]
+    ranks = np.zeros(len(terms), dtype=np.int64)
+    ranks[order] = np.arange(len(order))
+    return Vocabulary.from_terms([terms[number] for number in order]), ranks[ids]
 
 
 def _adjacency(

@@ -1,4 +1,4 @@
-"""Sorted terms over two arrays, so that they can be looked up in a memory-mapped file."""
+"""Sorted terms stored in two arrays, for lookups in memory-mapped files."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class Vocabulary:
 
     @classmethod
     def from_terms(cls, terms: Sequence[str]) -> Vocabulary:
-        """Build from terms that are sorted and distinct.
+        """Build from sorted, distinct terms.
 
         Raises:
-            ValueError: if they are not, or a term is not valid Unicode text.
+            ValueError: if they are not sorted and distinct, or a term is not valid Unicode.
         """
         if any(a >= b for a, b in pairwise(terms)):
             raise ValueError("the terms of a vocabulary must be sorted and distinct")
@@ -37,13 +37,13 @@ class Vocabulary:
         return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
 
     def index(self, term: str) -> int:
-        """The number of ``term``, or -1 where there is none. Time is logarithmic in the terms."""
+        """The id of ``term``, or -1 for an unknown term. Takes logarithmic time."""
         try:
-            wanted = term.encode()
+            encoded = term.encode()
         except UnicodeEncodeError:
             return -1
-        place = bisect_left(range(len(self)), wanted, key=self._encoded)
-        return place if place < len(self) and self._encoded(place) == wanted else -1
+        position = bisect_left(range(len(self)), encoded, key=self._encoded)
+        return position if position < len(self) and self._encoded(position) == encoded else -1
 
     def _encoded(self, number: int) -> bytes:
         return bytes(self._bytes[self._ends[number] : self._ends[number + 1]])

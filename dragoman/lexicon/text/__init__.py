@@ -1,1 +1,1 @@
-"""Words of texts: languages, folding, segmentation, tokens with offsets."""
+"""Text processing: languages, folding, segmentation, tokens with offsets."""

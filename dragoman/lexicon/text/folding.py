@@ -1,7 +1,7 @@
-"""Folding: the one form that words of documents, queries and translation tables are compared in.
+"""Folding: the normal form in which words of documents, queries and translation tables are compared.
 
-Compatibility forms and case are folded as in Unicode's ``NFKC_Casefold``; diacritics script by script, so that
-marks which are letters of their script stay. Nothing is ever transliterated to ASCII.
+Compatibility forms and case are folded as in Unicode's ``NFKC_Casefold``. Diacritics are folded by script: marks
+that belong to a letter of their script are kept. Nothing is transliterated to ASCII.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ IGNORABLE = (
     # isolated forms of marks, whose compatibility decomposition starts with a space
     r"\u037A\uFC5E-\uFC63\uFE70\uFE72\uFE74\uFE76\uFE78\uFE7A\uFE7C\uFE7E"
 )
-"""Character class body: joiners, direction marks, tatweel, soft hyphens and the like, dropped from words."""
+"""Body of a character class: joiners, direction marks, tatweel, soft hyphens and similar, removed from words."""
 
 
 def grouped_number(digit: str = r"\p{Nd}", group: int = 1) -> str:
-    """Pattern of a number whose digits are grouped by thousands; it holds one capturing group, ``group``."""
+    """Pattern of a number with thousands separators. It has one capturing group, of number ``group``."""
     return (
         rf"{digit}{{1,3}}([{NUMBER_SEPARATORS}]){digit}{{3}}"
         rf"(?:\{group}{digit}{{3}})*(?!\{group}?{digit})"
@@ -43,7 +43,7 @@ _HEBREW_QUOTES = regex.compile(r"(?<=\p{Hebrew})['\"״“”׳]+")
 _ACRONYM_DOTS = regex.compile(r"(?<=(?<![\w\p{M}])\p{L}\p{M}*)[.．](?=\p{L}\p{M}*(?![\w\p{M}]))")
 _GROUPED_NUMBER = regex.compile(rf"(?<![\w\p{{M}}]){grouped_number()}")
 _SEPARATORS = str.maketrans("", "", NUMBER_SEPARATORS)
-_SPELLED_WITH_AM = regex.compile("(\u0e4d(?=.?\u0e32)|\u0ecd(?=.?\u0eb2))([\u0e48-\u0e4b\u0ec8-\u0ecb]?)[\u0e32\u0eb2]")
+_DECOMPOSED_AM = regex.compile("(\u0e4d(?=.?\u0e32)|\u0ecd(?=.?\u0eb2))([\u0e48-\u0e4b\u0ec8-\u0ecb]?)[\u0e32\u0eb2]")
 _AM = {"\u0e4d": "\u0e33", "\u0ecd": "\u0eb3"}
 
 _CHILLU = {0x0D7A: "ണ്", 0x0D7B: "ന്", 0x0D7C: "ര്", 0x0D7D: "ല്", 0x0D7E: "ള്", 0x0D7F: "ക്"}
@@ -60,7 +60,7 @@ def _letter_forms(language: str) -> dict[int, str]:
     return forms
 
 
-def _undotted(text: str) -> str:
+def _without_separators(text: str) -> str:
     """Join the digit groups of numbers and the letters of dotted acronyms."""
     text = _GROUPED_NUMBER.sub(lambda m: str(m[0].translate(_SEPARATORS)), text)
     return str(_ACRONYM_DOTS.sub("", text))
@@ -76,17 +76,17 @@ class Folder:
 
     def __call__(self, text: str) -> str:
         """The folded ``text``; idempotent, and equal for canonically equivalent texts."""
-        text = unicodedata.normalize("NFKD", _undotted(_IGNORED.sub("", text)))
+        text = unicodedata.normalize("NFKD", _without_separators(_IGNORED.sub("", text)))
         if self.language in _DOTLESS_I:
             text = text.replace("I\u0307", "i").replace("I\u0302", "i").replace("I", "ı")
         text = unicodedata.normalize("NFKD", _IGNORED.sub("", text.casefold())).translate(self._forms)
         if not text.isascii():
             text = self._without_marks(text)
-        text = _undotted(unicodedata.normalize("NFKC", _HEBREW_QUOTES.sub("", text)))
-        return str(_SPELLED_WITH_AM.sub(lambda m: m[2] + _AM[m[1]], text))
+        text = _without_separators(unicodedata.normalize("NFKC", _HEBREW_QUOTES.sub("", text)))
+        return str(_DECOMPOSED_AM.sub(lambda m: m[2] + _AM[m[1]], text))
 
     def _without_marks(self, text: str) -> str:
-        """Drop the marks that are no part of a letter, and write decimal digits as ASCII."""
+        """Drop marks that are not part of a letter, and convert decimal digits to ASCII."""
         kept: list[str] = []
         letter = ""
         for character in text:
@@ -106,7 +106,7 @@ class Folder:
         return "".join(kept)
 
     def _with_mark(self, letter: str, mark: str) -> str | None:
-        """``letter`` with a mark that belongs to it, or None where the mark is to be dropped."""
+        """``letter`` with ``mark`` if the mark belongs to it; None if the mark is to be dropped."""
         if not letter:
             return None
         composed = unicodedata.normalize("NFC", letter + mark)
@@ -137,17 +137,17 @@ def folder(language: str) -> Folder:
 
 
 def fold(text: str, language: str) -> str:
-    """Return the form of ``text`` in which it is compared.
+    """Return the folded form of ``text``.
 
-    Compatibility forms (full-width, ligatures, presentation forms) and case are folded; decimal digits become
-    ASCII and lose their grouping separators (``1.000`` and ``1,000`` are ``1000``); dots between single
-    letters go (``U.S.`` is ``us.``). Diacritics by script: Latin and Greek marks are stripped (Vietnamese
-    keeps all, which tell most of its words apart); Cyrillic loses stress marks and ё becomes е; Arabic script
-    loses vowel signs and tatweel, and its alef, yeh, kaf and heh forms are unified; Hebrew loses points,
-    geresh and gershayim; vowel signs of Indic scripts, Thai, Lao, Khmer and Burmese are letters and stay.
-    Joiners, bidirectional marks and soft hyphens are dropped. ß becomes ss; ø, ł, đ stay.
+    Compatibility forms (full-width, ligatures, presentation forms) and case are folded. Decimal digits become
+    ASCII without grouping separators (``1.000`` and ``1,000`` give ``1000``). Dots between single letters are
+    removed (``U.S.`` gives ``us.``). Diacritics depend on the script: Latin and Greek marks are removed, except
+    in Vietnamese, where they distinguish most words; Cyrillic loses stress marks, and ё becomes е; Arabic script
+    loses vowel signs and tatweel, and its alef, yeh, kaf and heh forms are unified; Hebrew loses points, geresh
+    and gershayim; vowel signs of Indic scripts, Thai, Lao, Khmer and Burmese are letters and stay. Joiners,
+    bidirectional marks and soft hyphens are removed. ß becomes ss; ø, ł, đ stay.
 
-    A stop list must be folded before words are looked up in it. Idempotent; NFC and NFD texts fold alike.
+    Fold a stop list before looking up words in it. Idempotent; NFC and NFD texts have the same folded form.
     """
     if text.isascii() and text.isalnum() and language not in _DOTLESS_I:
         return text.lower()

@@ -1,4 +1,4 @@
-"""The languages a collection, a query or a translation table can be in."""
+"""The languages of collections, queries and translation tables."""
 
 from __future__ import annotations
 
@@ -194,14 +194,14 @@ LANGUAGES: dict[str, str] = {
     "bem": "Bemba",
     "fon": "Fon",
 }
-"""ISO 639-1 code to English name; ISO 639-3 codes where a language has no shorter one."""
+"""ISO 639-1 code to English name; an ISO 639-3 code if a language has no shorter one."""
 
 
 def check_language(code: str) -> str:
-    """Return ``code`` when it is a known language code.
+    """Return ``code`` if it is a known language code.
 
     Raises:
-        UnknownLanguage: naming the code, and the code that was probably meant (``EN``, ``en-US``: ``en``).
+        UnknownLanguage: with the code, and a suggestion if there is one (``en`` for ``EN`` or ``en-US``).
     """
     if code in LANGUAGES:
         return code

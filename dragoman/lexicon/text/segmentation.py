@@ -1,4 +1,4 @@
-"""Splitting runs of scripts that are written without spaces."""
+"""Word segmentation of scripts that are written without spaces."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import regex
 from dragoman.lexicon.text.folding import IGNORABLE, fold
 
 Segmenter = Callable[[str], list[tuple[int, int]]]
-"""Takes one *folded* run of one unspaced script, returns the words' (start, end) in it, in order, without
-overlap; what no pair covers is not indexed."""
+"""Takes a *folded* run of one unspaced script, and returns the (start, end) of its words, in order and without
+overlap. Text outside these spans is not indexed."""
 
 UNSPACED_LETTERS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー\uFF70\uFF9E\uFF9F"
 _IDEOGRAPHIC = r"\p{Han}\p{Hiragana}\p{Katakana}ー\uFF70\uFF9E\uFF9F"
@@ -25,21 +25,21 @@ def _run(scripts: str) -> str:
 
 
 RUN = "|".join(_run(s) for s in (_IDEOGRAPHIC, r"\p{Thai}", r"\p{Lao}", r"\p{Khmer}", r"\p{Myanmar}"))
-"""Pattern of a longest run of one unspaced script; Chinese characters and kana run together."""
+"""Pattern of a maximal run of one unspaced script; Chinese characters and kana count as one script."""
 
 _CLUSTER = regex.compile(
     rf".{_EXTENDED_BY}*+(?:(?=[\u0E32\u0EB2])(?<=[\u0E4D\u0ECD]{_EXTENDED_BY}*).{_EXTENDED_BY}*+)*+", regex.S
 )
-"""A character with its marks; Thai and Lao AM are one, however they are spelled."""
+"""A character with its marks; Thai and Lao AM are one cluster in either spelling."""
 _IDEOGRAPH = regex.compile(rf"[{_IDEOGRAPHIC}]", regex.V1)
 _PLAIN_HAN = re.compile("[\u4e00-\u9fff]+")
-"""Characters that folding leaves as they are and that take no marks."""
+"""Characters that folding does not change and that take no marks."""
 _CHARACTER = regex.compile(r"[ー\u3099\u309A]|\p{M}")
 
 
 def by_character(run: str) -> list[tuple[int, int]]:
-    """The segmentation used where none is given: a Chinese character or kana (with its voicing and length
-    marks) is a word; a run of another script is one word whole."""
+    """The default segmentation: each Chinese character or kana (with its voicing and length marks) is a word; a run
+    of another script is one word."""
     if not _IDEOGRAPH.match(run):
         return [(0, len(run))]
     starts = [i for i, character in enumerate(run) if i == 0 or not _CHARACTER.match(character)]
@@ -49,8 +49,8 @@ def by_character(run: str) -> list[tuple[int, int]]:
 class LongestMatch:
     """Greedy longest match, left to right, against a vocabulary of folded words.
 
-    Where nothing matches, a Chinese character or kana stands alone, and characters of the other scripts are
-    taken together up to the next match. No word ends before a combining mark.
+    Without a match, a Chinese character or kana is a word, and characters of other scripts form one word up to
+    the next match. No word ends before a combining mark.
     """
 
     def __init__(self, vocabulary: Iterable[str]) -> None:
@@ -59,7 +59,7 @@ class LongestMatch:
         self._longest = max(map(len, self._words), default=1)
 
     def __call__(self, run: str) -> list[tuple[int, int]]:
-        """The words' (start, end) in a folded run; they cover it."""
+        """The (start, end) of the words of a folded run; they cover the run."""
         spans: list[tuple[int, int]] = []
         start = unknown = 0
         ideographic = bool(_IDEOGRAPH.match(run))
@@ -94,7 +94,7 @@ class LongestMatch:
 
 
 def _folded(run: str, language: str) -> tuple[str, Sequence[int]]:
-    """A run folded, and where in the run each folded character ends."""
+    """The folded run, and for each folded character its end in the original run."""
     folded: list[str] = []
     ends_at: list[int] = []
     for cluster in _CLUSTER.finditer(run):
@@ -105,9 +105,9 @@ def _folded(run: str, language: str) -> tuple[str, Sequence[int]]:
 
 
 def segmented(run: str, language: str, segment: Segmenter) -> list[tuple[int, int]]:
-    """Segment a run as it stands in a text: fold it, call ``segment``, and map the words' ends back.
+    """Segment an unfolded run: fold it, call ``segment``, and map the spans back to the run.
 
-    A word never begins or ends inside a character with its marks.
+    No word begins or ends between a character and its marks.
 
     Raises:
         ValueError: if ``segment`` returns words that overlap or lie outside the run.
@@ -118,7 +118,9 @@ def segmented(run: str, language: str, segment: Segmenter) -> list[tuple[int, in
     previous = last = 0
     for start, end in segment(text):
         if not previous <= start < end <= len(text):
-            raise ValueError(f"segmenter returned the word ({start}, {end}) after {previous} of {len(text)}")
+            raise ValueError(
+                f"the segmenter returned the span ({start}, {end}) after position {previous} of {len(text)}"
+            )
         previous = end
         first, last = max(last, starts_at[start]), ends_at[end - 1]
         if first < last:

@@ -1,4 +1,4 @@
-"""Words of a text, with their places: the one splitting that documents, queries and tables share."""
+"""Word splitting with offsets, shared by documents, queries and tables."""
 
 from __future__ import annotations
 
@@ -28,33 +28,30 @@ SPLITTING_VERSION = "2"
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One word of a text.
-
-    ``fold(text[start:end], language) == word`` for the text and the language it comes from.
-    """
+    """One word of a text: ``fold(text[start:end], language) == word``."""
 
     word: str
-    """The folded surface word: what translation tables are keyed by before analysis."""
+    """The folded surface word: the key of translation tables before analysis."""
     term: str
-    """The index term (stem) of the word; empty for a stop word, which is not indexed."""
+    """The word's index term (stem); empty for a stop word, which is not indexed."""
     start: int
     end: int
     """Code-point offsets into the original text."""
 
 
 class Analysis(Protocol):
-    """What turns text of one language into index terms, alike for indexing, queries, tables and training."""
+    """Turns text of one language into index terms, for documents, queries, tables and training alike."""
 
     @property
     def language(self) -> str:
-        """Language code."""
+        """The language code."""
 
     @property
     def fingerprint(self) -> str:
-        """Changes whenever the output for some text may change."""
+        """A string that changes whenever the output for any text may change."""
 
     def tokens(self, text: str) -> list[Token]:
-        """The words of ``text`` in order; stop words have an empty term."""
+        """The tokens of ``text`` in order; stop words have an empty term."""
 
 
 _OTHERS = f"{UNSPACED_LETTERS}{APOSTROPHES}{IGNORABLE}"
@@ -81,9 +78,9 @@ _PLAIN_WORD = re.compile(
     rf"(?:(?=[^\W\d_]\.)[^\W\d_](?:\.[^\W\d_])+(?![{_PLAIN_LETTER}]|\.[^\W\d_])"
     rf"|{grouped_number('[0-9]')}|[{_PLAIN_LETTER}])[{_PLAIN_LETTER}]*+(?:['’][{_PLAIN_LETTER}]+)*"
 )
-"""The same words as :data:`_WORD` finds, several times faster, for texts of :data:`_PLAIN_TEXT` alone.
+"""Finds the same words as :data:`_WORD`, several times faster, in texts that match :data:`_PLAIN_TEXT`.
 
-Without possessive groups: early releases of Python 3.11 keep half of a repetition that failed.
+It has no possessive groups: early releases of Python 3.11 match them wrongly.
 """
 _APOSTROPHE = regex.compile(f"[{APOSTROPHES}]")
 
@@ -123,18 +120,18 @@ _SUFFIXED = frozenset({"tr", "az"})
 
 
 def _without_apostrophes(text: str, start: int, end: int, language: str) -> Iterator[tuple[int, int]]:
-    """Split a word with inner apostrophes as its language's grammar asks."""
+    """Split a word at inner apostrophes by the grammar of its language."""
     surface = text[start:end]
-    places = [m.start() for m in _APOSTROPHE.finditer(surface)]
-    if language == "en" and places and fold(surface[places[-1] + 1 :], language) == "s":
-        end = start + places[-1]
-    elif language in _SUFFIXED and places and len(fold(surface[: places[0]], language)) > 1:
-        end = start + places[0]
+    apostrophes = [m.start() for m in _APOSTROPHE.finditer(surface)]
+    if language == "en" and apostrophes and fold(surface[apostrophes[-1] + 1 :], language) == "s":
+        end = start + apostrophes[-1]
+    elif language in _SUFFIXED and apostrophes and len(fold(surface[: apostrophes[0]], language)) > 1:
+        end = start + apostrophes[0]
     elif language in _ELIDED:
-        for place in places:
-            if fold(text[start : end - len(surface) + place], language) not in _ELIDED[language]:
+        for apostrophe in apostrophes:
+            cut = end - len(surface) + apostrophe
+            if fold(text[start:cut], language) not in _ELIDED[language]:
                 break
-            cut = end - len(surface) + place
             yield start, cut
             start = cut + 1
     yield start, end
@@ -146,12 +143,12 @@ _CUT_AT_APOSTROPHE = frozenset({"en"}) | _SUFFIXED | frozenset(_ELIDED)
 def words(text: str, language: str, segment: Segmenter | None = None) -> list[Token]:
     """Split ``text`` into words, with ``term`` equal to ``word``.
 
-    A word is a run of letters, marks and decimal digits. It keeps inner apostrophes (``don't``, Ukrainian and
-    Somali letters), but not the English ``'s``, the Turkish case ending after an apostrophe, or a French,
-    Italian, Catalan, Occitan or Irish elided article, which is a word of its own. Hyphens separate words.
-    Digits grouped by thousands are one word, as are dotted single letters (``U.S.``). Invisible characters
-    inside a word belong to its span. Runs of Chinese, Japanese, Thai, Lao, Khmer and Burmese letters are
-    given to ``segment`` (:func:`~dragoman.lexicon.text.segmentation.by_character` where it is None).
+    A word is a run of letters, marks and decimal digits. Inner apostrophes are kept (``don't``, Ukrainian and
+    Somali letters), with exceptions: the English ``'s`` and the Turkish case ending after an apostrophe are
+    dropped, and a French, Italian, Catalan, Occitan or Irish elided article is a separate word. Hyphens separate
+    words. A number with thousands separators is one word, as are dotted single letters (``U.S.``). The span of a
+    word includes invisible characters inside it. ``segment`` splits runs of Chinese, Japanese, Thai, Lao, Khmer
+    and Burmese letters (default: :func:`~dragoman.lexicon.text.segmentation.by_character`).
     """
     cache = folded_words(language)
     cut = language in _CUT_AT_APOSTROPHE
@@ -179,7 +176,7 @@ def words(text: str, language: str, segment: Segmenter | None = None) -> list[To
 
 
 def word_forms(texts: Sequence[str], language: str, segment: Segmenter | None = None) -> list[list[str]]:
-    """The words of each text, those of :func:`words`, without their places; twice as fast for most texts."""
+    """The words of each text as in :func:`words`, without offsets; twice as fast for most texts."""
     cut = language in _CUT_AT_APOSTROPHE
     surfaces = [
         None
@@ -198,10 +195,10 @@ def word_forms(texts: Sequence[str], language: str, segment: Segmenter | None = 
 
 
 def fold_term(text: str, language: str) -> str:
-    """The form of a term that surface tables are keyed by: its folded words, joined by single spaces.
+    """The key of a term in surface tables: its folded words, joined by single spaces.
 
-    Runs of Chinese, Japanese, Thai, Lao, Khmer and Burmese letters stay whole: how they are segmented is the
-    analysis's business. Empty where ``text`` holds no word. Idempotent.
+    Runs of Chinese, Japanese, Thai, Lao, Khmer and Burmese letters are not split; the analysis segments them.
+    Empty if ``text`` has no word. Idempotent.
     """
     return " ".join([token.word for token in words(text, language, _whole)])
 
@@ -211,20 +208,21 @@ def _whole(run: str) -> list[tuple[int, int]]:
 
 
 class PlainAnalysis:
-    """General analysis: :func:`words` as they are, without stop words and without stemming.
+    """Language-independent analysis: :func:`words` without stop words and stemming.
 
     Raises:
-        UnknownLanguage: for a code that is not a language's.
+        UnknownLanguage: for an unknown language code.
+        ValueError: if only one of ``segment`` and ``segment_version`` is given.
     """
 
     def __init__(self, language: str, segment: Segmenter | None = None, segment_version: str = "") -> None:
         if (segment is None) != (not segment_version):
-            raise ValueError("a segmenter needs a version, and a version a segmenter")
+            raise ValueError("segment and segment_version must be given together")
         self.language = check_language(language)
         versions = f"{SPLITTING_VERSION}.{FOLDING_VERSION}.{unicodedata.unidata_version}"
         self.fingerprint = f"plain:{language}:{versions}:{segment_version}"
         self._segment = segment
 
     def tokens(self, text: str) -> list[Token]:
-        """The words of ``text`` in order."""
+        """The tokens of ``text`` in order."""
         return words(text, self.language, self._segment)

@@ -1,7 +1,6 @@
-"""Examples drawn from lists of candidates: a query, a document that answers it, and others that don't.
+"""Training examples sampled from lists of candidates: a query, a relevant document and other documents.
 
-What is drawn is a function of the seed and a position alone, so that a training that resumes sees what it would have
-seen.
+A sample depends only on the seed and the position, so a resumed training sees the same examples.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from dragoman.ranking.training.lists import CandidateList, Lists, checksum_of
 
 @dataclass(frozen=True)
 class Example:
-    """A query and its documents, of which the first alone answers it, with the first stage's scores."""
+    """A query with its documents, of which only the first is relevant, and their first-stage scores."""
 
     query: Read
     documents: list[Read]
@@ -38,7 +37,7 @@ class Examples:
 
     @property
     def tokens(self) -> int:
-        """Subwords of all queries and documents, each query counted once."""
+        """Number of subwords of all queries and documents; each query counts once."""
         return sum(len(one.query.ids) + sum(len(text.ids) for text in one.documents) for one in self.examples)
 
 
@@ -53,16 +52,16 @@ def examples_of(
     unlinked: float,
     seed: int,
 ) -> Source[Examples]:
-    """Batches of `queries` lists with `documents` candidates each; a list's set is drawn by `shares`.
+    """Batches of `queries` lists with `documents` candidates each; the set of a list is sampled by `shares`.
 
-    Each word of a query loses its links with the chance `unlinked`, as if the table did not know it.
+    Each query word loses its links with probability `unlinked`, as if the table did not have it.
 
     Raises:
-        ConfigError: a set without a list that has a relevant candidate and another.
+        ConfigError: if no list of a set has both a relevant candidate and another.
     """
     usable = {name: _usable(lists) for name, lists in sets.items()}
-    for name, places in usable.items():
-        if not len(places):
+    for name, numbers in usable.items():
+        if not len(numbers):
             raise ConfigError(f"{name}: no list has both a relevant candidate and another")
     names = sorted(sets)
     weights = np.asarray([shares[name] for name in names])
@@ -74,9 +73,11 @@ def examples_of(
             random = np.random.default_rng([seed, number])
             drawn = []
             for name in random.choice(names, queries, p=weights):
-                place = int(random.choice(usable[name]))
-                one = _example(sets[name], sets[name][place], documents, direction, placebo, random)
-                drawn.append(replace(one, links=_without(one.links, unlinked, random)) if unlinked else one)
+                candidates = sets[name][int(random.choice(usable[name]))]
+                example = _example(sets[name], candidates, documents, direction, placebo, random)
+                if unlinked:
+                    example = replace(example, links=_drop_links(example.links, unlinked, random))
+                drawn.append(example)
             number += 1
             yield Position(number), Examples(drawn)
 
@@ -96,10 +97,10 @@ def _example(
     placebo: bool,
     random: np.random.Generator,
 ) -> Example:
-    right = [candidate for candidate in one.candidates if candidate.relevant]
-    wrong = [candidate for candidate in one.candidates if not candidate.relevant]
-    chosen = [right[random.integers(len(right))]]
-    chosen += [wrong[place] for place in random.permutation(len(wrong))[: documents - 1]]
+    relevant = [candidate for candidate in one.candidates if candidate.relevant]
+    others = [candidate for candidate in one.candidates if not candidate.relevant]
+    chosen = [relevant[random.integers(len(relevant))]]
+    chosen += [others[number] for number in random.permutation(len(others))[: documents - 1]]
     return Example(
         lists.text(one.query),
         [lists.text(candidate.text) for candidate in chosen],
@@ -108,27 +109,25 @@ def _example(
     )
 
 
-def _without(links: Sequence[Links], share: float, random: np.random.Generator) -> list[Links]:
-    """The links without those of query words chosen at random, the same in every document."""
+def _drop_links(links: Sequence[Links], share: float, random: np.random.Generator) -> list[Links]:
+    """Remove the links of randomly chosen query words, the same in every document."""
     words = max((int(one.left.max()) + 1 for one in links if len(one.left)), default=0)
-    lost = random.random(words) < share
-    kept = [~lost[one.left] for one in links]
-    return [
-        Links(one.left[there], one.right[there], one.weights[there]) for one, there in zip(links, kept, strict=True)
-    ]
+    dropped = random.random(words) < share
+    masks = [~dropped[one.left] for one in links]
+    return [Links(one.left[kept], one.right[kept], one.weights[kept]) for one, kept in zip(links, masks, strict=True)]
 
 
 def sizes(sets: Mapping[str, Lists]) -> dict[str, int]:
-    """How many lists each set has."""
+    """The number of lists of each set."""
     return {name: len(lists) for name, lists in sets.items()}
 
 
 def weighted_shares(
     counts: Mapping[str, int], smoothing: float, weights: Sequence[tuple[str, float]] = ()
 ) -> dict[str, float]:
-    """Shares by count to the power of `smoothing`, those of sets whose name begins with a given text multiplied."""
+    """Shares by count to the power of `smoothing`; `weights` multiply those of sets whose name has a given prefix."""
     shares = smoothed(counts, smoothing)
-    for beginning, weight in weights:
-        shares |= {name: share * weight for name, share in shares.items() if name.startswith(beginning)}
-    whole = sum(shares.values())
-    return {name: share / whole for name, share in shares.items()}
+    for prefix, weight in weights:
+        shares |= {name: share * weight for name, share in shares.items() if name.startswith(prefix)}
+    total = sum(shares.values())
+    return {name: share / total for name, share in shares.items()}

@@ -1,9 +1,9 @@
-"""Weights of what joins a trained MART's score, fitted on tuning lists.
+"""Score weights of a trained MART, fitted on tuning lists.
 
-Late interaction and structured queries of documents by themselves, by MAP with the first stage and without; the first
-stage, by MAP of all together; a scale and an offset by which scores are probabilities (least balanced cross-entropy);
-and the language pairs in which all together have not more than the first stage, for which the model is then not used
-unless asked for.
+The weights of late interaction and standalone structured queries maximise MAP with and without the first stage; the
+weight of the first stage maximises MAP of the combination; scale and offset calibrate scores to probabilities (minimal
+balanced cross-entropy). Language pairs without a gain over the first stage are recorded; they are reranked only on
+request.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from dragoman.ranking.training.measuring import WEIGHTS, average_precision, rows
 MATCH_WEIGHTS = (0.0, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 65.0)
 SHARE_WEIGHTS = (0.0, 10.0, 20.0, 30.0, 45.0, 60.0, 80.0, 100.0, 120.0)
 DEPTH = 30
-"""Candidates of each list that are fitted on."""
-_HOLD = 1e-4
-"""Weight of the square of a scale's logarithm, see `_as_probabilities`."""
+"""Number of candidates of each list for fitting."""
+_REGULARISATION = 1e-4
+"""Weight of the squared logarithm of the scale, see `_calibration`."""
 
 
 class Weights(NamedTuple):
-    """What MART, late interaction, the log of the first stage's share, and a document's share by itself count."""
+    """Weights of MART, late interaction, the log of the first stage's share, and the standalone share."""
 
     mart: float = 0.0
     match: float = 0.0
@@ -50,7 +50,7 @@ FIRST_STAGE = Weights(first_stage=1.0)
 
 @dataclass(frozen=True)
 class Question:
-    """What each part says of the candidates of one question, and which are relevant."""
+    """The scores of the candidates of one question by each part, and their relevance."""
 
     first_stage: Floats
     model: Floats
@@ -60,7 +60,7 @@ class Question:
     count: int
 
     def scores(self, weights: Weights) -> Floats:
-        """By such weights."""
+        """The weighted scores of the candidates."""
         model = weights.mart * self.model + weights.match * self.match + weights.share * self.shares
         return interpolated(model, self.first_stage, weights.first_stage)
 
@@ -70,18 +70,18 @@ class Question:
 
 @dataclass(frozen=True)
 class Fit:
-    """The questions of each tuning set, and the weights that are best for each combination of parts."""
+    """The questions of each tuning set, and the best weights of each combination of parts."""
 
     sets: Mapping[str, list[Question]]
     chosen: Mapping[str, Weights]
 
     def maps(self) -> dict[str, dict[str, float]]:
-        """MAP by combination, of each set and of their `mean`."""
+        """MAP by combination, of each set and their `mean`."""
         found = {name: {one: self.map(one, weights) for one in self.sets} for name, weights in self.chosen.items()}
         return {name: {**maps, "mean": float(np.mean(list(maps.values())))} for name, maps in found.items()}
 
     def map(self, name: str, weights: Weights) -> float:
-        """MAP of one set by such weights."""
+        """MAP of one set with these weights."""
         return float(np.mean([one.average_precision(weights) for one in self.sets[name]]))
 
 
@@ -93,30 +93,30 @@ def fit(
     *,
     queries: int,
 ) -> tuple[MartAbout, Fit]:
-    """How a model is to be used, by `queries` lists of each set at even distances, and what was found.
+    """Fit the settings of a model on `queries` evenly spaced lists of each set.
 
-    Of `late_interaction` the encoder and layer count; None: there is to be none.
+    The encoder and layer of `late_interaction` are used, not its weight; None for no late interaction.
 
     Raises:
-        ListsError: there is no list to fit by.
-        CheckpointError: late interaction's encoder cannot be loaded, or does not read texts as the model's does.
+        ListsError: if there is no list.
+        CheckpointError: if late interaction's encoder cannot be loaded, or its tokenizer differs from the model's.
     """
     device = next(model.parameters()).device.type
-    plain = late_interaction and replace(late_interaction, encoder=_place(late_interaction), weight=1.0)
+    plain = late_interaction and replace(late_interaction, encoder=_resolved_encoder(late_interaction), weight=1.0)
     match = load_late_interaction(replace(about, late_interaction=plain), model.encoder, device)
     scorer = Scorer(model)
     tuning = {name: lists for name, lists in tuning.items() if len(lists)}
     if not tuning:
-        raise ListsError("there is no tuning list to fit weights by")
+        raise ListsError("no tuning list to fit weights on")
     sets = {name: list(_questions(scorer, match, lists, about, queries)) for name, lists in tuning.items()}
     found = Fit(sets, _chosen(sets, MATCH_WEIGHTS if match else (0.0,)))
     chosen = found.chosen["all"]
-    by_itself = _standalone(found)
+    alone = _standalone(found)
     about = replace(
         about,
-        first_stage_weight=float(f"{by_itself.scale * chosen.first_stage:.4g}"),
+        first_stage_weight=float(f"{alone.scale * chosen.first_stage:.4g}"),
         late_interaction=replace(match.about, weight=chosen.match) if match and chosen.match else None,
-        standalone=by_itself,
+        standalone=alone,
         not_for=_without_gain(found, {name: f"{one.source}-{one.target}" for name, one in tuning.items()}),
     )
     return about, found
@@ -128,11 +128,11 @@ def _questions(
     rows = rows_of_lists(scorer, lists, depth=DEPTH, queries=queries, direction=about.direction, placebo=about.placebo)
     for one, documents in rows:
         with torch.inference_mode():
-            met = match.matches(documents, TOKENS_AT_ONCE) if match else np.zeros(len(documents))
+            matches = match.matches(documents, TOKENS_AT_ONCE) if match else np.zeros(len(documents))
         yield Question(
             np.asarray([candidate.score for candidate in one.candidates]),
             np.asarray(scorer.values(documents)),
-            met,
+            matches,
             np.asarray(scorer.shares(documents)),
             [candidate.relevant for candidate in one.candidates],
             one.relevant,
@@ -140,32 +140,32 @@ def _questions(
 
 
 def _chosen(sets: Mapping[str, list[Question]], matches: Sequence[float]) -> dict[str, Weights]:
-    """The best weights of each combination, late interaction counting one of `matches`.
+    """The best weights of each combination, with a weight of late interaction from `matches`.
 
-    A document's score by itself is the same in searches (all together) and where there is no first stage (standalone),
-    so that the mean of both decides what late interaction and its structured query count.
+    The standalone score of a document is the same in searches (all parts) and without a first stage. So the mean MAP of
+    both cases decides the weights of late interaction and the structured query.
     """
-    orders = []
+    pairs = []
     for match, share in product(matches, SHARE_WEIGHTS):
-        by_itself = Weights(1.0, match, share=share)
-        orders.append((best_weights(sets, [by_itself._replace(first_stage=weight) for weight in WEIGHTS]), by_itself))
-    everything, standalone = max(orders, key=lambda two: sum(_mean(sets, weights) for weights in two))
+        alone = Weights(1.0, match, share=share)
+        pairs.append((best_weights(sets, [alone._replace(first_stage=weight) for weight in WEIGHTS]), alone))
+    combined, standalone = max(pairs, key=lambda pair: sum(_mean(sets, weights) for weights in pair))
     chosen = {"first stage": FIRST_STAGE}
     if any(matches):
-        alone = [Weights(0.0, one, weight) for one, weight in product(matches, WEIGHTS)]
-        chosen["with late interaction"] = best_weights(sets, alone)
+        matching = [Weights(0.0, match, weight) for match, weight in product(matches, WEIGHTS)]
+        chosen["with late interaction"] = best_weights(sets, matching)
     structured = [Weights(0.0, 0.0, weight, share) for weight, share in product(WEIGHTS, SHARE_WEIGHTS)]
     return chosen | {
         "with MART": best_weights(sets, [Weights(1.0, 0.0, weight) for weight in WEIGHTS]),
         "with structured queries": best_weights(sets, structured),
-        "all": everything,
+        "all": combined,
         "standalone": standalone,
     }
 
 
 def best_weights(sets: Mapping[str, list[Question]], weights: list[Weights]) -> Weights:
-    """The weights with the best mean of the sets' MAP."""
-    return max(weights, key=lambda given: _mean(sets, given))
+    """The weights with the best mean MAP over the sets."""
+    return max(weights, key=lambda candidate: _mean(sets, candidate))
 
 
 def _mean(sets: Mapping[str, list[Question]], weights: Weights) -> float:
@@ -174,7 +174,7 @@ def _mean(sets: Mapping[str, list[Question]], weights: Weights) -> float:
 
 
 def _without_gain(found: Fit, pairs: Mapping[str, str]) -> list[str]:
-    """The pairs of languages, given for each set, in which all together have not more than the first stage."""
+    """The language pairs (`pairs` maps each set to its pair) without a gain over the first stage."""
     maps = found.maps()
     gains: dict[str, float] = {}
     for name, pair in pairs.items():
@@ -183,46 +183,46 @@ def _without_gain(found: Fit, pairs: Mapping[str, str]) -> list[str]:
 
 
 def _standalone(found: Fit) -> StandaloneAbout:
-    """How documents' scores by themselves are made of the model's and late interaction's."""
+    """The standalone settings with fitted scale and offset."""
     weights = found.chosen["standalone"]
-    scale, offset = _as_probabilities(found, _scores(found, weights))
+    scale, offset = _calibration(found, _scores(found, weights))
     return StandaloneAbout(weights.share, float(f"{scale:.4g}"), round(offset, 4))
 
 
 def _scores(found: Fit, weights: Weights) -> Floats:
-    """Of all candidates."""
+    """The scores of all candidates."""
     return np.concatenate([one.scores(weights) for questions in found.sets.values() for one in questions])
 
 
-def _as_probabilities(found: Fit, scores: Floats) -> tuple[float, float]:
-    """Scale and offset by which sigmoids of `scale * score - offset` are best as probabilities.
+def _calibration(found: Fit, scores: Floats) -> tuple[float, float]:
+    """Scale and offset that calibrate sigmoids of `scale * score - offset` to probabilities.
 
-    The scale is held near 1, by little, so that scores that say nothing (it would be 0), or all (infinite), have one.
+    A weak regularisation towards scale 1 keeps it positive and finite for uninformative or perfect scores.
     """
     relevant = np.concatenate([one.relevant for questions in found.sets.values() for one in questions])
-    right, given = torch.as_tensor(relevant, dtype=torch.float64), torch.as_tensor(scores)
+    labels, values = torch.as_tensor(relevant, dtype=torch.float64), torch.as_tensor(scores)
     fitted = torch.zeros(2, dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.LBFGS([fitted], max_iter=200, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
         optimizer.zero_grad()
-        logits = fitted[0].exp() * given - fitted[1]
-        found = balanced_cross_entropy(logits, right) + _HOLD * fitted[0].square()
-        found.backward()  # type: ignore[no-untyped-call]
-        return found
+        logits = fitted[0].exp() * values - fitted[1]
+        value = balanced_cross_entropy(logits, labels) + _REGULARISATION * fitted[0].square()
+        value.backward()  # type: ignore[no-untyped-call]
+        return value
 
     optimizer.step(loss)  # type: ignore[no-untyped-call]
     log_scale, offset = fitted.detach().tolist()
     return math.exp(log_scale), offset
 
 
-def balanced_cross_entropy(logits: Tensor, right: Tensor) -> Tensor:
-    """Binary cross-entropy of scores (N,); the relevant documents' (1 in `right`) weigh as much as the others'."""
-    weights = torch.where(right > 0, 0.5 / right.sum(), 0.5 / (1 - right).sum())
-    return F.binary_cross_entropy_with_logits(logits, right, weights, reduction="sum")
+def balanced_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    """Binary cross-entropy of scores (N,), with equal total weight of relevant (label 1) and other documents."""
+    weights = torch.where(labels > 0, 0.5 / labels.sum(), 0.5 / (1 - labels).sum())
+    return F.binary_cross_entropy_with_logits(logits, labels, weights, reduction="sum")
 
 
-def _place(late_interaction: LateInteractionAbout) -> str:
-    """Its encoder as it is found from any folder."""
+def _resolved_encoder(late_interaction: LateInteractionAbout) -> str:
+    """The name of its shipped encoder, or the absolute path."""
     shipped = late_interaction.encoder in shipped_names()
     return late_interaction.encoder if shipped else str(Path(late_interaction.encoder).resolve())

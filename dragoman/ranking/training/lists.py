@@ -1,7 +1,7 @@
-"""Lists of candidates to learn from and to measure on: queries, the first stage's documents for them, what is relevant.
+"""Lists of candidates for training and evaluation: queries, their first-stage documents, and relevance.
 
-Texts are kept as the model reads them, subwords and index terms side by side, with the part of the translation table
-that concerns them; so whoever holds such a folder needs no Java, no index and no text to train or measure.
+Texts are stored as subwords and index terms, with the relevant part of the translation table. Training and evaluation
+on such a folder need no Java, no index and no texts.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _ARRAYS, _ABOUT, _TABLE = "lists.safetensors", "lists.json", "table.safetensors"
 
 
 class ListsError(ValueError):
-    """A folder of lists that cannot be used; the message names it."""
+    """A folder of lists is not usable; the message names it."""
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A document of a list: its number among the texts, the first stage's score, whether it answers the query."""
+    """A document of a list: its text id, its first-stage score, and whether it is relevant."""
 
     text: int
     score: float
@@ -43,33 +43,33 @@ class Candidate:
 
 @dataclass(frozen=True)
 class CandidateList:
-    """A query, by its number among the texts and its name, and its candidates, best of the first stage first."""
+    """A query with its name and text id, and its candidates in first-stage order."""
 
     name: str
     query: int
     candidates: list[Candidate]
     relevant: int
-    """How many documents answer it, retrieved or not."""
+    """Number of relevant documents, retrieved or not."""
 
 
 class Lists:
-    """Lists of one language pair, mapped from a folder or just made."""
+    """The lists of one language pair."""
 
     def __init__(self, about: dict[str, object], arrays: dict[str, NDArray[np.generic]], table: Table | None) -> None:
         self.source, self.target = str(about["source"]), str(about["target"])
         self.tokenizer, self.checksum = str(about["tokenizer"]), str(about["checksum"])
         self.made_from = about.get("made_from")
-        """A digest of what the lists were made from, where their maker said one."""
+        """A digest of the sources of the lists, if it was given."""
         self._terms: list[str] = about["terms"]  # type: ignore[assignment]
         self._names: list[str] = about["names"]  # type: ignore[assignment]
-        self._beside: ExtraLinks | None = about.get("beside")  # type: ignore[assignment]
+        self._extra_links: ExtraLinks | None = about.get("beside")  # type: ignore[assignment]
         self._arrays, self._table = arrays, table
 
     def __len__(self) -> int:
         return len(self._names)
 
     def __getitem__(self, number: int) -> CandidateList:
-        begin, end = (int(self._arrays["list_ends"][place]) for place in (number, number + 1))
+        begin, end = (int(self._arrays["list_ends"][index]) for index in (number, number + 1))
         columns = (self._arrays[name][begin:end].tolist() for name in ("candidates", "scores", "relevance"))
         return CandidateList(
             self._names[number],
@@ -80,23 +80,23 @@ class Lists:
 
     @property
     def terms(self) -> frozenset[str]:
-        """Of all its texts."""
+        """The terms of all texts."""
         return frozenset(self._terms)
 
     def text(self, number: int) -> Read:
-        """A text as the model reads it."""
-        begin, end = (int(self._arrays["id_ends"][place]) for place in (number, number + 1))
+        """A tokenized text."""
+        begin, end = (int(self._arrays["id_ends"][index]) for index in (number, number + 1))
         return Read(self._arrays["ids"][begin:end].tolist(), self._arrays["pieces"][begin:end].astype(np.int64))
 
     def links(self, query: int, texts: Sequence[int], direction: Direction, placebo: bool = False) -> list[Links]:
-        """The links between a query's words and those of each text; none at all if `placebo`."""
+        """The links between the words of a query and of each text; none if `placebo`."""
         if placebo:
             return [NO_LINKS] * len(texts)
-        reference = TranslationReference(self._words(query), self._table, direction=direction, extra=self._beside)
+        reference = TranslationReference(self._words(query), self._table, direction=direction, extra=self._extra_links)
         return [reference.links(self._words(text)) for text in texts]
 
     def _words(self, number: int) -> Words:
-        begin, end = (int(self._arrays["term_ends"][place]) for place in (number, number + 1))
+        begin, end = (int(self._arrays["term_ends"][index]) for index in (number, number + 1))
         return Words([self._terms[term] for term in self._arrays["terms"][begin:end].tolist()], [])
 
 
@@ -169,12 +169,13 @@ class ListsWriter:
 
 
 def read_lists(folder: Path) -> Lists:
-    """
+    """Read the lists of a folder.
+
     Raises:
-        ListsError: no such folder, or damaged.
+        ListsError: if there is no such folder, or it is damaged.
     """
     if not (folder / _ABOUT).is_file():
-        raise ListsError(f"{folder}: holds no lists of candidates")
+        raise ListsError(f"{folder}: has no lists of candidates")
     about = read_json(folder / _ABOUT)
     if about.get("format") != FORMAT:
         raise ListsError(f"{folder}: not lists of candidates of format {FORMAT}")
@@ -188,10 +189,10 @@ def read_lists(folder: Path) -> Lists:
 def relinked(folder: Path, table: Table | None, output: Path) -> None:
     """Write the lists of `folder` to `output` with another table: the same candidates, other links.
 
-    What links words beside the table stays, as lists don't hold the words that it was found by.
+    Links outside the table stay, because lists do not contain the words that they were derived from.
 
     Raises:
-        ListsError: as `read_lists`.
+        ListsError: as in `read_lists`.
     """
     lists = read_lists(folder)
     about = read_json(folder / _ABOUT)
@@ -208,12 +209,12 @@ def relinked(folder: Path, table: Table | None, output: Path) -> None:
 
 
 def lists_in(folder: Path) -> list[Path]:
-    """The folders of lists under `folder`, by name."""
+    """The folders of lists under `folder`, sorted."""
     return sorted(path.parent for path in folder.rglob(_ABOUT))
 
 
 def checksum_of(lists: Iterable[Lists]) -> str:
-    """One checksum for several."""
+    """The combined checksum of several lists."""
     return hashlib.sha256("".join(one.checksum for one in lists).encode()).hexdigest()
 
 
@@ -222,7 +223,7 @@ def _numbers(table: Table | None) -> list[NDArray[Any]]:
 
 
 def _restricted(table: Table, terms: Collection[str]) -> Table:
-    """The entries of a table both of whose terms are among `terms`, a set or a dictionary."""
+    """The table entries with both terms in `terms`, a set or a dictionary."""
     side = table.by_source
     known = [
         np.fromiter((term in terms for term in names), bool, len(names)) for names in (table.sources, table.targets)

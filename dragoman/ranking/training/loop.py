@@ -1,4 +1,4 @@
-"""Training of MART from lists of candidates, listwise, stopping early by retrieval on lists held out for tuning."""
+"""Listwise training of MART on lists of candidates, with early stopping by retrieval quality on tuning lists."""
 
 from __future__ import annotations
 
@@ -37,41 +37,41 @@ LOSSES = ("ranking", "relevance")
 
 @dataclass(frozen=True)
 class MartTraining(TrainingConfig):
-    """What `dragoman train mart --config` reads beside `TrainingConfig`'s rates."""
+    """Configuration of `dragoman train mart --config`, in addition to `TrainingConfig`."""
 
     TEXT = False
 
     encoder: str = "small"
     start_from: str | None = None
-    """A trained MART to go on from, in place of `encoder` and `model`."""
+    """A trained MART to continue from, instead of `encoder` and `model`."""
     lists: str = ""
-    """Folder of lists to learn from, one folder a set."""
+    """Folder of training lists, with one folder per set."""
     tuning: str = ""
-    """Folder of lists to stop by."""
+    """Folder of lists for early stopping."""
     set_weights: dict[str, Any] = field(default_factory=dict)
-    """By the beginning of sets' names, how much more often than by their size they are drawn."""
+    """Factors of the sampling shares, by prefix of the sets' names."""
     queries: int = 24
     documents: int = 8
     direction: Direction = "mean"
     placebo: bool = False
-    """Learn without the table, as the paper's placebo."""
+    """Train without the table, as the paper's placebo."""
     unlinked: float = 0.0
-    """Chance that a query's word has no links, so that what the table lacks is learned from the text."""
+    """Probability that a query word loses its links, so that the model learns from the text what the table lacks."""
     relevance: float = 0.1
-    """Weight of the loss that makes a score's sigmoid a probability of relevance."""
+    """Weight of the `relevance` loss, which calibrates the sigmoid of a score to a probability of relevance."""
     first_stage: float = 0.0
-    """Weight of the first stage beside the model while learning, so that it learns what that lacks."""
+    """Weight of the first stage in the training scores, so that the model learns what the first stage lacks."""
     model: dict[str, Any] = field(default_factory=dict)
     """Fields of `MartConfig`."""
     frozen: list[str] = field(default_factory=lambda: ["encoder.model.tokens."])
-    """Beginnings of the names of weights that stay as they are, such as the embeddings, which know all languages."""
+    """Name prefixes of frozen weights, such as the embeddings, which cover all languages."""
     tuning_queries: int = 40
     tuning_depth: int = 30
     patience: int = 8
     late_interaction: dict[str, Any] = field(default_factory=dict)
-    """`encoder` and `layer` of the late interaction that joins the trained model's score; none when left out."""
+    """`encoder` and `layer` of the late interaction that is added to the trained model's score; none by default."""
     fit_queries: int = 60
-    """Lists of each tuning set by which weights are fitted in the end."""
+    """Lists of each tuning set on which score weights are fitted after training."""
 
     def check(self) -> None:
         super().check()
@@ -83,17 +83,17 @@ class MartTraining(TrainingConfig):
         if not 0 <= self.unlinked < 1:
             raise ConfigError("unlinked must be at least 0 and below 1")
         if not self.lists or not self.tuning:
-            raise ConfigError("lists and tuning must name folders of lists of candidates")
+            raise ConfigError("lists and tuning must be folders of lists of candidates")
         unknown = sorted(set(self.model) - set(MartConfig.__dataclass_fields__))
         if unknown:
             raise ConfigError(f"model: unknown field {', '.join(unknown)}")
         self.match()
 
     def match(self) -> LateInteractionAbout | None:
-        """Late interaction before its weights are fitted.
+        """The late interaction, before its weight is fitted.
 
         Raises:
-            ConfigError: fields that are missing, not known or of the wrong type.
+            ConfigError: if fields are missing, unknown or of the wrong type.
         """
         try:
             return LateInteractionAbout(weight=1.0, **self.late_interaction) if self.late_interaction else None
@@ -102,12 +102,12 @@ class MartTraining(TrainingConfig):
 
 
 def train_mart(config: MartTraining, output: Path, *, resume: bool = False, report: Report | None = None) -> Path:
-    """Train, and save the best model to `output / "model"` with its measures; returns that folder.
+    """Train, save the best model to `output / "model"` with its evaluation, and return that folder.
 
     Raises:
-        ConfigError: `output` holds a training already and `resume` is false, or it is another configuration's.
-        ListsError: lists that cannot be used.
-        CheckpointError: the encoder, or late interaction's, cannot be loaded.
+        ConfigError: if `output` has a training and `resume` is false, or its configuration differs.
+        ListsError: if lists are not usable.
+        CheckpointError: if the encoder, or that of late interaction, cannot be loaded.
     """
     workers = Workers.join(config.device)
     if workers.first:
@@ -115,11 +115,13 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
     workers.wait()
     torch.manual_seed(config.seed)
     sets, tuning = _sets(Path(config.lists), config.languages), _sets(Path(config.tuning), config.languages)
-    model = _start(config)
+    model = _initial_model(config)
     for name, lists in [*sets.items(), *tuning.items()]:
         if lists.tokenizer != model.encoder.tokenizer_checksum:
-            raise ConfigError(f"{name}: these lists were read for an encoder with another vocabulary")
-    load_late_interaction(MartAbout(late_interaction=config.match()), model.encoder)  # fails now rather than in the end
+            raise ConfigError(f"{name}: these lists were tokenized for an encoder with another vocabulary")
+    load_late_interaction(
+        MartAbout(late_interaction=config.match()), model.encoder
+    )  # fails now instead of after training
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(not name.startswith(tuple(config.frozen)))
     source = examples_of(
@@ -156,7 +158,7 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
 def _save(
     output: Path, model: Mart, tuning: Mapping[str, Lists], config: MartTraining, known: Mapping[str, Any]
 ) -> None:
-    """Fit what joins the model's score, and write the model and its report."""
+    """Fit the score weights, and write the model and its report."""
     about = MartAbout(output.name, config.direction, config.placebo)
     about, found = fit(model, about, tuning, config.match(), queries=config.fit_queries)
     weights = {name: one._asdict() for name, one in found.chosen.items()}
@@ -166,7 +168,7 @@ def _save(
     (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
 
 
-def _start(config: MartTraining) -> Mart:
+def _initial_model(config: MartTraining) -> Mart:
     if config.start_from is not None:
         return load_mart(config.start_from)[0]
     generator = torch.Generator().manual_seed(config.seed)
@@ -181,21 +183,21 @@ def _sets(folder: Path, languages: list[str]) -> dict[str, Lists]:
     found = {str(path.relative_to(folder)): read_lists(path) for path in lists_in(folder)}
     kept = {name: one for name, one in found.items() if not languages or {one.source, one.target} <= set(languages)}
     if not kept:
-        raise ConfigError(f"{folder}: no lists there are in these languages")
+        raise ConfigError(f"{folder}: has no lists in these languages")
     return kept
 
 
 def ranking_losses(model: Mart, batch: Examples, config: MartTraining) -> Mapping[str, Tensor]:
-    """`ranking`: -log softmax of the relevant document's score among its list's, pairwise (the paper) with two.
+    """`ranking`: -log softmax of the relevant document's score in its list; with two documents, the paper's loss.
 
-    `relevance`: binary cross-entropy of each score, relevant and others weighing the same.
+    `relevance`: binary cross-entropy of each score, with equal total weight of relevant and other documents.
     """
     rows, owner, bounds = [], [], [0]
-    for one in batch.examples:
-        made = list(passages(model.encoder, one.query, one.documents, one.links))
-        owner += [bounds[-1] + row.document for row in made]
-        rows += made
-        bounds.append(bounds[-1] + len(one.documents))
+    for example in batch.examples:
+        new_rows = list(passages(model.encoder, example.query, example.documents, example.links))
+        owner += [bounds[-1] + row.document for row in new_rows]
+        rows += new_rows
+        bounds.append(bounds[-1] + len(example.documents))
     scores = model(pooled(partial(padded_states, model), rows, config.tokens), owner)
     first = torch.tensor([score for one in batch.examples for score in one.scores], device=scores.device)
     ranked = scores + config.first_stage * first.clamp_min(LEAST_SHARE).log()
@@ -203,14 +205,14 @@ def ranking_losses(model: Mart, batch: Examples, config: MartTraining) -> Mappin
     padded = torch.nn.utils.rnn.pad_sequence(lists, batch_first=True, padding_value=-torch.inf)
     found = {"ranking": -F.log_softmax(padded, 1)[:, 0].mean()}
     if config.relevance:
-        right = torch.zeros(len(scores), device=scores.device)
-        right[bounds[:-1]] = 1
-        found["relevance"] = config.relevance * balanced_cross_entropy(scores, right)
+        relevant = torch.zeros(len(scores), device=scores.device)
+        relevant[bounds[:-1]] = 1
+        found["relevance"] = config.relevance * balanced_cross_entropy(scores, relevant)
     return found
 
 
 def measured(model: Mart, tuning: Mapping[str, Lists], config: MartTraining) -> dict[str, float]:
-    """Mean MAP over the tuning sets, of the model alone and interpolated by the best weight, and that weight."""
+    """Mean MAP over the tuning sets: the model alone, and interpolated with the best weight, and that weight."""
     scorer = Scorer(model)
     scored = {
         name: score_lists(
@@ -225,7 +227,7 @@ def measured(model: Mart, tuning: Mapping[str, Lists], config: MartTraining) -> 
     }
     weight = best_weight(scored)
 
-    def mean(by: float | None) -> float:
-        return float(np.mean([mean_average_precision(one, by) for one in scored.values()]))
+    def mean(weight: float | None) -> float:
+        return float(np.mean([mean_average_precision(one, weight) for one in scored.values()]))
 
     return {"interpolated": mean(weight), "alone": mean(0.0), "first_stage": mean(None), "weight": weight}

@@ -39,7 +39,7 @@ CONFIGS = sorted((Path(__file__).parents[3] / "configs").glob("*.toml"))
         ({"device": "gpu"}, "device must be cpu or cuda"),
         ({"objectives": ["mlm"]}, "objectives must be some of"),
         ({"model": {"widht": 64}}, "model: unknown field widht"),
-        ({"model": {"width": "64"}}, "model: width must be a whole number"),
+        ({"model": {"width": "64"}}, "model: width must be an integer"),
         ({"model": {"heads": 0}}, "model: heads"),
         ({"model": {"heads": 3}}, "model: width 256 is not a multiple of heads 3"),
         ({"model": {"cross_attention": False}}, "model: cross_attention is false, and the objective cs needs it"),
@@ -47,7 +47,7 @@ CONFIGS = sorted((Path(__file__).parents[3] / "configs").glob("*.toml"))
         ({"sentence_layer": 7}, "sentence_layer must lie between 0 and 6"),
     ],
 )
-def test_what_cannot_be_is_named(changes: dict[str, Any], message: str) -> None:
+def test_invalid_fields_are_named(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         PretrainingConfig.parse({"parallel": ["text"], **changes})
 
@@ -56,7 +56,7 @@ def test_what_cannot_be_is_named(changes: dict[str, Any], message: str) -> None:
     ("changes", "message"),
     [
         ({}, "start_from"),
-        ({"start_from": "x", "raw": ["y"]}, "raw: a translator learns from parallel text alone"),
+        ({"start_from": "x", "raw": ["y"]}, "raw: a translator is trained only on parallel text"),
         ({"start_from": "x", "which_layers": "middle"}, "which_layers: 'middle' is not last or first"),
         ({"start_from": "x", "label_smoothing": 1.0}, "label_smoothing"),
         ({"start_from": "x", "decoder_layers": 0}, "decoder_layers"),
@@ -73,7 +73,7 @@ def test_the_configurations_we_ship_are_valid(path: Path) -> None:
     kind.parse(read_config(path))
 
 
-def test_text_folders_lie_in_the_data_folder(tmp_path: Path) -> None:
+def test_text_folders_are_relative_to_the_data_folder(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text('parallel = ["text", "/elsewhere"]\nsteps = 3\n')
     assert read_config(path, Path("/data")) == {"parallel": ["/data/text", "/elsewhere"], "steps": 3}
@@ -86,7 +86,7 @@ def test_languages_choose_files(text: Path) -> None:
     table = {"parallel": [str(text / "parallel")], "raw": [str(text / "raw")]}
     chosen = PretrainingConfig.parse(table | {"languages": ["sw"]}).files()
     assert [file.languages for file in chosen] == [("sw",)]
-    with pytest.raises(ConfigError, match="languages: no file of training text is in de, sv alone"):
+    with pytest.raises(ConfigError, match="languages: no training file is only in de, sv"):
         PretrainingConfig.parse(table | {"languages": ["de", "sv"]}).files()
     with pytest.raises(CorpusError, match="not a folder"):
         PretrainingConfig.parse({"parallel": [str(text / "none")]}).files()

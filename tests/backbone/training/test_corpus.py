@@ -1,4 +1,4 @@
-"""Batches as a function of seed and position, and what preparing text keeps, counts and refuses."""
+"""Batches depend only on seed and position; preparation of text: what is kept, counted and refused."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def drawn(corpus: Corpus, count: int, seed: int = 1, start: Position | None = No
 
 @settings(deadline=None, max_examples=30)
 @given(st.integers(0, 2**32), st.integers(0, 150), st.integers(1, 20))
-def test_batches_go_on_from_anywhere(corpus: Corpus, seed: int, before: int, count: int) -> None:
+def test_batches_resume_from_any_position(corpus: Corpus, seed: int, before: int, count: int) -> None:
     whole = drawn(corpus, before + count, seed)
     start = whole[before - 1][0] if before else None
     again = drawn(corpus, count, seed, start)
@@ -132,7 +132,7 @@ def test_an_interrupted_preparation_is_done_anew(
     assert not list(tmp_path.glob("*.unfinished"))
 
 
-def test_two_that_share_a_folder_prepare_the_text_once(
+def test_trainings_that_share_a_folder_prepare_the_text_once(
     text: Path, subwords: Subwords, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files, written = text_files([text / "parallel"], [text / "raw"]), []
@@ -151,7 +151,7 @@ def test_two_that_share_a_folder_prepare_the_text_once(
     assert all(corpus.sizes() == found[0].sizes() for corpus in found)
 
 
-def test_prepared_text_is_taken_again_until_something_changes(
+def test_prepared_text_is_reused_until_something_changes(
     tmp_path: Path, subwords: Subwords, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "en-de.tsv"

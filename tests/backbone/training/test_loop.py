@@ -1,4 +1,4 @@
-"""A training that is killed goes on as if it had not been, alone and in two processes."""
+"""A killed training resumes with the same result, in one and in two processes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def toml(table: dict[str, Any]) -> str:
     return plain + "[model]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in table["model"].items())
 
 
-def test_killed_again_and_again_it_learns_the_same(text: Path, tmp_path: Path, learned: str) -> None:
+def test_training_that_is_killed_repeatedly_gives_the_same_model(text: Path, tmp_path: Path, learned: str) -> None:
     table = config_table(text, tokenizer=learned, steps=30)
     table["model"]["dropout"] = 0.2
     config = tmp_path / "config.toml"
@@ -90,7 +90,7 @@ def test_the_curves_fall_and_reports_are_means(text: Path, tmp_path: Path, learn
     assert curves(tmp_path / "bf16")[-1]["losses"]["is"] == pytest.approx(means[-1]["losses"]["is"], rel=0.05)
 
 
-def test_two_processes_learn_as_one(text: Path, tmp_path: Path, learned: str) -> None:
+def test_two_processes_train_like_one(text: Path, tmp_path: Path, learned: str) -> None:
     table = config_table(text, tokenizer=learned, steps=8, objectives=["is", "cs", "tlm", "contrastive"])
     config = tmp_path / "config.toml"
     config.write_text(toml(table))
@@ -197,7 +197,7 @@ def test_a_damaged_checkpoint_is_named(text: Path, subwords: Subwords, tmp_path:
         trainer(text, subwords, tmp_path, checkpoint_every=2).restore()
 
 
-def test_a_batch_without_a_loss_is_passed_over(text: Path, tmp_path: Path, learned: str) -> None:
+def test_a_batch_without_a_loss_is_skipped(text: Path, tmp_path: Path, learned: str) -> None:
     table = config_table(text, tokenizer=learned, objectives=["tlm"], steps=12, checkpoint_every=12)
     pretrain(PretrainingConfig.parse(table), tmp_path / "output")
     found = [step["losses"] for step in curves(tmp_path / "output")]

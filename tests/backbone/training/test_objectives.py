@@ -121,7 +121,7 @@ def test_a_cropped_side_is_a_span_of_the_whole_and_the_other_stays(lengths: list
     assert share > 0 or not cut
 
 
-def test_about_the_share_asked_for_is_cropped() -> None:
+def test_about_the_given_share_is_cropped() -> None:
     rows = [np.arange(50, dtype=np.int32)] * 2000
     got = cropped(Pairs(rows, rows, ("en", "de")), 0.5, seeded(3))
     assert 900 < sum(len(x) + len(y) < 100 for x, y in zip(got.x, got.y, strict=True)) < 1100

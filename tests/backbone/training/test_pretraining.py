@@ -30,7 +30,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
 
 
 @pytest.mark.slow
-def test_the_command_trains_and_goes_on(
+def test_the_command_trains_and_resumes(
     text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config, output = tmp_path / "config.toml", tmp_path / "output"
@@ -61,7 +61,7 @@ def test_the_command_trains_and_goes_on(
     assert said.strip() == "dragoman: learning_rate must be above 0"
 
 
-def test_a_path_set_right_needs_no_new_folder(text: Path, tmp_path: Path) -> None:
+def test_a_corrected_path_needs_no_new_folder(text: Path, tmp_path: Path) -> None:
     table = config_table(text, steps=2)
     with pytest.raises(CorpusError, match="not a folder"):
         pretrain(PretrainingConfig.parse(table | {"parallel": [str(tmp_path / "typo")]}), tmp_path / "output")
@@ -75,7 +75,7 @@ def test_a_vocabulary_too_small_is_named(text: Path, tmp_path: Path) -> None:
         pretrain(PretrainingConfig.parse(table), tmp_path / "output")
 
 
-def test_a_new_model_first_predicts_how_frequent_each_subword_is(text: Path, tmp_path: Path) -> None:
+def test_a_new_model_predicts_subword_frequencies(text: Path, tmp_path: Path) -> None:
     table = config_table(text, steps=1, learning_rate=1e-9)
     model, subwords, _ = load_veco(pretrain(PretrainingConfig.parse(table), tmp_path / "output"))
     files = PretrainingConfig.parse(table).files()
@@ -96,7 +96,7 @@ def test_sentence_layer_zero_is_kept_and_a_start_is_taken(text: Path, tmp_path: 
         torch.testing.assert_close(second.state_dict()[name], value)
 
 
-def test_a_start_brings_its_vocabulary_and_sizes(text: Path, tmp_path: Path, subwords: Subwords) -> None:
+def test_start_from_sets_vocabulary_and_sizes(text: Path, tmp_path: Path, subwords: Subwords) -> None:
     table = config_table(text, steps=1, objectives=["is"])
     first = pretrain(PretrainingConfig.parse(table), tmp_path / "first")
     del table["model"]

@@ -1,4 +1,4 @@
-"""Which files are training text, their lines, and what is said of a malformed one."""
+"""Training text files: their names, lines and error messages."""
 
 import gzip
 from pathlib import Path

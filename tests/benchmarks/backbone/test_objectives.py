@@ -1,4 +1,4 @@
-"""The benchmarks of the backbone run from end to end on a little text, and go on where they stopped."""
+"""The benchmarks of the backbone run end to end on a small text, and resume."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_the_objectives_are_compared_and_what_is_done_is_kept(
     assert capsys.readouterr().out == table
 
 
-def test_a_tagger_learned_from_english_reads_every_word_once(data: Path, tmp_path: Path) -> None:
+def test_a_tagger_trained_on_english_tags_every_word_once(data: Path, tmp_path: Path) -> None:
     class Characters:
         """An encoder's part that cuts texts: here into characters."""
 

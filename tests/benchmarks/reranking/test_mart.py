@@ -1,4 +1,4 @@
-"""The benchmarks of reranking on the smallest input: they run, and say what they should."""
+"""The benchmarks of reranking on minimal input."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_p_of_two_data_sets_of_one_task_each_is_that_of_welchs_test(seed: int, s
 
 
 @given(st.integers(0, 10**6), SIZES)
-def test_p_neither_depends_on_the_order_nor_on_scale_nor_on_sign(seed: int, sizes: list[int]) -> None:
+def test_p_does_not_depend_on_order_scale_or_sign(seed: int, sizes: list[int]) -> None:
     differences = dict(zip(("x-s-en-de", "x-s-de-en", "y-s-en-sw"), drawn(seed, sizes[0], *sizes), strict=True))
     found = p_of_mean(differences)
     turned = {name: -3 * differences[name] for name in reversed(differences)}
@@ -126,7 +126,7 @@ def test_p_by_hand() -> None:
     assert p_of_mean({"x-s-en-de": np.zeros(4)}) == 1.0
 
 
-def test_every_task_weighs_the_same_in_the_test_as_in_the_mean() -> None:
+def test_every_task_has_the_same_weight_in_the_test_and_the_mean() -> None:
     """A difference in the one task of a data set is not significant in the mean with ten that nobody can tell apart."""
     noise = np.random.default_rng(3)
     psq = {f"x-s-en-{number}": noise.random(80) for number in range(10)} | {"y-p-sw-en": noise.random(80)}
@@ -139,7 +139,7 @@ def test_every_task_weighs_the_same_in_the_test_as_in_the_mean() -> None:
     assert ttest_1samp(np.concatenate([same, other]), 0).pvalue < 0.01  # as if both data sets had as many tasks
 
 
-def test_first_stage_runs_stand_beside_the_variants(tmp_path: Path, subwords: Subwords) -> None:
+def test_first_stage_runs_are_compared_with_the_variants(tmp_path: Path, subwords: Subwords) -> None:
     data, name = tmp_path / "xquad_r", "xquad_r-sentence-en-de"
     encoder = write_encoder(tmp_path / "encoder", subwords, layers=3)
     write_lists(tmp_path / "lists" / name, encoder, queries=4, seed=1)

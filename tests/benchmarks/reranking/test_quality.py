@@ -1,4 +1,4 @@
-"""The measures of the reranker and of its parts, from scores that are kept."""
+"""The measures of the reranker and its parts, from saved scores."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_the_summary_has_means_of_languages_and_of_both_ways() -> None:
         assert rows[title][8] == f"{ttest_rel(together, psq).pvalue:.2g}"
 
 
-def test_one_summary_is_made_of_scores_that_several_runs_kept(
+def test_the_summary_combines_saved_scores_of_several_runs(
     folder: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
     first = keep_scores(folder, monkeypatch, run, "de")
@@ -96,7 +96,7 @@ def test_one_summary_is_made_of_scores_that_several_runs_kept(
     assert rows_of((folder / "out" / "summary.md").read_text()) == whole
 
 
-def test_parts_add_up_to_what_was_kept(folder: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+def test_parts_add_up_to_the_saved_scores(folder: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     for language in ("de", "ru"):
         whole = keep_scores(folder, monkeypatch, run, language)[-1]
     options = ["--kept", folder / "out", "--tuning", folder / "tuning", "--output", folder / "parts"]
@@ -115,7 +115,7 @@ def test_parts_add_up_to_what_was_kept(folder: Path, monkeypatch: pytest.MonkeyP
         run(reranking_parts, *options[:-1], 2)
 
 
-def test_each_combination_has_the_weights_of_its_parts_alone(folder: Path) -> None:
+def test_each_combination_has_weights_of_its_parts_only(folder: Path) -> None:
     parts = reranking_parts.Parts(str(folder / "mart"), folder)
     path = folder / "tuning" / "xquad_r-sentence-en-de"
     cheap, dear = ({"en-de": parts.tuned(path, 5, by_mart)} for by_mart in (False, True))

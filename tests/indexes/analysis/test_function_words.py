@@ -1,10 +1,10 @@
-"""Function words: those that are listed, as words of the language's analysis; common words to tell a language by."""
+"""Function words as words of the language's analysis, and common words for language detection."""
 
 from __future__ import annotations
 
 import pytest
 
-from dragoman.indexes.analysis.function_words import _LISTED, common_words, function_words
+from dragoman.indexes.analysis.function_words import _FUNCTION_WORDS, common_words, function_words
 from dragoman.indexes.analysis.pipeline import analysis
 
 ABOUT = {
@@ -18,15 +18,15 @@ ABOUT = {
 }
 
 
-@pytest.mark.parametrize("language", sorted(_LISTED))
-def test_they_are_words_of_the_analysis(language: str) -> None:
+@pytest.mark.parametrize("language", sorted(_FUNCTION_WORDS))
+def test_function_words_are_words_of_the_analysis(language: str) -> None:
     assert function_words(language)
     for word in function_words(language):
         assert word in [token.word for token in analysis(language).tokens(word)]
 
 
 @pytest.mark.parametrize("language", sorted(ABOUT))
-def test_words_that_say_what_about_are_none(language: str) -> None:
+def test_content_words_are_no_function_words(language: str) -> None:
     assert not {*ABOUT[language].split()} & function_words(language)
 
 
@@ -44,7 +44,7 @@ def test_words_that_say_what_about_are_none(language: str) -> None:
         ("pl", "Co to jest wulkan?", ["wulkan"]),
     ],
 )
-def test_a_question_without_them_says_what_it_is_about(language: str, question: str, about: list[str]) -> None:
+def test_a_question_without_function_words_keeps_its_topic(language: str, question: str, about: list[str]) -> None:
     found = [token for token in analysis(language).tokens(question) if token.term]
     assert [token.word for token in found if token.word not in function_words(language)] == about
 
@@ -53,6 +53,6 @@ def test_a_language_without_a_list_has_none() -> None:
     assert function_words("qu") == common_words("qu") == frozenset()
 
 
-def test_lists_of_a_language_s_news_are_not_used() -> None:
+def test_lists_with_content_words_are_not_used() -> None:
     assert common_words("ms") == frozenset()
     assert {"what", "who", "the"} <= common_words("en")

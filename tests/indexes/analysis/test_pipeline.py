@@ -91,7 +91,7 @@ def test_offsets_and_words_are_those_of_the_text(language: str) -> None:
 
 
 @pytest.mark.parametrize("language", sorted(LANGUAGES))
-def test_a_word_alone_means_what_it_means_in_a_text(language: str) -> None:
+def test_a_word_alone_has_the_same_term_as_in_a_text(language: str) -> None:
     chosen = analysis(language)
     for text in SENTENCES.values() if language not in UNSPACED else ():
         for token in chosen.tokens(text):
@@ -122,7 +122,7 @@ def test_stop_words_have_no_term_with_or_without_marks(language: str, listed: li
 
 
 @pytest.mark.parametrize(("language", "same"), SAME_TERM.items())
-def test_forms_of_a_word_meet(language: str, same: list[str]) -> None:
+def test_forms_of_a_word_share_a_term(language: str, same: list[str]) -> None:
     assert len({tuple(terms(language, word)) for word in same}) == 1
     assert terms(language, same[0]) != [""]
 
@@ -164,7 +164,7 @@ def test_segmented_languages_have_words() -> None:
     assert [t.term for t in analysis("ja").tokens("寿司を食べた")] == ["寿司", "", "食べる", ""]
 
 
-def test_one_object_for_all_and_unknown_languages_refused() -> None:
+def test_analyses_are_shared_and_unknown_languages_refused() -> None:
     assert analysis("de") is analysis("de")
     with pytest.raises(UnknownLanguage, match="did you mean 'de'"):
         analysis("de-AT")
@@ -179,14 +179,14 @@ def test_fingerprints_differ_and_name_what_the_output_depends_on() -> None:
     assert "9." in fingerprints["ja"]
 
 
-def test_what_is_indexed_are_the_tokens_without_stop_words() -> None:
+def test_indexed_terms_are_the_tokens_without_stop_words() -> None:
     texts = [SENTENCES["de"], "", "Neue Wörter, die nie gesehen", SENTENCES["de"], "w" * 300]
     kept = [[token for token in analysis("de").tokens(text) if token.term] for text in texts]
     expected = [([token.word for token in text], [token.term for token in text]) for text in kept]
     assert LuceneAnalysis("de", None, "").indexed(texts) == expected
 
 
-def test_many_texts_at_once_have_the_tokens_of_each_alone() -> None:
+def test_a_batch_has_the_tokens_of_each_text() -> None:
     texts = [SENTENCES["de"], "", "Neue Wörter, die nie gesehen", SENTENCES["de"], "w" * 300]
     expected = [analysis("de").tokens(text) for text in texts]
     assert LuceneAnalysis("de", None, "").batch(texts) == expected
@@ -209,7 +209,7 @@ def test_words_that_analyzers_split_keep_one_term() -> None:
             assert len(analysis(language).tokens(word)) == len(plain) or language in UNSPACED
 
 
-def test_the_cache_forgets_and_still_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_evicted_words_are_analysed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.indexes.analysis.pipeline._CACHED_WORDS", 50)
     fresh = LuceneAnalysis("en", None, "")
     texts = [f"houses w{i} running x{i}" for i in range(300)]
@@ -219,7 +219,7 @@ def test_the_cache_forgets_and_still_answers(monkeypatch: pytest.MonkeyPatch) ->
     assert len(fresh._recent) + len(fresh._older) <= 104
 
 
-def test_eight_threads_get_what_one_gets() -> None:
+def test_eight_threads_get_the_results_of_one() -> None:
     texts = [
         (language, " ".join(text.split()[i:] + [f"{w}{i}" for w in text.split()[:3]]))
         for i in range(40)

@@ -24,13 +24,13 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("latin", "other"), NAMES)
-def test_a_name_meets_itself_in_another_script(latin: str, other: str) -> None:
+def test_a_name_matches_itself_in_another_script(latin: str, other: str) -> None:
     assert skeletons(latin) & skeletons(other)
     assert similarity(latin, other) >= LEAST_SIMILARITY
 
 
 @pytest.mark.parametrize(("first", "second"), [("tesla", "москва"), ("luther", "катер"), ("water", "вода")])
-def test_other_words_do_not(first: str, second: str) -> None:
+def test_other_words_do_not_match(first: str, second: str) -> None:
     assert not skeletons(first) & skeletons(second) or similarity(first, second) < LEAST_SIMILARITY
 
 

@@ -51,7 +51,7 @@ def test_a_call_from_the_owning_thread_runs_at_once() -> None:
     assert jvm.owned() is False
 
 
-def test_python_exceptions_come_back_as_they_are() -> None:
+def test_python_exceptions_are_unchanged() -> None:
     with pytest.raises(ZeroDivisionError):
         jvm.run(lambda: 1 // 0)
     assert jvm.run(int, "5") == 5
@@ -121,7 +121,7 @@ def test_the_heap_is_the_configured_one_then_that_of_the_environment() -> None:
         ("pyserini", "pip install --no-deps pyserini"),
     ],
 )
-def test_what_is_missing_is_named(hidden: str, advice: str) -> None:
+def test_a_missing_package_is_named(hidden: str, advice: str) -> None:
     code = f"""
 import importlib.util, sys
 real = importlib.util.find_spec
@@ -135,7 +135,7 @@ for _ in range(2):
     assert python(code).stdout.count(advice) == 2
 
 
-def test_signals_and_environment_stay_the_process_s_own() -> None:
+def test_signal_handlers_and_environment_are_unchanged() -> None:
     code = """
 import os, signal
 from dragoman.indexes.java import jvm

@@ -1,4 +1,4 @@
-"""Damage to the files of an index on the disk, bit by bit and byte by byte."""
+"""Detection of damaged index files, bit by bit and byte by byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index as a store: visible, replaced, deleted, durable, and known when it is damaged."""
+"""The index as a store: visibility, replacement, deletion, durability, detection of damage."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_lucene_syntax_in_a_term_is_text(index: LuceneIndex) -> None:
             assert index.search(query(term, method=method), "de", 5) == []
 
 
-def test_repeated_query_terms_count_as_often(index: LuceneIndex) -> None:
+def test_repeated_query_terms_count_repeatedly(index: LuceneIndex) -> None:
     put(index, {1: "Haus Hof", 2: "Hof"})
     index.refresh()
     for method in ("psq", "smt", "none"):
@@ -142,7 +142,7 @@ def test_repeated_query_terms_count_as_often(index: LuceneIndex) -> None:
 
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf")])
-def test_weights_that_are_none_are_refused(index: LuceneIndex, weight: float) -> None:
+def test_weights_that_are_not_positive_are_refused(index: LuceneIndex, weight: float) -> None:
     put(index, {1: "Haus"})
     index.refresh()
     group = TermGroup("haus", "haus", 0, 4, [Alternative("haus", weight, 0)])
@@ -160,7 +160,7 @@ def test_parameters_are_checked(index: LuceneIndex) -> None:
     assert index.search(TranslatedQuery("psq", []), "de", 5) == []
 
 
-def test_what_is_committed_is_there_again(tmp_path: Path) -> None:
+def test_a_reopened_index_has_the_committed_state(tmp_path: Path) -> None:
     with LuceneIndex(tmp_path) as index:
         assert (index.generation, index.metadata) == (0, {})
         put(index, {1: "Haus"})
@@ -246,7 +246,7 @@ def test_an_index_survives_kill_9_at_any_moment(tmp_path: Path) -> None:
 
 
 def filled(directory: Path) -> list[Path]:
-    """An index of two segments; its files but the lock."""
+    """An index of two segments; its files except the lock."""
     with LuceneIndex(directory) as index:
         for generation in (1, 2):
             put(index, {generation * 100 + i: f"haus wort{i}" for i in range(50)})
@@ -301,13 +301,13 @@ def test_a_file_in_the_way_is_an_error_of_the_file_system(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("in_memory", "broad"), [(0, -1), (0, 8192), (2_000_000, 8192)])
-def test_eight_threads_get_what_one_gets(
+def test_eight_threads_get_the_results_of_one(
     tmp_path: Path, in_memory: int, broad: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With every cache empty at first: by what Java computes per query (-1), and per group; from memory."""
-    monkeypatch.setattr("dragoman.indexes.memory.snapshot._LARGEST", in_memory)
+    """All caches start empty. Scores come from Java per query (-1), from Java per group, or from memory."""
+    monkeypatch.setattr("dragoman.indexes.memory.snapshot._MAX_INDEX_TOKENS", in_memory)
     jvm.run(importlib.import_module, "dragoman.indexes.lucene.queries")
-    monkeypatch.setattr("dragoman.indexes.lucene.queries._BROAD", broad)
+    monkeypatch.setattr("dragoman.indexes.lucene.queries._MAX_CACHED_MATCHES", broad)
     rng = random.Random(11)
     vocabulary = [f"w{i}" for i in range(400)]
     queries = [some_query(rng, vocabulary) for _ in range(2400)]
@@ -349,10 +349,10 @@ def some_query(rng: random.Random, vocabulary: list[str]) -> tuple[TranslatedQue
 
 
 @pytest.mark.parametrize("in_memory", [0, 2_000_000])
-def test_forgotten_groups_and_terms_are_looked_up_again(
+def test_evicted_groups_and_terms_are_looked_up_again(
     index: LuceneIndex, in_memory: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dragoman.indexes.memory.snapshot._LARGEST", in_memory)
+    monkeypatch.setattr("dragoman.indexes.memory.snapshot._MAX_INDEX_TOKENS", in_memory)
     rng = random.Random(3)
     vocabulary = [f"w{i}" for i in range(60)]
     put(index, {key: " ".join(rng.choices(vocabulary, k=10)) for key in range(100)})
@@ -389,7 +389,7 @@ def test_equal_groups_in_other_objects_and_other_weights_are_scored_alike(index:
         assert index.rank(TranslatedQuery("psq", [one]), "de", 5, BM25(2.0, 0.9)) != single
 
 
-def test_java_objects_stay_with_their_owner(index: LuceneIndex) -> None:
+def test_java_objects_stay_on_the_owning_thread(index: LuceneIndex) -> None:
     def threads() -> int:
         from jnius import autoclass
 

@@ -64,9 +64,9 @@ def same_scores(hits: list[Hit], expected: dict[int, float], attainable: float) 
 def test_scores_are_those_of_the_formulas(
     in_memory: int, dense: int, texts: list[list[str]], queries: list[list[TermGroup]], bm25: BM25
 ) -> None:
-    """From postings in memory, with scores for all documents or for those that match, and from Lucene's."""
+    """From the in-memory index, with dense or sparse scores, and from Lucene's postings."""
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as directory:
-        patch.setattr("dragoman.indexes.memory.snapshot._LARGEST", in_memory)
+        patch.setattr("dragoman.indexes.memory.snapshot._MAX_INDEX_TOKENS", in_memory)
         patch.setattr("dragoman.indexes.memory.postings._DENSE_DOCUMENTS", dense)
         check_scores(LuceneIndex(Path(directory)), texts, queries, bm25)
 
@@ -80,7 +80,7 @@ def check_scores(opened: LuceneIndex, texts: list[list[str]], queries: list[list
         translated = [TranslatedQuery(method, groups) for groups in queries for method in methods]
         for query, broad in itertools.product(translated, (-1, 8192, 8192)):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("dragoman.indexes.lucene.queries._BROAD", broad)
+                patch.setattr("dragoman.indexes.lucene.queries._MAX_CACHED_MATCHES", broad)
                 ranking = index.rank(query, "xx", 1000, bm25)
             expected = {100 - i: score for i, score in reference.scores(query).items()}
             same_scores(ranking.hits, expected, ranking.attainable)
@@ -92,7 +92,7 @@ def check_scores(opened: LuceneIndex, texts: list[list[str]], queries: list[list
         assert index.document_count("xx") == reference.count
 
 
-def test_the_reference_keeps_lengths_as_lucene_does() -> None:
+def test_the_reference_rounds_lengths_as_lucene_does() -> None:
     assert [kept_length(n) for n in (0, 1, 24, 39, 40, 41, 42, 43, 56, 59, 60)] == [
         0, 1, 24, 39, 40, 40, 42, 42, 56, 56, 60
     ]  # fmt: skip

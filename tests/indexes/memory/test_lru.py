@@ -1,4 +1,4 @@
-"""The bounded memory."""
+"""The bounded cache."""
 
 from __future__ import annotations
 

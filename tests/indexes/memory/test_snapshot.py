@@ -1,4 +1,4 @@
-"""Postings in memory follow what is written, and are let go of where they become too large."""
+"""The in-memory index follows all changes, and is dropped when it becomes too large."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write(index: LuceneIndex, texts: dict[int, tuple[str, str]]) -> None:
 
 @pytest.mark.slow
 def test_any_order_of_changes_leaves_the_live_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dragoman.indexes.memory.snapshot._REPLACED", 3)
+    monkeypatch.setattr("dragoman.indexes.memory.snapshot._MAX_DELETED", 3)
     monkeypatch.setattr("dragoman.indexes.memory.snapshot._BLOCKS", 2)
     rng = random.Random(5)
     live: dict[int, tuple[str, str]] = {}
@@ -68,7 +68,7 @@ def test_any_order_of_changes_leaves_the_live_documents(tmp_path: Path, monkeypa
     index.close()
 
 
-def test_documents_of_before_a_refresh_stay_as_they_were() -> None:
+def test_a_snapshot_does_not_change() -> None:
     collected = MemoryIndex()
     collected.add([Row(1, "de", "", "a b", ""), Row(2, "de", "", "a", "")])
     before = collected.snapshot()
@@ -82,7 +82,7 @@ def test_documents_of_before_a_refresh_stay_as_they_were() -> None:
 
 
 def test_too_many_tokens_are_left_to_lucene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dragoman.indexes.memory.snapshot._LARGEST", 6)
+    monkeypatch.setattr("dragoman.indexes.memory.snapshot._MAX_INDEX_TOKENS", 6)
     with LuceneIndex(tmp_path) as index:
         write(index, dict.fromkeys(range(3), ("de", "w1 w2")))
         index.refresh()
@@ -98,7 +98,7 @@ def test_too_many_tokens_are_left_to_lucene(tmp_path: Path, monkeypatch: pytest.
 
 def test_all_indexes_share_one_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dragoman.indexes.memory.snapshot._BUDGET", Budget())
-    monkeypatch.setattr("dragoman.indexes.memory.snapshot._TOGETHER", 3)
+    monkeypatch.setattr("dragoman.indexes.memory.snapshot._MAX_TOTAL_TOKENS", 3)
     first, second = MemoryIndex(), MemoryIndex()
     first.add([Row(1, "de", "", "a b", "")])
     second.add([Row(1, "de", "", "a b", "")])

@@ -70,7 +70,7 @@ def ids(values: list[int]) -> npt.NDArray[np.int32]:
 
 
 def test_joint_counts_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alignment_counts, "COMPACT_AT", 7)
+    monkeypatch.setattr(alignment_counts, "COMPACTION_SIZE", 7)
     rng = np.random.default_rng(3)
     expected = np.zeros((5, 6))
     joint = JointCounts(6)

@@ -1,4 +1,4 @@
-"""Marginals that the conditionals of a real joint distribution come from, and sums per pair."""
+"""Marginals of a joint distribution recovered from its conditionals, and sums per pair."""
 
 from collections import defaultdict
 
@@ -30,7 +30,7 @@ def test_marginals_of_a_joint_distribution_are_recovered(seed: int) -> None:
     assert p_t == pytest.approx(joint.sum(0), abs=2e-3)
 
 
-def test_rows_with_less_mass_leak_nothing() -> None:
+def test_rows_with_less_mass_are_normalised() -> None:
     whole = Table.from_entries("en", "de", [("a", "x", 1, 1), ("b", "y", 1, 1)])
     less = Table.from_entries("en", "de", [("a", "x", 0.1, 0.1), ("b", "y", 1, 1)])
     assert np.array_equal(marginals(whole)[0], marginals(less)[0])

@@ -1,4 +1,4 @@
-"""Merging agrees with a plain reading of its rule."""
+"""Merging agrees with a plain implementation of its rule."""
 
 from pathlib import Path
 
@@ -86,7 +86,7 @@ def test_merging_the_inverses_is_the_inverse(members: list[Member]) -> None:
 
 
 @given(member_lists())
-def test_one_table_is_itself(members: list[Member]) -> None:
+def test_merging_one_table_changes_nothing(members: list[Member]) -> None:
     assert content(merge(members[:1])) == content(members[0].table)
 
 
@@ -119,7 +119,7 @@ def test_weights_must_be_positive(weight: float) -> None:
         merge([Member(BANK, "a", 1, weight=weight)])
 
 
-def test_what_cannot_be_merged_is_refused() -> None:
+def test_invalid_merges_are_refused() -> None:
     with pytest.raises(ValueError, match="between 1 and 256"):
         merge([])
     with pytest.raises(ValueError, match="table b is de to en, not en to de as a is"):

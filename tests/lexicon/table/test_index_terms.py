@@ -1,4 +1,4 @@
-"""Tables of index terms agree with a plain reading of the rule, entry by entry."""
+"""Tables of index terms agree with a plain implementation of the rule, entry by entry."""
 
 from collections import defaultdict
 from itertools import product
@@ -209,7 +209,7 @@ def test_the_rarer_form_counts_less() -> None:
     assert x.p_forward > 0.8 > 0.6
 
 
-def test_a_phrase_is_kept_whole_and_shared_out_among_its_words() -> None:
+def test_a_phrase_is_kept_whole_and_distributed_over_its_words() -> None:
     table = Table.from_entries("en", "de", [("new of york", "stadt", 1, 1)])
     made = analysed(table, EN, DE)
     assert [(e.term, e.p_forward, e.p_backward) for e in made.translations("n y")] == [("s", 1.0, 1.0)]
@@ -217,7 +217,7 @@ def test_a_phrase_is_kept_whole_and_shared_out_among_its_words() -> None:
     assert (entry.term, entry.p_forward, entry.p_backward) == ("s", 1.0, 0.5)
 
 
-def test_words_of_a_phrase_go_to_the_words_they_translate_to() -> None:
+def test_words_of_a_phrase_align_with_their_translations() -> None:
     table = Table.from_entries(
         "en", "de", [("house", "xaus", 1, 1), ("white", "yeiss", 1, 1), ("white house", "yeisses xaus", 1, 1)]
     )
@@ -237,7 +237,7 @@ def test_a_glossary_keeps_its_rank_among_the_forms_of_a_word() -> None:
     assert [e.term for e in mixed.translations("b")] == ["k", "u"]
 
 
-def test_a_longer_term_of_a_glossary_says_nothing_of_a_word_that_is_a_term_too() -> None:
+def test_a_longer_glossary_term_adds_nothing_to_a_word_that_is_a_term() -> None:
     entries = [("bank", "ufer", 1, 1), ("central bank", "zentrale", 1, 1), ("bank night", "kreis nacht", 1, 1)]
     made = analysed(Table.from_entries("en", "de", entries), EN, DE, glossaries=frozenset({0}))
     turned = analysed(Table.from_entries("de", "en", [(t, s, p, q) for s, t, p, q in entries]), DE, EN, frozenset({0}))

@@ -1,4 +1,4 @@
-"""A table answers as a plain dictionary would, before and after it went through a file, in both directions."""
+"""A table agrees with a plain dictionary in both directions, before and after it is saved."""
 
 import os
 import struct
@@ -133,7 +133,7 @@ def test_wrong_arrays_are_refused(changed: dict[str, list[object]], message: str
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.data())
-def test_every_flipped_bit_is_noticed(tmp_path: Path, data: st.DataObject) -> None:
+def test_every_flipped_bit_is_detected(tmp_path: Path, data: st.DataObject) -> None:
     path = tmp_path / "flipped.safetensors"
     table_of(SMALL).save(path)
     content = bytearray(path.read_bytes())
@@ -143,7 +143,7 @@ def test_every_flipped_bit_is_noticed(tmp_path: Path, data: st.DataObject) -> No
         Table.open(path)
 
 
-def test_every_truncation_is_noticed_without_reading_the_content(tmp_path: Path) -> None:
+def test_every_truncation_is_detected_without_reading_the_content(tmp_path: Path) -> None:
     path = tmp_path / "cut.safetensors"
     table_of(SMALL).save(path)
     content = path.read_bytes()

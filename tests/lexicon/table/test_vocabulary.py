@@ -19,7 +19,7 @@ def test_lookups_agree_with_a_list(chosen: set[str], other: str) -> None:
     assert vocabulary == Vocabulary.from_terms(ordered)
 
 
-def test_what_is_no_text_is_not_found() -> None:
+def test_invalid_text_is_not_found() -> None:
     vocabulary = Vocabulary.from_terms(["a", "b"])
     assert vocabulary.index("\ud800") == -1
     assert 1 not in vocabulary

@@ -1,4 +1,4 @@
-"""What folding unites, what it keeps apart, and that it is stable over all of Unicode."""
+"""Folding: equal forms, distinct forms, and stability over all of Unicode."""
 
 import unicodedata
 
@@ -39,7 +39,7 @@ from dragoman.lexicon.text.languages import LANGUAGES
         ("en", ["ﬁne", "fine"]),
     ],
 )
-def test_forms_that_are_one(language: str, forms: list[str]) -> None:
+def test_forms_with_the_same_folding(language: str, forms: list[str]) -> None:
     assert len({fold(form, language) for form in forms}) == 1
 
 
@@ -62,7 +62,7 @@ def test_forms_that_are_one(language: str, forms: list[str]) -> None:
         ("en", ["3.14", "314"]),
     ],
 )
-def test_forms_that_are_not(language: str, forms: list[str]) -> None:
+def test_forms_with_different_foldings(language: str, forms: list[str]) -> None:
     assert len({fold(form, language) for form in forms}) == len(forms)
 
 

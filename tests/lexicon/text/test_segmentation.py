@@ -1,4 +1,4 @@
-"""Words of scripts without spaces: longest match, and the way from folded runs back into the text."""
+"""Segmentation of scripts without spaces: longest match, and mapping of folded runs back to the text."""
 
 import unicodedata
 from itertools import pairwise
@@ -77,7 +77,7 @@ def test_words_map_back_to_whole_characters(rest: str) -> None:
         assert "".join(fold(run[a:b], "ja") for a, b in spans) == fold(run, "ja")
 
 
-def test_what_a_segmenter_leaves_out_is_no_word() -> None:
+def test_uncovered_text_is_no_word() -> None:
     assert [t.word for t in words("北京大学", "zh", lambda run: [(2, 4)])] == ["大学"]
 
 

@@ -1,6 +1,7 @@
-"""The one word splitting: places are exact, and spellings of a word that mean the same are the same."""
+"""Word splitting: offsets are exact, and equivalent spellings give the same words."""
 
 import unicodedata
+from itertools import pairwise
 
 import pytest
 import regex
@@ -67,7 +68,7 @@ def folded(text: str, language: str) -> list[str]:
 
 
 @given(texts())
-def test_places_are_exact_and_in_order(sample: tuple[str, str]) -> None:
+def test_offsets_are_exact_and_in_order(sample: tuple[str, str]) -> None:
     language, text = sample
     previous = 0
     for token in words(text, language):
@@ -173,7 +174,7 @@ def test_word_forms_are_the_words(parts: list[str], language: str) -> None:
 
 
 @pytest.mark.parametrize("language", ["zh", "ja", "en"])
-def test_plain_ideographs_stay_as_they_are(language: str) -> None:
+def test_plain_ideographs_are_unchanged(language: str) -> None:
     for code in range(0x4E00, 0xA000):
         assert fold(chr(code), language) == chr(code)
 
@@ -227,7 +228,7 @@ def test_words_of_real_texts(language: str, text: str, expected: list[str]) -> N
     assert folded(text, language) == expected
 
 
-def test_spans_hold_what_folding_drops() -> None:
+def test_spans_include_characters_that_folding_drops() -> None:
     text = "\u200fکتاب\u200c\u200fها\u200f!"
     assert words(text, "fa") == [Token("كتابها", "كتابها", 1, len(text) - 2)]
 
@@ -250,7 +251,7 @@ def test_a_segmenter_gets_folded_runs_and_its_words_are_placed_in_the_text() -> 
 
 
 @pytest.mark.parametrize("spans", [[(0, 9)], [(1, 1)], [(1, 2), (0, 1)], [(-1, 1)]])
-def test_a_segmenter_that_errs_is_refused(spans: list[tuple[int, int]]) -> None:
+def test_invalid_spans_of_a_segmenter_are_refused(spans: list[tuple[int, int]]) -> None:
     with pytest.raises(ValueError, match="segmenter returned"):
         words("我爱北京", "zh", lambda run: spans)
 
@@ -263,7 +264,7 @@ def test_plain_analysis() -> None:
     assert PlainAnalysis("zh", lambda run: [(0, 1)], "1").fingerprint != PlainAnalysis("zh").fingerprint
 
 
-def test_plain_analysis_refuses_what_it_cannot_name() -> None:
+def test_plain_analysis_refuses_a_segmenter_without_a_version() -> None:
     with pytest.raises(UnknownLanguage):
         PlainAnalysis("xx")
     with pytest.raises(ValueError, match="version"):

@@ -1,4 +1,4 @@
-"""The weights of what joins a MART's score: the best of those tried, and probabilities."""
+"""Score weights of a MART: the best of the candidates, and calibration to probabilities."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dragoman.ranking.about import LateInteractionAbout, MartAbout, standalone
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.matching import load_late_interaction
 from dragoman.ranking.scoring import Scorer
-from dragoman.ranking.training.fitting import Fit, Question, Weights, _as_probabilities, balanced_cross_entropy, fit
+from dragoman.ranking.training.fitting import Fit, Question, Weights, _calibration, balanced_cross_entropy, fit
 from dragoman.ranking.training.lists import ListsError, read_lists
 from dragoman.ranking.training.measuring import score_lists
 from tests.ranking.samples import randomised, write_encoder, write_lists
@@ -27,7 +27,7 @@ from tests.ranking.samples import randomised, write_encoder, write_lists
 pytestmark = pytest.mark.slow
 
 
-def test_it_is_the_best_of_what_was_tried(tmp_path: Path, subwords: Subwords) -> None:
+def test_fitted_weights_are_the_best_candidates(tmp_path: Path, subwords: Subwords) -> None:
     write_encoder(tmp_path / "encoder", subwords, layers=3)
     encoder = load_encoder(str(tmp_path / "encoder"))
     tuning = {name: read_lists(write_lists(tmp_path / name, encoder, queries=20, seed=len(name))) for name in "ab"}
@@ -85,7 +85,7 @@ def test_fitted_scores_are_the_best_probabilities(tmp_path: Path, subwords: Subw
         assert loss(moved) > loss(alone)
 
 
-def test_a_model_that_knows_nothing_is_fitted_too(tmp_path: Path, subwords: Subwords) -> None:
+def test_an_uninformative_model_is_fitted_too(tmp_path: Path, subwords: Subwords) -> None:
     write_encoder(tmp_path / "encoder", subwords, layers=3)
     encoder = load_encoder(str(tmp_path / "encoder"))
     lists = read_lists(write_lists(tmp_path / "a", encoder, queries=10, seed=5))
@@ -107,7 +107,7 @@ def test_scores_become_probabilities(scale: float, offset: float, rarity: float,
     relevant = random.random(20_000) < odds / (1 + odds)
     scores, zeros = (logits + offset) / scale, np.zeros(20_000)
     found = Fit({"a": [Question(zeros, scores, zeros, zeros, relevant.tolist(), 1)]}, {})
-    fitted_scale, fitted_offset = _as_probabilities(found, scores)
+    fitted_scale, fitted_offset = _calibration(found, scores)
     shift = math.log(relevant.mean() / (1 - relevant.mean())) - rarity  # of balanced odds against those drawn
     assert fitted_scale == pytest.approx(scale, rel=0.15)
     assert fitted_offset == pytest.approx(offset * fitted_scale / scale + shift, abs=0.2)

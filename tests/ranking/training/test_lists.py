@@ -1,4 +1,4 @@
-"""Lists of candidates as they are kept: what is read is what was written, and nothing damaged is read."""
+"""Lists of candidates on disk: round trips, and damaged files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def write(folder: Path, encoder: Encoder, table: Table | None = TABLE) -> list[C
     return lists
 
 
-def test_what_is_read_is_what_was_written(tmp_path: Path, encoder: Encoder) -> None:
+def test_lists_are_read_as_written(tmp_path: Path, encoder: Encoder) -> None:
     written = write(tmp_path / "a" / "b", encoder)
     assert lists_in(tmp_path) == [tmp_path / "a" / "b"]
     found = read_lists(tmp_path / "a" / "b")
@@ -94,7 +94,7 @@ def test_links_are_those_of_the_whole_table(tmp_path: Path, encoder: Encoder, ta
     assert all(not len(links.left) for links in found.links(0, [1, 2, 3], "mean", placebo=True))
 
 
-def test_what_links_beside_the_table_is_kept(tmp_path: Path, encoder: Encoder) -> None:
+def test_links_outside_the_table_are_kept(tmp_path: Path, encoder: Encoder) -> None:
     (asked, *_), (there, *_) = (split(*TEXTS[number]).terms for number in (0, 1))
     found = {}
     for name, extra in (("without", {}), ("with", {asked: {there: 0.75}})):
@@ -110,7 +110,7 @@ def test_what_links_beside_the_table_is_kept(tmp_path: Path, encoder: Encoder) -
     assert found["with"].checksum != found["without"].checksum
 
 
-def test_only_what_concerns_the_texts_is_kept_of_the_table(tmp_path: Path, encoder: Encoder) -> None:
+def test_only_table_entries_of_the_texts_are_kept(tmp_path: Path, encoder: Encoder) -> None:
     write(tmp_path / "lists", encoder)
     kept = Table.open(tmp_path / "lists" / "table.safetensors")
     assert sorted(kept.sources) == ["bee", "finds", "honey"]
@@ -128,8 +128,8 @@ def test_equal_lists_have_one_checksum_and_others_another(tmp_path: Path, encode
     assert checksums[0] == checksums[1] != checksums[2]
 
 
-def test_what_is_damaged_is_refused(tmp_path: Path, encoder: Encoder) -> None:
-    with pytest.raises(ListsError, match="nowhere: holds no lists"):
+def test_damaged_lists_are_refused(tmp_path: Path, encoder: Encoder) -> None:
+    with pytest.raises(ListsError, match="nowhere: has no lists"):
         read_lists(tmp_path / "nowhere")
     write(tmp_path / "lists", encoder)
     arrays = tmp_path / "lists" / "lists.safetensors"

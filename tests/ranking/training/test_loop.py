@@ -1,4 +1,4 @@
-"""Training of MART: its losses, that it learns to use the table, stops early, and goes on after a kill."""
+"""Training of MART: losses, learning to use the table, early stopping, resuming after a kill."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def parsed(folder: Path, **changes: Any) -> MartTraining:
     return MartTraining.parse(config_table(folder, folder / "encoder", **changes))
 
 
-def test_killed_again_and_again_it_learns_the_same(lists: Path) -> None:
+def test_training_that_is_killed_repeatedly_gives_the_same_model(lists: Path) -> None:
     table = config_table(lists, lists / "encoder", steps=20, documents=2)
     output = lists / "killed"
     assert run_with_kills([sys.executable, "-c", SLOWLY, json.dumps(table), str(output)], output) >= 1
@@ -69,7 +69,7 @@ def test_killed_again_and_again_it_learns_the_same(lists: Path) -> None:
         assert (output / "model" / name).read_bytes() == (lists / "whole" / "model" / name).read_bytes()
 
 
-def test_it_learns_to_read_a_table_of_words_that_it_never_saw(tmp_path: Path, subwords: Subwords) -> None:
+def test_it_learns_to_use_a_table_of_unseen_words(tmp_path: Path, subwords: Subwords) -> None:
     encoder = write_encoder(tmp_path / "encoder", subwords)
     write_unread(tmp_path / "lists" / "a", encoder, queries=400, seed=1)
     tuning = read_lists(write_unread(tmp_path / "tuning" / "b", encoder, queries=30, seed=2))
@@ -91,14 +91,14 @@ def test_it_learns_to_read_a_table_of_words_that_it_never_saw(tmp_path: Path, su
     assert found > 0.8 > 0.65 > without
 
 
-def test_it_stops_when_nothing_gets_better(lists: Path) -> None:
+def test_early_stopping(lists: Path) -> None:
     train_mart(parsed(lists, steps=40, patience=2, learning_rate=1e-9), lists / "mart")
     measures = [json.loads(line) for line in (lists / "mart" / "measures.jsonl").read_text().splitlines()]
     assert [one["step"] for one in measures] == [2, 4, 6]
     assert json.loads((lists / "mart" / "report.json").read_text())["steps"] == 2
 
 
-def test_what_joins_its_score_is_fitted(lists: Path) -> None:
+def test_score_weights_are_fitted(lists: Path) -> None:
     match = {"encoder": str(lists / "encoder"), "layer": 1}
     train_mart(parsed(lists, late_interaction=match, fit_queries=9), lists / "mart")
     maps = json.loads((lists / "mart" / "report.json").read_text())["fitted"]
@@ -112,7 +112,7 @@ def test_what_joins_its_score_is_fitted(lists: Path) -> None:
     assert not (lists / "other" / "curves.jsonl").exists()
 
 
-def test_frozen_weights_stay_and_the_placebo_has_no_links(lists: Path) -> None:
+def test_frozen_weights_do_not_change_and_the_placebo_has_no_links(lists: Path) -> None:
     train_mart(parsed(lists, placebo=True, learning_rate=1e-2), lists / "mart")
     model, about = load_mart(str(lists / "mart" / "model"))
     assert about.placebo
@@ -155,7 +155,7 @@ def test_a_position_gives_the_same_batches(lists: Path) -> None:
     assert len({tuple(one.query.ids) for _, batch in whole for one in batch.examples}) > 10
 
 
-def test_an_example_has_one_answer_first_and_then_others(lists: Path) -> None:
+def test_the_first_document_of_an_example_is_the_relevant_one(lists: Path) -> None:
     sets = {"a": read_lists(lists / "lists" / "a")}
     known = {}
     for number in range(len(sets["a"])):
@@ -169,7 +169,7 @@ def test_an_example_has_one_answer_first_and_then_others(lists: Path) -> None:
             assert [judged[score] for score in one.scores] == [True, False, False, False]
 
 
-def test_lists_without_an_answer_cannot_be_learned_from(lists: Path) -> None:
+def test_lists_without_a_relevant_document_are_refused(lists: Path) -> None:
     write_lists(lists / "none", load(lists), queries=3, relevant=False)
     with pytest.raises(ConfigError, match="none: no list has both a relevant candidate and another"):
         draw({"none": read_lists(lists / "none")}, Position(), 1)
@@ -200,16 +200,16 @@ def test_the_losses_are_their_formulas(lists: Path, documents: int, first_stage:
     [
         ({"documents": 1}, "documents must be at least 2"),
         ({"queries": 0}, "queries must be at least 1"),
-        ({"lists": ""}, "lists and tuning must name folders"),
+        ({"lists": ""}, "lists and tuning must be folders"),
         ({"model": {"layers": 3}}, "model: unknown field layers"),
         ({"direction": "both"}, "direction"),
         ({"late_interaction": {"layer": 1}}, "late_interaction: .*encoder"),
-        ({"late_interaction": {"encoder": "small", "layer": "1"}}, "late_interaction: layer: '1' is no whole number"),
+        ({"late_interaction": {"encoder": "small", "layer": "1"}}, "late_interaction: layer: '1' is not an integer"),
         ({"fit_queries": 0}, "fit_queries must be at least 1"),
         ({"rates": {"heads.": "fast"}}, "rates: heads.: 'fast'"),
     ],
 )
-def test_a_configuration_that_cannot_be_is_refused(lists: Path, changes: dict[str, Any], message: str) -> None:
+def test_an_invalid_configuration_is_refused(lists: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parsed(lists, **changes)
 
@@ -220,9 +220,9 @@ def test_layers_that_the_encoder_lacks_are_refused(lists: Path) -> None:
 
 
 def test_lists_of_another_vocabulary_or_of_no_language_are_refused(lists: Path) -> None:
-    with pytest.raises(ConfigError, match="no lists there are in these languages"):
+    with pytest.raises(ConfigError, match="has no lists in these languages"):
         train_mart(parsed(lists, languages=["fr"]), lists / "mart")
     path = lists / "lists" / "a" / "lists.json"
     path.write_text(path.read_text().replace(load(lists).tokenizer_checksum, "0"))
-    with pytest.raises(ConfigError, match="a: these lists were read for an encoder with another vocabulary"):
+    with pytest.raises(ConfigError, match="a: these lists were tokenized for an encoder with another vocabulary"):
         train_mart(parsed(lists), lists / "other")
