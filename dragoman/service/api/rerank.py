@@ -15,7 +15,7 @@ from dragoman.service.core.errors import InvalidRequest, TooManyRequests
 from dragoman.service.core.settings import Settings
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
-from dragoman.service.http.waiting import settled
+from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.observability.tracing import span
 from dragoman.service.rerank.request import Ranking
 from dragoman.service.rerank.response import answer_v1, answer_v2, best, check_scored, warnings
@@ -77,7 +77,7 @@ async def _ranked(
         finally:
             runtime.reranks.release()
         try:
-            await settled(begun.pending.futures, request, until, all_of=True)
+            await wait_for_futures(begun.pending.futures, request, until, all_of=True)
             scores = begun.pending.finish()
         finally:
             begun.pending.cancel()

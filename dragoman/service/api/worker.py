@@ -24,7 +24,7 @@ from dragoman.service.http import errors
 from dragoman.service.http.bodies import StrictRoute, bearer
 from dragoman.service.http.middleware import CheckedAddress, RequestContext
 from dragoman.service.http.probes import METRICS_TYPE, Health, check_not_stopping
-from dragoman.service.http.waiting import settled
+from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.inference.gauges import WorkerState
 from dragoman.service.inference.models import Models
 from dragoman.service.inference.scoring import LocalScoring, Pending
@@ -75,7 +75,7 @@ async def score(body: ScoreBody, request: Request) -> ScoresBody:
     until = time.monotonic() + body.seconds
     pending = await asyncio.to_thread(_begin, _runtime(request), body)
     try:
-        await settled(pending.futures, request, until, all_of=True)
+        await wait_for_futures(pending.futures, request, until, all_of=True)
         return ScoresBody.of(pending.finish())
     finally:
         pending.cancel()

@@ -22,7 +22,7 @@ logger = logging.getLogger("dragoman")
 
 _LATER = (429, 503, 507)
 """Statuses of faults that may be gone when a line is tried again."""
-_GIVE_WAY_SECONDS = 1.0
+_YIELD_SECONDS = 1.0
 
 
 class JobExecutor:
@@ -65,7 +65,7 @@ class JobExecutor:
         number, _ = line
         if self._over():
             return None
-        self._traffic.give_way(_GIVE_WAY_SECONDS)
+        self._traffic.wait_until_idle(_YIELD_SECONDS)
         try:
             with background(self._settings.job_line_seconds):
                 done = self._answer(number)
