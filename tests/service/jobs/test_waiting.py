@@ -34,7 +34,7 @@ def test_only_lines_that_need_a_damaged_table_wait_for_it(
         runtime.tables.upload(Upload("other", "en", "fr", activate=True), iter([b"volcano\tvolcan\n"]))
         change_entry(runtime, "volcan", "falcon")
     shutil.rmtree(settings.tables_dir)
-    monkeypatch.setattr(tables, "_MEND_SECONDS", 0.2)
+    monkeypatch.setattr(tables, "_RETRY_SECONDS", 0.2)
     with service(settings, scorer) as runtime:
         unharmed = finished(runtime, submit(runtime, rerank_lines(3)))
         assert unharmed.completed == 3
@@ -62,7 +62,7 @@ def test_searches_of_a_job_wait_for_tables_and_for_indexes_that_lack_changes(
         add(runtime, "c", {"id": "1", "text": "Vulkan"})
         change_entry(runtime, "vulkan", "fulkan")
     shutil.rmtree(settings.tables_dir)
-    monkeypatch.setattr(tables, "_MEND_SECONDS", 0.2)
+    monkeypatch.setattr(tables, "_RETRY_SECONDS", 0.2)
     with service(settings, scorer) as runtime:
         line = {"custom_id": "q", "query": "volcano", "query_language": "en", "rerank": False}
         id = runtime.jobs.submit(NewJob("search", "tag"), iter([body([line])])).id

@@ -117,8 +117,8 @@ def test_damaged_compiled_tables_are_named_and_made_again(tmp_path: Path) -> Non
             assert len(terms["translations"]) == 1
         log = "".join(second.log)
     for language in TABLES:
-        assert f"the compiled file of table '{language}' version 1 is unusable and is made again" in log
-    assert log.count("is unusable and is made again") == 8
+        assert f"the compiled file of table '{language}' version 1 is damaged and is rebuilt" in log
+    assert log.count("is damaged and is rebuilt") == 8
 
 
 def test_a_table_that_cannot_be_compiled_is_named_and_all_else_is_served(
@@ -129,11 +129,11 @@ def test_a_table_that_cannot_be_compiled_is_named_and_all_else_is_served(
             runtime.tables.upload(Upload(language, "en", language, activate=True), iter([content]))
         _entry(runtime, "vulkan", "fulkan")
     shutil.rmtree(settings.tables_dir)
-    monkeypatch.setattr(tables, "_MEND_SECONDS", 0.2)
+    monkeypatch.setattr(tables, "_RETRY_SECONDS", 0.2)
     with running(settings) as runtime:
         snapshot = runtime.tables.registry.snapshot
         assert {version.name for version in snapshot.versions} == {"fr", "es"}
-        with pytest.raises(Unavailable, match="version 1 of table 'de' in the database does not agree with its"):
+        with pytest.raises(Unavailable, match="version 1 of table 'de' in the database does not match its"):
             tables.check_active(["de"], snapshot)
         runtime.tables.upload(Upload("more", "en", "fr", activate=True), iter([b"ash\tcendre\n"]))
         assert {version.name for version in runtime.tables.registry.snapshot.versions} == {"fr", "es", "more"}
