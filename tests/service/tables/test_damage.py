@@ -167,7 +167,7 @@ def test_readiness_and_searches_name_a_table_that_is_not_served(tmp_path: Path) 
         body = _asked(second, collections=["in_de"]).json()
         (told,) = body["degraded"]
         assert told["stage"] == "translate"
-        assert "what translates en to de cannot be served (table 'de' version 1: " in told["reason"]
+        assert "the tables from en to de cannot be served (table 'de' version 1: " in told["reason"]
         check_error(_asked(second, tables=["de"]), 503, r"tables\[0\]: cannot be served now: table 'de' version 1")
         second.client.put("/v1/tables/de?source=en&target=de&activate=true", content=TABLES["de"]).raise_for_status()
         ready(second)
