@@ -143,7 +143,7 @@ def main() -> None:
         if worker := sys.modules.get(
             "dragoman.service.inference.batching"
         ):  # not imported by commands that compute nothing
-            worker.leave(end.code if isinstance(end.code, int) else 1 if end.code else 0)
+            worker.exit_if_computing(end.code if isinstance(end.code, int) else 1 if end.code else 0)
         raise
 
 

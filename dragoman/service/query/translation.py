@@ -99,7 +99,7 @@ def identical(analysis: Callable[[str], Analysis], language: str, word: str) -> 
 
 
 def described(text: str, analysis: Analysis, translations: Sequence[Translated]) -> Translation:
-    """The response's description of the translation into all languages; ``analysis`` is that of the query's language."""
+    """Describe the translation into all languages for the response; ``analysis`` is that of the query's language."""
     terms: dict[str, list[TermTranslation]] = {}
     for one in translations:
         for group in one.query.groups:

@@ -52,7 +52,7 @@ from dragoman.service.cli import main as cli
 from dragoman.service.inference import batching as worker
 thread = threading.Thread(target=time.sleep, args=(60,), daemon=True)
 thread.start()
-worker._LEFT.append(thread)
+worker._ABANDONED.append(thread)
 atexit.register(print, "the interpreter's own end, which would stop the thread inside of torch")
 cli.main()
 """
