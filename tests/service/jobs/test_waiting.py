@@ -45,7 +45,7 @@ def test_only_lines_that_need_a_damaged_table_wait_for_it(
         for one, why in ((id, "a required table cannot be served now"), (undeclared, "a language cannot be")):
             wait_for(lambda one=one: runtime.jobs.get(one).message is not None)  # type: ignore[misc]
             told = runtime.jobs.get(one)
-            assert told.status == "in_progress" and str(told.message).startswith(f"waits: {why}")
+            assert told.status == "in_progress" and str(told.message).startswith(f"waiting: {why}")
             assert "table 'other' version 1" in str(told.message)
         change_entry(runtime, "falcon", "volcan")
         assert [finished(runtime, one).completed for one in (id, undeclared)] == [1, 1]
