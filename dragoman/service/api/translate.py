@@ -21,7 +21,7 @@ router = APIRouter(prefix="/v1/translate", route_class=StrictRoute, tags=["readi
 async def translate(
     body: TranslateRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep
 ) -> TranslateResponse:
-    """Translate texts, sentence by sentence; white space and line ends stay as they are."""
+    """Translate texts sentence by sentence; white space and line breaks are kept."""
     texts = body.all
     runtime.translations.check(texts)
     until = time.monotonic() + settings.worker_seconds

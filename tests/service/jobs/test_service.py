@@ -186,7 +186,7 @@ def test_a_job_waits_for_what_is_down_and_gives_lines_up_after_a_while(tmp_path:
     with service(Settings(data_dir=tmp_path), scorer, **down) as runtime:
         id = submit(runtime, rerank_lines(3))
         wait_for(lambda: runtime.jobs.get(id).message is not None)
-        assert runtime.jobs.get(id).message == "waits: the worker cannot be reached: ConnectError"
+        assert runtime.jobs.get(id).message == "waiting: the worker cannot be reached: ConnectError"
         assert runtime.jobs.get(id).status == "in_progress"
         assert finished(runtime, id).failed == 3
         assert {one["error"]["status"] for one in read(runtime.jobs.errors(id))} == {503}

@@ -85,7 +85,7 @@ def test_what_keeps_a_job_from_its_lines_is_told(
         pinned = runtime.tables.pinned
         monkeypatch.setattr(runtime.tables, "pinned", _unavailable)
         id = submit(runtime, rerank_lines(3))
-        wait_for(lambda: runtime.jobs.get(id).message == "waits: not now")
+        wait_for(lambda: runtime.jobs.get(id).message == "waiting: not now")
         monkeypatch.setattr(runtime.tables, "pinned", pinned)
         done = finished(runtime, id)
         assert (done.completed, done.message) == (3, None)
