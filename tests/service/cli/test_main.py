@@ -224,7 +224,8 @@ def test_a_search_without_hits_says_so_and_as_what_language_the_query_was_taken(
     found = dragoman("search", "volcano eruption", *where)
     assert found.returncode == 0, found.stderr
     assert re.fullmatch(
-        rf"no hits; the detected language of the query is \w+ \({answer['query']['language']}\); --query-language sets another\n",
+        rf"no hits; the detected language of the query is \w+ \({answer['query']['language']}\);"
+        " --query-language sets another\n",
         found.stdout,
     )
 
