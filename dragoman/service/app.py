@@ -1,4 +1,4 @@
-"""The HTTP application: routers, errors, middleware, and the runtime's life."""
+"""The HTTP application: routers, errors, middleware, and the lifespan of the runtime."""
 
 from __future__ import annotations
 
@@ -25,22 +25,20 @@ from dragoman.service.runtime import Runtime
 
 _DESCRIPTION = """Search and read documents in languages you don't read, with translation tables you own.
 
-Every error, whatever the address, has the body `ErrorBody`."""
+Every error, at every address, has the body `ErrorBody`."""
 
-
-_TOLD = (400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503, 507)
-
+_DOCUMENTED_STATUSES = (400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503, 507)
 
 _SCHEME = "ApiKey"
 _BEARER = {
     "type": "http",
     "scheme": "bearer",
-    "description": "An API key. Without any, the service listens on loopback alone, and is open there.",
+    "description": "An API key. A service without keys listens on loopback only, and is open there.",
 }
 
 
 class Application(FastAPI):
-    """FastAPI, with the one error body in its OpenAPI document in place of FastAPI's own."""
+    """FastAPI with the one error body in its OpenAPI document, instead of FastAPI's own."""
 
     def openapi(self) -> dict[str, Any]:
         if self.openapi_schema is None:
@@ -58,9 +56,9 @@ class Application(FastAPI):
 
 
 def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
-    """The application over a runtime, which it closes when it ends.
+    """The application for a runtime, which it closes on shutdown.
 
-    Without a runtime it makes one from the settings when it starts.
+    Without a runtime it creates one from the settings on startup.
     """
 
     @asynccontextmanager
@@ -99,7 +97,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
 
 
 def _security(method: str, path: str) -> list[dict[str, list[str]]]:
-    """The scopes of which one is enough, each as an alternative; none where everybody may."""
+    """The scopes as alternatives, of which one is enough; empty for open paths."""
     if is_open(path):
         return []
     return [{_SCHEME: [scope]} for scope in needed_scopes(method, path) or ()]
@@ -110,5 +108,5 @@ def _error_responses() -> dict[str, Any]:
     return {
         str(error.status): {"description": error.error_type, "content": content}
         for error in ERRORS
-        if error.status in _TOLD
+        if error.status in _DOCUMENTED_STATUSES
     }

@@ -19,7 +19,7 @@ _PROBE_SECONDS = 3.0
 
 
 class Probe:
-    """A check that may hang: it is made on a thread of its own, one at a time."""
+    """Runs a check that may hang on a separate thread, one at a time."""
 
     def __init__(self, check: Callable[[], object], seconds: float = _PROBE_SECONDS) -> None:
         self._check = check
@@ -28,18 +28,18 @@ class Probe:
         self._answer: Future[bool] | None = None
 
     def up(self) -> bool:
-        """Whether the check passes, within the time for it."""
+        """Whether the check passes within the timeout."""
         with self._lock:
             if self._answer is None or self._answer.done():
                 self._answer = Future()
-                Thread(target=self._ask, args=(self._answer,), name="dragoman-probe", daemon=True).start()
+                Thread(target=self._run, args=(self._answer,), name="dragoman-probe", daemon=True).start()
             answer = self._answer
         try:
             return answer.result(self._seconds)
         except TimeoutError:
             return False
 
-    def _ask(self, answer: Future[bool]) -> None:
+    def _run(self, answer: Future[bool]) -> None:
         try:
             self._check()
         except Exception:
@@ -49,7 +49,7 @@ class Probe:
 
 
 class ServiceState(Collector):
-    """The tables and indexes of a service, and whether what it needs is up."""
+    """The tables and indexes of a service, and whether its dependencies are up."""
 
     def __init__(self, store: Store, tables: TableRegistry, indexes: Indexes, scoring: Scoring) -> None:
         self._tables = tables
@@ -64,9 +64,9 @@ class ServiceState(Collector):
         collections = gauge("collections", "Collections by index state.", "state")
         for state, count in self._indexes.states().items():
             collections.add_metric([state.value], count)
-        unserved = gauge("tables_unserved", "Pairs of languages whose tables cannot be compiled.")
+        unserved = gauge("tables_unserved", "Language pairs whose tables cannot be compiled.")
         unserved.add_metric([], len(self._tables.snapshot.unserved))
-        database = gauge("database_up", "Whether the database answers.")
+        database = gauge("database_up", "Whether the database responds.")
         database.add_metric([], self._database.up())
         worker = gauge("worker_up", "Whether the reranker scores, here or in its worker process.")
         worker.add_metric([], self._worker.up())

@@ -1,4 +1,4 @@
-"""What a running service holds: data directory, database, indexes, tables and models; made once, then shared."""
+"""The parts of a running service: data directory, database, indexes, tables and models; created once, then shared."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _RERANKS = 128
 
 
 class Runtime:
-    """The parts of the service that live as long as it does. All of it may be used from any thread.
+    """The parts of the service that live as long as it does. All of them may be used from any thread.
 
     Raises:
-        ServiceError: Java or Lucene is not installed, the data directory is taken or cannot be written, or the
+        ServiceError: Java or Lucene is not installed, the data directory is in use or cannot be written, or the
             database cannot be opened.
     """
 
@@ -76,7 +76,7 @@ class Runtime:
             opened.callback(self.scoring.close)
             self.reranking = Reranking(self.scoring, analysis)
             self.reranks = BoundedSemaphore(_RERANKS)
-            """Rerank requests whose texts are being read at a time; others are refused."""
+            """Limits the rerank requests whose texts are read concurrently; more are refused."""
             self.rerank_requests = RerankRequests(self.reranking, self.tables.registry, settings)
             self.search = Search(
                 self.collections,
@@ -98,9 +98,9 @@ class Runtime:
             self._opened = opened.pop_all()
 
     def start(self, *, serving: bool = True) -> None:
-        """Open all tables and indexes; indexes that take long are finished in the background.
+        """Open all tables and indexes; slow indexes finish in the background.
 
-        One that is ``serving`` also goes on with jobs, and loads the reranker before the first search asks for it.
+        With ``serving`` it also resumes jobs, and loads the reranker before the first search needs it.
         """
         self.tables.start()
         self.indexes.start(self.settings.startup_wait_seconds)
@@ -126,7 +126,7 @@ def _scoring(settings: Settings, models: Models) -> Scoring:
 
 
 def _prepare_java(heap: str | None) -> None:
-    """What is missing is said now, before anything is made, and not by the first request that needs it."""
+    """Report a missing Java or Lucene now, before anything is created, and not with the first request."""
     try:
         jvm.check_installed()
         if heap is not None:

@@ -1,4 +1,4 @@
-"""Serving an application: the socket, the log, and the announcement once requests are answered."""
+"""Serves an application: the socket, graceful shutdown, and the announcement once it is ready."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from dragoman.service.observability.tracing import traced
 logger = logging.getLogger("dragoman")
 
 _BACKLOG = 512
-_LEAVE_SECONDS = 5.0
-"""After this the process ends, even where threads still work on requests that were given up."""
+_FORCED_EXIT_SECONDS = 5.0
+"""After this the process exits, even if threads still work on abandoned requests."""
 
 
 class _Server(uvicorn.Server):
-    """A server that drains when it is stopped.
+    """A server with graceful shutdown.
 
-    From SIGTERM on ``/readyz`` says that it stops, and all else is answered for ``drain_seconds`` more. Then no
-    connection is taken, uploads end at what they have stored, and requests under way are finished, for
-    ``shutdown_seconds`` at most. SIGINT skips the first of these. A second signal ends the process at once, which
-    loses nothing that was acknowledged.
+    After SIGTERM it drains: ``/readyz`` fails, and everything else is served for ``drain_seconds`` more. Then it
+    accepts no connections, ends uploads with what they have stored, and finishes the requests under way, for at most
+    ``shutdown_seconds``. SIGINT skips the draining. A second signal ends the process at once; nothing acknowledged
+    is lost.
     """
 
     def __init__(
-        self, config: uvicorn.Config, app: StartingApp, drain_seconds: float, leaving: Callable[[], None]
+        self, config: uvicorn.Config, app: StartingApp, drain_seconds: float, stopped: Callable[[], None]
     ) -> None:
-        """``leaving`` is called when all is saved and closed."""
+        """``stopped`` is called when everything is saved and closed."""
         super().__init__(config)
         self._app = app
         self._drain_seconds = drain_seconds
         self._stop_at: float | None = None
-        self._leaving = leaving
+        self._stopped = stopped
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self._stop_at is not None:
@@ -70,17 +70,18 @@ class _Server(uvicorn.Server):
         self._app.stop_uploads()
         await super().shutdown(sockets)
         logger.info("stopped")
-        self._leaving()
+        self._stopped()
 
 
 def serve(settings: Settings, ready: Callable[[str], None] | None = None) -> None:
-    """Serve until the process is stopped (SIGTERM, SIGINT). Requests under way are finished first, as far as
-    ``shutdown_seconds`` allow; uploads end at what they have stored, and their answers say so.
+    """Serve until the process is stopped (SIGTERM, SIGINT).
 
-    ``/healthz`` is answered at once, all else when the service has started; then ``ready`` is called with its address.
+    Requests under way are finished first, as far as ``shutdown_seconds`` allow. Uploads end with what they have
+    stored, and their responses say so. ``/healthz`` succeeds at once, everything else once the service has started;
+    ``ready`` is then called with its address.
 
     Raises:
-        InvalidRequest: the host can be reached from other machines, and there is no key to keep them out.
+        InvalidRequest: other machines can reach the host, and there is no API key.
         ServiceError: the address, the data directory or the database cannot be used.
     """
     check_host(settings)
@@ -97,7 +98,7 @@ def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None)
     """Serve the reranker to API processes until the process is stopped.
 
     Raises:
-        InvalidRequest: the host can be reached from other machines, and there is no token to keep them out.
+        InvalidRequest: other machines can reach the host, and there is no token.
         ServiceError: the address cannot be used, or the model cannot be loaded.
     """
     if not settings.loopback and settings.worker_token is None:
@@ -117,9 +118,9 @@ def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None)
 def _run(settings: Settings, name: str, make: Callable[[], Application], ready: Callable[[str], None] | None) -> None:
     with ExitStack() as opened:
         listener = opened.enter_context(_listen(settings.host, settings.port))
-        leaving = Timer(_LEAVE_SECONDS, os._exit, [0])
-        leaving.daemon = True
-        opened.callback(leaving.cancel)
+        forced_exit = Timer(_FORCED_EXIT_SECONDS, os._exit, [0])
+        forced_exit.daemon = True
+        opened.callback(forced_exit.cancel)
         opened.enter_context(traced(settings, name))
         address = _address(settings.host, listener.getsockname()[1])
         app = StartingApp(make, lambda: ready(address) if ready else None)
@@ -133,13 +134,13 @@ def _run(settings: Settings, name: str, make: Callable[[], Application], ready: 
             http=with_header_timeout(settings.request_head_seconds),
             lifespan="on",
         )
-        _Server(config, app, settings.drain_seconds, leaving.start).run([listener])
+        _Server(config, app, settings.drain_seconds, forced_exit.start).run([listener])
         if app.fault is not None:
             raise app.fault
 
 
 def check_host(settings: Settings) -> None:
-    """Raise :class:`InvalidRequest` where other machines can reach this host and no key could let anybody in."""
+    """Raise :class:`InvalidRequest` if other machines can reach this host and there is no usable API key."""
     if settings.loopback or _has_key(settings):
         return
     raise InvalidRequest(
@@ -155,13 +156,13 @@ def _has_key(settings: Settings) -> bool:
     from dragoman.service.storage.database import existing_store
     from dragoman.service.storage.models import ApiKey, now
 
-    with existing_store(settings.url) as store:  # as it is: a start that is refused later must not have changed it
+    with existing_store(settings.url) as store:  # not migrated: a start that is refused must not change it
         return store.has_table(ApiKey) and any(key.usable(now()) for key in Keys(store).all())
 
 
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio turns off Nagle's algorithm, which delays answers by 40 ms, only where the protocol is named
+    # asyncio turns off Nagle's algorithm, which delays responses by 40 ms, only if the protocol is named
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -94,7 +94,7 @@ def test_bodies_that_come_too_slowly_are_ended(running: Server, path: str, kind:
     with closing(connected(running)) as connection:
         answer = dribbled(connection, endless(head(path, kind), b"1\r\n \r\n"))
         assert answer.startswith(b"HTTP/1.1 408")
-        assert b"the body came slower than 10000 bytes per second" in answer
+        assert b"the body arrived more slowly than 10000 bytes per second" in answer
     with closing(connected(running)) as connection:
         connection.sendall(head(path, kind))
         assert connection.recv(65536).startswith(b"HTTP/1.1 408")

@@ -77,7 +77,7 @@ def test_a_request_that_takes_longer_than_a_stop_may_is_told_so(
     with server(tmp_path / "data", STANDING_IN, shutdown_seconds=1) as running:
         answer = held(running, clients)
         running.tell(signal.SIGTERM)
-        check_error(answer.result(), 503, "the service is stopping, and the request was not done in time")
+        check_error(answer.result(), 503, "the service is stopping; the request did not finish in time")
         assert running.ended() == 0
 
 

@@ -33,7 +33,7 @@ def test_a_long_batch_of_another_model_is_no_reason_to_be_unready_but_one_longer
         assert running.client.get("/readyz").status_code == 200
         assert "dragoman_worker_up 1.0" in running.client.get("/metrics").text
         wait_for(lambda: running.client.get("/readyz").status_code == 503)
-        check_error(running.client.get("/readyz"), 503, "the models have been at one batch for [0-9]+ seconds")
+        check_error(running.client.get("/readyz"), 503, "the models have been computing one batch for [0-9]+ seconds")
         assert "dragoman_worker_up 0.0" in running.client.get("/metrics").text
         gate.touch()
         assert held.result().status_code == 200
@@ -49,7 +49,7 @@ def test_a_worker_process_whose_model_hangs_is_unready_and_so_is_who_needs_it(
         with server(tmp_path / "data", STANDING_IN, worker_url=worker.url) as running:
             held = clients.submit(post, running, "/v1/rerank", RERANK | {"documents": ["hold hold hold hold"]})
             wait_for(lambda: answers(f"{worker.url}/readyz") == 503)
-            check_error(running.client.get("/readyz"), 503, "worker: the models have been at one batch for")
+            check_error(running.client.get("/readyz"), 503, "worker: the models have been computing one batch for")
             gate.touch()
             assert held.result().status_code == 200
             wait_for(lambda: running.client.get("/readyz").status_code == 200)

@@ -1,7 +1,7 @@
 """The audit log: what administrators did, through the API or the command line.
 
-An entry is written before its action and completed after it. An action without an entry cannot happen, and one whose
-process died half-way is seen as ``begun``.
+An entry is written before its action and completed after it. So no action lacks an entry, and an action whose process
+died half-way shows as ``begun``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OBJECT_CHARS = 640
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who acts: a key, anybody where the service is open, or the command line."""
+    """Who acts: an API key, an anonymous caller of an open service, or the command line."""
 
     name: str
     key_id: str | None = None
@@ -50,7 +50,7 @@ class AuditInfo:
 
 @dataclass(slots=True)
 class Recording:
-    """An entry that is being written; ``object`` may be set to what became known by the action."""
+    """An entry that is being written; ``object`` may be set to what the action reveals, such as a new id."""
 
     object: str
 
@@ -63,10 +63,10 @@ class Audit:
 
     @contextmanager
     def recorded(self, actor: Actor, action: str, object: str) -> Iterator[Recording]:
-        """Record what the block does to ``object``, and how it ends.
+        """Record the block's action on ``object``, and its outcome.
 
         Raises:
-            ServiceError: the entry cannot be written; nothing was done then.
+            ServiceError: the entry cannot be written; the block has not run.
         """
         recording = Recording(object)
         entry = AuditEntry(
@@ -87,7 +87,7 @@ class Audit:
         self._complete(entry.id, recording, DONE)
 
     def entries(self, limit: int, before: int | None = None) -> list[AuditInfo]:
-        """The newest entries, newest first; of those older than the entry ``before`` where one is named."""
+        """The newest entries, newest first; with ``before`` only those older than that entry."""
         wanted = select(AuditEntry).order_by(AuditEntry.id.desc()).limit(limit)
         if before is not None:
             wanted = wanted.where(AuditEntry.id < before)
@@ -99,16 +99,16 @@ class Audit:
         ]
 
     def _complete(self, id: int, recording: Recording, outcome: str) -> None:
-        """What was done cannot be taken back where this fails: the entry stays as begun."""
+        """Write the outcome. If this fails, the entry stays ``begun``: the action cannot be undone."""
         changed = {"outcome": outcome, "object": _storable(recording.object)}
         try:
             with self._store.write() as session:
                 session.execute(update(AuditEntry).where(AuditEntry.id == id).values(changed))
         except Exception as fault:
-            logger.error("audit entry %d stays unfinished, its action ended as %s: %s", id, outcome, fault)
+            logger.error("audit entry %d cannot be completed; its outcome was %s: %s", id, outcome, fault)
 
 
 def _storable(object: str) -> str:
-    """Text that every database takes: callers name things that are not there by any characters."""
+    """Text that every database accepts: callers may send any characters as a name."""
     clean = object.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
     return clean if len(clean) <= _OBJECT_CHARS else clean[: _OBJECT_CHARS - 3] + "..."

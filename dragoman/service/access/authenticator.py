@@ -1,7 +1,7 @@
-"""Who may call the service: recognises keys from a copy of the database's that is at most a second old.
+"""Authenticates callers with a cached copy of the API keys that is at most a second old.
 
-A key that was made works at once. One that was revoked is refused at once by the process that revoked it, and within a
-second by all others, such as when the command line did it.
+A new key works at once. The process that revokes a key refuses it at once; other processes refuse it within a second,
+for example after a revocation on the command line.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from dragoman.service.storage.models import now
 
 logger = logging.getLogger("dragoman")
 
-_AGE_SECONDS = 1.0
-_SPACING_SECONDS = 0.1
-"""Least time between two readings of the keys, however many unknown ones are sent."""
+_MAX_AGE_SECONDS = 1.0
+_MIN_REFRESH_SECONDS = 0.1
+"""Minimum time between two refreshes, however many unknown keys are sent."""
 _WAIT_SECONDS = 5.0
-_USED_SECONDS = 60.0
-"""How often a key's last use is written down."""
+_SAVE_USE_SECONDS = 60.0
+"""How often the last use of a key is saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,77 +45,77 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class _Copy:
-    begun: float = -math.inf
+class _CachedKeys:
+    read_at: float = -math.inf
     keys: Mapping[str, KeyInfo] = field(default_factory=lambda: MappingProxyType({}))
 
 
 class Access:
-    """Recognises callers. To be used from one event loop; :meth:`changed` may be called from any thread."""
+    """Authenticates callers. Use it from one event loop; :meth:`changed` may be called from any thread."""
 
     def __init__(self, keys: Keys, settings: Settings) -> None:
         self._keys = keys
         self._settings = settings
-        self._copy = _Copy()
+        self._cached = _CachedKeys()
         self._changed_at = -math.inf
         self._reading: asyncio.Task[None] | None = None
-        # A thread of its own: it must not wait behind requests that wait for the database or for the models.
+        # A dedicated thread: it must not queue behind requests that wait for the database or the models.
         self._thread = anyio.CapacityLimiter(1)
         self._meters: dict[str | None, Meter] = {}
         self._used: dict[str, datetime] = {}
-        self._noted: dict[str, float] = {}
-        self._noting: asyncio.Task[None] | None = None
+        self._saved_at: dict[str, float] = {}
+        self._saving: asyncio.Task[None] | None = None
 
     async def caller(self, given: str | None) -> Caller:
-        """Who sends this key, or no key.
+        """The caller with this key, or without a key.
 
         Raises:
-            Unauthorized: a key is needed, and this is none.
-            Unavailable: the database does not answer.
+            Unauthorized: a key is required, and this one is missing or not valid.
+            Unavailable: the database does not respond.
             DBAPIError: the keys cannot be read.
         """
         arrived = time.monotonic()
-        copy = await self._fresh(arrived - _AGE_SECONDS)
-        if not copy.keys and self._settings.loopback:
+        cached = await self._refreshed(arrived - _MAX_AGE_SECONDS)
+        if not cached.keys and self._settings.loopback:
             return self._anonymous()
         if given is None:
             raise Unauthorized("send an API key: Authorization: Bearer KEY")
-        key = recognised(copy.keys, given)
-        if key is None:  # it may be newer than the copy
-            key = recognised((await self._fresh(arrived)).keys, given)
+        key = recognised(cached.keys, given)
+        if key is None:  # it may be newer than the cache
+            key = recognised((await self._refreshed(arrived)).keys, given)
         if key is None:
             raise Unauthorized("the API key is not known")
-        self._note(key.id)
+        self._record_use(key.id)
         return Caller(key.id, key.label, key.scopes, self._meter(key.id, self._quota(key)))
 
     def changed(self) -> None:
-        """Have the keys read anew before the next request: this process changed them."""
+        """Invalidate the cache: this process changed the keys."""
         self._changed_at = time.monotonic()
 
     async def close(self) -> None:
-        """Write down what was not yet."""
-        if self._noting is not None:
-            await self._noting
+        """Save the last uses that are not saved yet."""
+        if self._saving is not None:
+            await self._saving
         if self._used:
-            await self._write_down()
+            await self._save_uses()
 
-    async def _fresh(self, since: float) -> _Copy:
-        """A copy that was not begun to be read before ``since``, nor before this process changed the keys."""
-        while self._copy.begun < max(since, self._changed_at):
+    async def _refreshed(self, since: float) -> _CachedKeys:
+        """The keys, read after ``since`` and after the last change by this process."""
+        while self._cached.read_at < max(since, self._changed_at):
             if self._reading is None:
                 self._reading = asyncio.create_task(self._read())
             done, _ = await asyncio.wait([self._reading], timeout=_WAIT_SECONDS)
             if not done:
-                raise Unavailable("the database does not answer, so that no API key can be looked at")
+                raise Unavailable("the database does not respond, so API keys cannot be checked")
             done.pop().result()
-        return self._copy
+        return self._cached
 
     async def _read(self) -> None:
         try:
-            await asyncio.sleep(max(0.0, self._copy.begun + _SPACING_SECONDS - time.monotonic()))
-            begun = time.monotonic()
+            await asyncio.sleep(max(0.0, self._cached.read_at + _MIN_REFRESH_SECONDS - time.monotonic()))
+            read_at = time.monotonic()
             found = await anyio.to_thread.run_sync(self._keys.all, limiter=self._thread)
-            self._copy = _Copy(begun, {key.id: key for key in found})
+            self._cached = _CachedKeys(read_at, {key.id: key for key in found})
         finally:
             self._reading = None
 
@@ -140,17 +140,17 @@ class Access:
             meter = self._meters[id] = Meter(quota)
         return meter
 
-    def _note(self, id: str) -> None:
+    def _record_use(self, id: str) -> None:
         self._used[id] = now()
-        if self._noting is None and time.monotonic() - self._noted.get(id, -math.inf) >= _USED_SECONDS:
-            self._noting = asyncio.create_task(self._write_down())
+        if self._saving is None and time.monotonic() - self._saved_at.get(id, -math.inf) >= _SAVE_USE_SECONDS:
+            self._saving = asyncio.create_task(self._save_uses())
 
-    async def _write_down(self) -> None:
+    async def _save_uses(self) -> None:
         times, self._used = self._used, {}
-        self._noted |= dict.fromkeys(times, time.monotonic())
+        self._saved_at |= dict.fromkeys(times, time.monotonic())
         try:
             await asyncio.to_thread(self._keys.used, times)
-        except Exception as fault:  # a request does not fail for this
-            logger.warning("the last use of API keys could not be written down: %s", fault)
+        except Exception as fault:  # no request may fail because of this
+            logger.warning("the last use of API keys could not be saved: %s", fault)
         finally:
-            self._noting = None
+            self._saving = None

@@ -1,4 +1,4 @@
-"""API keys: made, listed, revoked and recognised. The database has their hashes and nothing to make a key from."""
+"""API keys: created, listed, revoked and verified. The database stores only their hashes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SECRET_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A key to be made. A limit that is None is that of the settings; 0 is no limit."""
+    """A key to create. A limit of None means the limit of the settings; 0 means no limit."""
 
     scopes: tuple[str, ...]
     name: str = ""
@@ -41,7 +41,7 @@ class NewKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyInfo:
-    """What is known of a key; ``id`` is public, and part of the key."""
+    """The stored data of a key; ``id`` is public, and part of the key."""
 
     id: str
     name: str
@@ -57,7 +57,7 @@ class KeyInfo:
 
     @property
     def label(self) -> str:
-        """How the key is called where people read it."""
+        """The key's display name."""
         return f"{self.name} ({self.id})" if self.name else self.id
 
     def usable(self, at: datetime) -> bool:
@@ -71,10 +71,10 @@ class Keys:
         self._store = store
 
     def create(self, new: NewKey) -> tuple[KeyInfo, str]:
-        """Make a key; returns what is known of it, and the key itself, which nobody can find out later.
+        """Create a key; returns its stored data and the key itself, which cannot be recovered later.
 
         Raises:
-            InvalidRequest: naming the field that is not allowed.
+            InvalidRequest: a field is not allowed; the message names it.
         """
         _check(new)
         id = secrets.token_hex(6)
@@ -94,13 +94,13 @@ class Keys:
         return _info(row), key
 
     def all(self) -> list[KeyInfo]:
-        """All keys, oldest first, those that were revoked or have expired as well."""
+        """All keys, oldest first, including revoked and expired ones."""
         with self._store.read() as session:
             rows = session.scalars(select(ApiKey).order_by(ApiKey.created_at, ApiKey.id)).all()
         return [_info(row) for row in rows]
 
     def revoke(self, id: str) -> None:
-        """End a key for good; one that was revoked before stays so.
+        """Revoke a key for good; nothing changes if it was revoked before.
 
         Raises:
             NotFound: there is no key of this id.
@@ -112,14 +112,14 @@ class Keys:
             row.revoked_at = row.revoked_at or now()
 
     def forget(self) -> int:
-        """Delete all keys, as if there had never been one; returns how many there were."""
+        """Delete all keys, including revoked ones; returns how many there were."""
         with self._store.write() as session:
             ids = session.scalars(select(ApiKey.id).with_for_update()).all()
             session.execute(delete(ApiKey).where(ApiKey.id.in_(ids)))
         return len(ids)
 
     def used(self, times: Mapping[str, datetime]) -> None:
-        """Note when keys were last used; a later time that another process noted stays."""
+        """Save when keys were last used; a later time saved by another process stays."""
         with self._store.write() as session:
             for id, at in times.items():
                 earlier = or_(ApiKey.last_used_at.is_(None), ApiKey.last_used_at < at)
@@ -127,10 +127,10 @@ class Keys:
 
 
 def recognised(keys: Mapping[str, KeyInfo], given: str) -> KeyInfo | None:
-    """The key that was given, or None where its id is not among ``keys``.
+    """The data of the given key, or None if its id is not among ``keys``.
 
     Raises:
-        Unauthorized: it is no key, is not the one of its id, was revoked, or has expired.
+        Unauthorized: the key is malformed, its secret does not match, or it was revoked or has expired.
     """
     parts = _KEY.fullmatch(given)
     if parts is None:
@@ -148,8 +148,8 @@ def recognised(keys: Mapping[str, KeyInfo], given: str) -> KeyInfo | None:
 
 
 def _digest(key: str) -> str:
-    # Slow hashes and salts protect passwords, which can be guessed. 256 random bits cannot, so that a plain SHA-256
-    # gives nothing away, and costs a request nothing.
+    # Slow hashes and salts protect guessable passwords. 256 random bits cannot be guessed, so a plain SHA-256 is safe,
+    # and fast enough for every request.
     return hashlib.sha256(key.encode()).hexdigest()
 
 

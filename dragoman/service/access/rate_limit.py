@@ -1,7 +1,7 @@
-"""How much one caller may ask: a token bucket for requests per second, and a count of requests under way.
+"""Rate limits of one caller: a token bucket for requests per second, and a limit of concurrent requests.
 
-The libraries at hand count requests in windows of time, and have neither a burst apart from the rate nor a count of
-what is under way.
+The available libraries count requests in time windows. They have neither a burst separate from the rate nor a limit of
+concurrent requests.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What a caller may ask; a ``rate`` or ``concurrent`` of 0 is no limit."""
+    """The limits of a caller; a ``rate`` or ``concurrent`` of 0 means no limit."""
 
     rate: float
-    """Requests per second, in the long run."""
+    """Requests per second on average."""
     burst: int
-    """Requests that may come at once after a pause."""
+    """Capacity of the token bucket: requests that may arrive at once after a pause."""
     concurrent: int
-    """Requests under way at a time."""
+    """Concurrent requests."""
 
 
 class Meter:
-    """Counts one caller's requests against a quota. All calls have to come from one thread."""
+    """Counts one caller's requests against a quota. Call it from one thread only."""
 
     def __init__(self, quota: Quota) -> None:
         self.quota = quota
@@ -33,9 +33,9 @@ class Meter:
         self._under_way = 0
 
     def enter(self, now: float) -> float | None:
-        """Let a request in at ``now`` seconds and return None, or return after how many seconds one may be let in.
+        """Admit a request at ``now`` (seconds) and return None, or return the seconds to wait before a retry.
 
-        For each that was let in :meth:`leave` has to be called.
+        Call :meth:`leave` once for each admitted request.
         """
         quota = self.quota
         if quota.concurrent and self._under_way >= quota.concurrent:
@@ -51,5 +51,5 @@ class Meter:
         return None
 
     def leave(self) -> None:
-        """A request that was let in has been answered."""
+        """An admitted request has finished."""
         self._under_way -= 1

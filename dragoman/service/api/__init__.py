@@ -1,1 +1,1 @@
-"""The endpoints, one module a resource, and the two applications' routers."""
+"""The endpoints, one module per resource, and the routers of the two applications."""

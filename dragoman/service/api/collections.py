@@ -51,7 +51,7 @@ _LINE_SCHEMA = {
 _BODY = {
     "requestBody": {
         "required": True,
-        "description": "One JSON object a line; plain, or gzip with or without Content-Encoding: gzip.",
+        "description": "One JSON object per line; plain, or gzip with or without Content-Encoding: gzip.",
         "content": {"application/x-ndjson": {"schema": _LINE_SCHEMA}},
     }
 }
@@ -61,7 +61,7 @@ DocumentId = Annotated[str, Path(description="The document's id, percent-encoded
 
 
 class NewCollection(BaseModel):
-    """A collection to be made."""
+    """A collection to create."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -76,7 +76,7 @@ class IndexInfo(BaseModel):
     """The Lucene index of a collection."""
 
     state: str = Field(description="ready, building, stale (a change could not be indexed) or failed")
-    generation: int = Field(description="Generation up to which it holds all changes; -1 before it is open.")
+    generation: int = Field(description="Generation up to which it includes all changes; -1 before it is open.")
 
 
 class CollectionBody(BaseModel):
@@ -86,7 +86,7 @@ class CollectionBody(BaseModel):
     language: str
     description: str | None
     documents: int
-    generation: int = Field(description="Grows with every change of the documents.")
+    generation: int = Field(description="Increases with every change of the documents.")
     index: IndexInfo
     created_at: datetime
 
@@ -98,7 +98,7 @@ class CollectionList(BaseModel):
 
 
 class RejectedLine(BaseModel):
-    """A line that is no document."""
+    """A line that is not a valid document."""
 
     line: int = Field(description="Counted from 1, blank lines included.")
     id: str | None
@@ -106,10 +106,10 @@ class RejectedLine(BaseModel):
 
 
 class ImportBody(BaseModel):
-    """What an upload did."""
+    """The result of an upload."""
 
-    accepted: int = Field(description="Documents stored, replacements included.")
-    replaced: int = Field(description="Accepted documents whose id was there before.")
+    accepted: int = Field(description="Documents stored, including replacements.")
+    replaced: int = Field(description="Accepted documents whose id existed before.")
     rejected: list[RejectedLine]
     generation: int
 
@@ -127,7 +127,7 @@ class DocumentBody(BaseModel):
 
 @router.post("", status_code=201)
 def create_collection(new: NewCollection, runtime: RuntimeDep, record: RecordDep) -> CollectionBody:
-    """Make an empty collection; 409 where there is one of this name."""
+    """Create an empty collection; 409 if there is one of this name."""
     with record("collection.create", new.name):
         made = runtime.collections.create(new.name, new.language, new.description)
     return _collection(made)
@@ -154,10 +154,10 @@ def delete_collection(name: CollectionName, runtime: RuntimeDep, record: RecordD
 
 @router.post("/{name}/documents", openapi_extra=_BODY)
 async def add_documents(name: CollectionName, request: Request, runtime: RuntimeDep, record: RecordDep) -> ImportBody:
-    """Add or replace documents, streamed as NDJSON. When this returns they are searchable and durable.
+    """Add or replace documents, streamed as NDJSON. When this returns, they are searchable and durable.
 
-    A line that is no document is rejected with its number and the reason, and the others go on. A fault of
-    the whole body, such as truncated gzip, is an error that says what was stored before; that stays.
+    An invalid line is rejected with its number and the reason; the other lines are stored. A fault of the whole body,
+    such as truncated gzip, is an error. Its message says what was stored before, which stays.
     """
     check_media_type(request, NDJSON_TYPES, "NDJSON (Content-Type: application/x-ndjson)")
     gzip = content_gzip(request)
@@ -171,13 +171,13 @@ async def add_documents(name: CollectionName, request: Request, runtime: Runtime
 
 @router.get("/{name}/documents/{id:whole}")
 def get_document(name: CollectionName, id: DocumentId, runtime: RuntimeDep) -> DocumentBody:
-    """One document by its id, which may hold spaces, slashes or any other character, percent-encoded."""
+    """One document by its id, which may contain any characters, such as spaces and slashes, percent-encoded."""
     return _document(name, runtime.collections.document(name, id))
 
 
 @router.delete("/{name}/documents/{id:whole}", status_code=204, response_class=Response)
 def delete_document(name: CollectionName, id: DocumentId, runtime: RuntimeDep, record: RecordDep) -> None:
-    """Delete a document; no search finds it after that."""
+    """Delete a document; no later search finds it."""
     with record("document.delete", f"{name}/{id}"):
         runtime.collections.delete_document(name, id)
 

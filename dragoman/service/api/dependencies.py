@@ -1,4 +1,4 @@
-"""What endpoints ask for by annotation; coroutines, since FastAPI runs plain functions on another thread."""
+"""FastAPI dependencies of the endpoints; coroutines, because FastAPI runs plain functions on another thread."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ RuntimeDep = Annotated[Runtime, Depends(_runtime)]
 AccessDep = Annotated[Access, Depends(_access)]
 CallerDep = Annotated[Caller, Depends(_caller)]
 RecordDep = Annotated[Callable[[str, str], AbstractContextManager[Recording]], Depends(_record)]
-"""Records an action and its object in the audit log, from before its block to after it."""
+"""Records an action and its object in the audit log, before and after the block."""
 SettingsDep = Annotated[Settings, Depends(_settings)]

@@ -1,4 +1,4 @@
-"""`/docs`: Swagger UI over the OpenAPI document, from files of this installation and from nowhere else."""
+"""`/docs`: Swagger UI for the OpenAPI document, using only local files of this installation."""
 
 from __future__ import annotations
 

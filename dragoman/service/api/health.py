@@ -1,4 +1,4 @@
-"""Whether the service lives and can do its work, and its metrics."""
+"""Liveness and readiness probes, and metrics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def healthz() -> Health:
 
 @router.get("/readyz")
 def readyz(request: Request, runtime: RuntimeDep) -> Health:
-    """Every index is open, the database can be written and the reranker scores; 503 with what is missing otherwise."""
+    """Ready: all indexes are open, the database is writable and the reranker scores. Otherwise 503 with the reason."""
     check_not_stopping(request)
     if not runtime.store.writable():
         raise Unavailable("the database cannot be written")

@@ -1,4 +1,4 @@
-"""``/v1/jobs``: batches of rerank or search requests, worked on behind all others."""
+"""``/v1/jobs``: batches of rerank or search requests, processed in the background."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ _LINE_SCHEMA = {
 _BODY = {
     "requestBody": {
         "required": True,
-        "description": "One request a line; plain, or gzip with or without Content-Encoding: gzip.",
+        "description": "One request per line; plain, or gzip with or without Content-Encoding: gzip.",
         "content": {NDJSON_TYPE: {"schema": _LINE_SCHEMA}},
     }
 }
 _STREAM: dict[int | str, dict[str, Any]] = {
-    200: {"description": "One JSON object a line.", "content": {NDJSON_TYPE: {"schema": {"type": "string"}}}}
+    200: {"description": "One JSON object per line.", "content": {NDJSON_TYPE: {"schema": {"type": "string"}}}}
 }
 _RESULTS: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "One JSON object a line, or a TREC run.",
+        "description": "One JSON object per line, or a TREC run.",
         "content": {NDJSON_TYPE: {"schema": {"type": "string"}}, TREC_TYPE: {"schema": {"type": "string"}}},
     }
 }
@@ -57,7 +57,7 @@ Status = Literal["validating", "in_progress", "finalizing", "completed", "failed
 
 
 class Counts(BaseModel):
-    """Lines of a job; total is completed and failed together once it has finished."""
+    """Lines of a job; once it has finished, total is the sum of completed and failed."""
 
     total: int
     completed: int = Field(description="Lines with a result.")
@@ -70,36 +70,36 @@ class JobBody(BaseModel):
     id: str
     type: JobType
     tag: str = Field(description="The last column of its TREC run.")
-    status: Status = Field(description="validating until its first turn")
-    message: str | None = Field(description="Why it waits or failed.")
+    status: Status = Field(description="validating until it is first scheduled")
+    message: str | None = Field(description="Why it is waiting or has failed.")
     counts: Counts
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    expires_at: datetime = Field(description="When it ends with what is done by then.")
-    table_versions: list[TableUsed] = Field(description="The tables that all its lines are answered with.")
+    expires_at: datetime = Field(description="Its deadline; the results up to then are kept.")
+    table_versions: list[TableUsed] = Field(description="The table versions used for all its lines.")
 
 
 class JobList(BaseModel):
-    """Jobs, the newest first."""
+    """Jobs, newest first."""
 
     jobs: list[JobBody]
-    has_more: bool = Field(description="Older ones follow: ask again with `after`, the id of the last.")
+    has_more: bool = Field(description="Whether there are older ones; set `after` to the id of the last one.")
 
 
 @router.post("", status_code=202, openapi_extra=_BODY)
 async def create_job(
     request: Request,
     runtime: RuntimeDep,
-    type: Annotated[JobType, Query(description="What its lines are.")],
+    type: Annotated[JobType, Query(description="The type of its lines.")],
     tag: Annotated[str | None, Query(description="Name of its TREC run; default: dragoman-rerank or -search.")] = None,
     idempotency_key: Annotated[
         str | None, Header(description="The same key with the same request gives the same job.")
     ] = None,
 ) -> JobBody:
-    """Take a batch of requests, streamed as NDJSON; when this returns it is durable and will be worked on.
+    """Create a job from a batch of requests, streamed as NDJSON. When this returns, the job is durable.
 
-    A line that is no request becomes an error of the job. A fault of the whole body makes no job.
+    An invalid line becomes an error of the job. A fault of the whole body creates no job.
     """
     check_media_type(request, NDJSON_TYPES, "NDJSON (Content-Type: application/x-ndjson)")
     gzip = content_gzip(request)
@@ -111,28 +111,28 @@ async def create_job(
 def list_jobs(
     runtime: RuntimeDep,
     limit: Annotated[int, Query(ge=1, le=1000, description="Most jobs to return.")] = 100,
-    after: Annotated[str | None, Query(description="Id of the job after which to go on.")] = None,
+    after: Annotated[str | None, Query(description="Id of the job after which to continue.")] = None,
 ) -> JobList:
-    """All jobs, the newest first."""
+    """All jobs, newest first."""
     found = runtime.jobs.all(limit + 1, after)
     return JobList(jobs=[_body(job) for job in found[:limit]], has_more=len(found) > limit)
 
 
 @router.get("/{id}")
 def get_job(id: JobId, runtime: RuntimeDep) -> JobBody:
-    """One job: how far it is, and the tables that it uses."""
+    """One job: its progress and its table versions."""
     return _body(runtime.jobs.get(id))
 
 
 @router.post("/{id}/cancel")
 def cancel_job(id: JobId, runtime: RuntimeDep) -> JobBody:
-    """Have a job stop; results that are there stay. 409 where it has finished otherwise."""
+    """Cancel a job; its results so far are kept. 409 if it has already finished."""
     return _body(runtime.jobs.cancel(id))
 
 
 @router.delete("/{id}", status_code=204, response_class=Response)
 def delete_job(id: JobId, runtime: RuntimeDep) -> None:
-    """Delete a finished job with its results; 409 where it has not finished."""
+    """Delete a finished job with its results; 409 if it is unfinished."""
     runtime.jobs.delete(id)
 
 

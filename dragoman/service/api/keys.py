@@ -19,11 +19,12 @@ router = APIRouter(prefix="/v1", route_class=StrictRoute, tags=["access"])
 def create_key(
     new: NewKeyBody, response: Response, runtime: RuntimeDep, access: AccessDep, record: RecordDep
 ) -> KeyMade:
-    """Make a key. The answer holds it, and nothing else ever will; it can be used at once.
+    """Create a key, which works at once. Only this response contains it.
 
-    With the first key of an open service every request needs one, so that it should have the scope admin.
+    After the first key, an open service requires a key for every request. So the first one should have the scope
+    admin.
     """
-    asked = NewKey(
+    new_key = NewKey(
         tuple(new.scopes),
         new.name,
         new.expires_at,
@@ -32,7 +33,7 @@ def create_key(
         new.concurrent_requests,
     )
     with record("key.create", new.name) as recording:
-        info, key = runtime.keys.create(asked)
+        info, key = runtime.keys.create(new_key)
         recording.object = info.label
     access.changed()
     response.headers["Cache-Control"] = "no-store"
@@ -41,7 +42,7 @@ def create_key(
 
 @router.get("/keys")
 def list_keys(runtime: RuntimeDep) -> KeyList:
-    """All keys, also those that were revoked or have expired."""
+    """All keys, including revoked and expired ones."""
     return KeyList(keys=[_key(info) for info in runtime.keys.all()])
 
 
@@ -52,7 +53,7 @@ def revoke_key(
     access: AccessDep,
     record: RecordDep,
 ) -> None:
-    """Revoke a key for good. The service stays closed, also where it was the last one."""
+    """Revoke a key for good. The service still requires a key, even if this was the last one."""
     with record("key.revoke", id):
         runtime.keys.revoke(id)
     access.changed()

@@ -15,7 +15,7 @@ from dragoman.service.core.errors import InvalidRequest, TooManyRequests
 from dragoman.service.core.settings import Settings
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
-from dragoman.service.http.waiting import settled
+from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.observability.tracing import span
 from dragoman.service.rerank.request import Ranking
 from dragoman.service.rerank.response import answer_v1, answer_v2, best, check_scored, warnings
@@ -27,7 +27,7 @@ router = APIRouter(route_class=StrictRoute, tags=["search"])
 
 @router.post("/v1/rerank", response_model_exclude_none=True)
 async def rerank_v1(body: RerankV1, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> RerankAnswerV1:
-    """Rerank documents, in the form of Cohere's first version, and of Jina."""
+    """Rerank documents in the format of Cohere v1 and Jina."""
     try:
         texts = body.texts()
     except ValueError as fault:
@@ -38,7 +38,7 @@ async def rerank_v1(body: RerankV1, request: Request, runtime: RuntimeDep, setti
 
 @router.post("/v2/rerank", response_model_exclude_none=True)
 async def rerank_v2(body: RerankV2, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> RerankAnswerV2:
-    """Rerank documents, in the form of Cohere's second version."""
+    """Rerank documents in the format of Cohere v2."""
     found = await _ranked(body, body.documents, request, runtime, settings)
     return answer_v2(request_id(request), body, found)
 
@@ -47,7 +47,7 @@ async def rerank_v2(body: RerankV2, request: Request, runtime: RuntimeDep, setti
 async def rerank_tei(
     body: RerankTei, request: Request, response: Response, runtime: RuntimeDep, settings: SettingsDep
 ) -> list[Rank]:
-    """Rerank texts, in the form of text-embeddings-inference. Warnings are in a header."""
+    """Rerank texts in the format of text-embeddings-inference. Warnings are in the header X-Dragoman-Degraded."""
     found = await _ranked(body, body.texts, request, runtime, settings)
     reasons = [{"stage": "rerank", "reason": reason} for reason in warnings(found, None)]
     if reasons:
@@ -77,7 +77,7 @@ async def _ranked(
         finally:
             runtime.reranks.release()
         try:
-            await settled(begun.pending.futures, request, until, all_of=True)
+            await wait_for_futures(begun.pending.futures, request, until, all_of=True)
             scores = begun.pending.finish()
         finally:
             begun.pending.cancel()

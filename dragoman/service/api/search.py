@@ -22,9 +22,9 @@ DEGRADED_HEADER = "X-Dragoman-Degraded"
 
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
-        "description": "The documents found; as a TREC run where that is accepted: `qid Q0 docid rank score tag` lines,"
-        " with white space, control characters and % in ids percent-encoded; the header X-Dragoman-Degraded then has"
-        " the JSON of `degraded`, unless that is empty.",
+        "description": "The documents found. With `Accept: application/x-trec-run` a TREC run of"
+        " `qid Q0 docid rank score tag` lines, with white space, control characters and % in ids percent-encoded;"
+        " the header X-Dragoman-Degraded then has the JSON of `degraded`, unless that is empty.",
         "content": {TREC_TYPE: {"schema": {"type": "string"}}},
     }
 }
@@ -32,7 +32,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 
 @router.post("", response_model=SearchResponse, responses=_RESPONSES)
 async def search(body: SearchRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> Response:
-    """Search collections in any language for a query in any language that tables translate from."""
+    """Search collections in any language with a query in any language that the tables translate from."""
     identifier = request_id(request)
     searches: Searches = request.app.state.searches
     if settings.log_queries:
@@ -43,13 +43,13 @@ async def search(body: SearchRequest, request: Request, runtime: RuntimeDep, set
 
     def answer() -> Response:
         found = runtime.search.search(body, identifier, cancelled)
-        _leave_for_the_log(request, found.degraded)
-        # written here, and not by FastAPI, which checks the answer again, and on yet another thread
+        _set_log_fields(request, found.degraded)
+        # serialised here, because FastAPI would validate the response again, on another thread
         return Response(found.model_dump_json(exclude_unset=True), media_type="application/json")
 
     def run() -> Response:
         lines, degraded = runtime.search.run(body, cancelled)
-        _leave_for_the_log(request, degraded)
+        _set_log_fields(request, degraded)
         written = trec_run(body.query_id or identifier, lines, f"dragoman-{body.method}")
         return Response(written, media_type=TREC_TYPE, headers=_degraded_header(degraded))
 
@@ -57,10 +57,10 @@ async def search(body: SearchRequest, request: Request, runtime: RuntimeDep, set
     return await searches.run(work, cancelled, waits=runtime.search.waits(body))
 
 
-def _leave_for_the_log(request: Request, degraded: Sequence[Degraded]) -> None:
+def _set_log_fields(request: Request, degraded: Sequence[Degraded]) -> None:
     request.state.degraded = sorted({f"{one.stage}:{one.cause}" for one in degraded})
 
 
 def _degraded_header(degraded: Sequence[Degraded]) -> dict[str, str]:
-    """A run has no place for what stages did less than was asked: it is told in a header."""
+    """A TREC run cannot list degraded stages, so a header does."""
     return {DEGRADED_HEADER: json.dumps([one.model_dump() for one in degraded])} if degraded else {}

@@ -1,4 +1,4 @@
-"""``/v1/tables``: translation tables, their versions and what they know."""
+"""``/v1/tables``: translation tables, their versions and entries."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def upload_table(
     record: RecordDep,
     source: Annotated[LanguageCode, Query(description="ISO 639-1 code of the source terms' language.")],
     target: Annotated[LanguageCode, Query(description="ISO 639-1 code of the target terms' language.")],
-    format: Annotated[Format, Query(description="How the file is written.")] = "tsv",
+    format: Annotated[Format, Query(description="The format of the file.")] = "tsv",
     kind: Annotated[Kind, Query(description="A glossary outranks statistical tables.")] = "statistical",
     weight: Annotated[
         float, Query(gt=0, le=1000, allow_inf_nan=False, description="Weight among active tables of one kind.")
@@ -59,10 +59,10 @@ async def upload_table(
     activate: Annotated[bool, Query(description="Use this version in searches from now on.")] = False,
     dry_run: Annotated[bool, Query(description="Check the file and store nothing.")] = False,
 ) -> TableUploaded:
-    """Upload a table as a new version, streamed. Versions of a name are counted from 1.
+    """Upload a table as a new version, streamed. Versions of a table are numbered from 1.
 
-    A line that gives no entry is rejected with its number and the reason, and the others go on. A fault of
-    the whole file is an error that names the line, and nothing is stored then.
+    An invalid line is rejected with its number and the reason; the other lines are stored. A fault of the whole file
+    is an error that names the line, and nothing is stored.
     """
     gzip = content_gzip(request)
     created_by = None if caller.key_id is None else caller.name
@@ -93,14 +93,14 @@ def get_table(name: TableName, runtime: RuntimeDep) -> TableBody:
 
 @router.post("/{name}/versions/{version}/activate")
 def activate_version(name: TableName, version: Version, runtime: RuntimeDep, record: RecordDep) -> TableBody:
-    """Make a version, newer or older, the one that searches use from now on."""
+    """Make a version, newer or older, the active one that searches use."""
     with record("table.activate", f"{name}/{version}"):
         return _table(runtime.tables.activate(name, version))
 
 
 @router.post("/{name}/deactivate")
 def deactivate_table(name: TableName, runtime: RuntimeDep, record: RecordDep) -> TableBody:
-    """Let searches go on without this table."""
+    """Deactivate a table, so that searches no longer use it."""
     with record("table.deactivate", name):
         return _table(runtime.tables.deactivate(name))
 
@@ -122,10 +122,10 @@ def look_up_term(
     ] = None,
     side: Annotated[
         Literal["source", "target"] | None,
-        Query(description="Whose side the term is on; default: the source's where it is known there."),
+        Query(description="The side to look up; default: the source side, then the target side."),
     ] = None,
 ) -> TermBody:
-    """What a table version knows about a term."""
+    """The translations of a term in a table version."""
     inverse = None if side is None else side == "target"
     return _term(term, runtime.tables.look_up(name, term, version, inverse))
 

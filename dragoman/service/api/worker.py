@@ -1,6 +1,6 @@
-"""``dragoman worker``: a process that holds the reranker and scores what API processes send it over HTTP.
+"""``dragoman worker``: a process with the reranker that scores requests of API processes over HTTP.
 
-It needs no database, tables, index or Java, so that it runs where nothing but the models' libraries and FastAPI are.
+It needs no database, tables, index or Java, only the models' libraries and FastAPI.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dragoman.service.http import errors
 from dragoman.service.http.bodies import StrictRoute, bearer
 from dragoman.service.http.middleware import CheckedAddress, RequestContext
 from dragoman.service.http.probes import METRICS_TYPE, Health, check_not_stopping
-from dragoman.service.http.waiting import settled
+from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.inference.gauges import WorkerState
 from dragoman.service.inference.models import Models
 from dragoman.service.inference.scoring import LocalScoring, Pending
@@ -35,11 +35,11 @@ router = APIRouter(route_class=StrictRoute, tags=["worker"])
 
 _OPEN = ("/healthz", "/readyz")
 _BODY_BYTES = 1 << 30
-"""Texts, words and links of what an API process took within its own limits."""
+"""Large enough for any request that an API process accepted within its own limits."""
 
 
 class WorkerToken:
-    """Lets through who knows the token, and to everybody what load balancers ask."""
+    """Requires the worker's token, except for the probes."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self.app = app
@@ -54,7 +54,7 @@ class WorkerToken:
 
 
 class WorkerRuntime:
-    """What a worker process holds."""
+    """The parts of a worker process."""
 
     def __init__(self, settings: Settings) -> None:
         self.metrics = Metrics()
@@ -71,11 +71,11 @@ def model(request: Request) -> ModelBody:
 
 @router.post("/v1/score")
 async def score(body: ScoreBody, request: Request) -> ScoresBody:
-    """Score documents for a query; what nobody waits for any more is dropped."""
+    """Score documents for a query; the work is cancelled when the client disconnects."""
     until = time.monotonic() + body.seconds
     pending = await asyncio.to_thread(_begin, _runtime(request), body)
     try:
-        await settled(pending.futures, request, until, all_of=True)
+        await wait_for_futures(pending.futures, request, until, all_of=True)
         return ScoresBody.of(pending.finish())
     finally:
         pending.cancel()
@@ -89,7 +89,7 @@ async def healthz() -> Health:
 
 @router.get("/readyz")
 def readyz(request: Request) -> Health:
-    """A pair is scored, or others are; 503 where none can be."""
+    """Ready: the reranker scores a pair or is busy with others. Otherwise 503."""
     check_not_stopping(request)
     _runtime(request).scoring.ready()
     return Health(status="ready")

@@ -1,1 +1,1 @@
-"""The dragoman command, a module for each group of its commands."""
+"""The dragoman command, with one module per group of commands."""

@@ -1,4 +1,4 @@
-"""``dragoman index``, ``search`` and ``evaluate``: work on data without a server."""
+"""``dragoman index``, ``search`` and ``evaluate``: commands that need no running server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dragoman.service.schemas.search import QueryRead
     from dragoman.service.tables.snapshot import Kind
 
-index = typer.Typer(help="Look after the indexes.", no_args_is_help=True)
+index = typer.Typer(help="Maintain the indexes.", no_args_is_help=True)
 
 _console = Console(stderr=True)
 
@@ -31,9 +31,9 @@ def rebuild(
     data_dir: DataDir = DATA_DIR,
     database_url: DatabaseUrl = DATABASE_URL,
 ) -> None:
-    """Build a collection's index anew from the database, and swap it in when it is whole.
+    """Rebuild a collection's index from the database, and swap it in when it is complete.
 
-    Its embeddings, where it has any, are removed and computed anew as well. No server may be using the data directory.
+    Its embeddings, if it has any, are removed and recomputed too. Stop a server that uses the data directory first.
     """
     with opened(data_dir, database_url, existing=True) as runtime:
         info = runtime.collections.get(collection)
@@ -53,9 +53,9 @@ def rebuild(
 
 
 def search(
-    query: Annotated[str, typer.Argument(help="What to look for, in any language.")],
+    query: Annotated[str, typer.Argument(help="The query, in any language.")],
     collection: Annotated[
-        list[str], typer.Option(envvar="DRAGOMAN_COLLECTION", help="Collection to search; may be given again.")
+        list[str], typer.Option(envvar="DRAGOMAN_COLLECTION", help="Collection to search; repeatable.")
     ],
     query_language: Annotated[
         str | None,
@@ -66,25 +66,25 @@ def search(
         str | None, typer.Option(envvar="DRAGOMAN_METHOD", help="psq, smt, none (no translation), dense or hybrid.")
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", envvar="DRAGOMAN_JSON", help="Print the whole answer as JSON.")
+        bool, typer.Option("--json", envvar="DRAGOMAN_JSON", help="Print the whole response as JSON.")
     ] = False,
     data_dir: DataDir = DATA_DIR,
     database_url: DatabaseUrl = DATABASE_URL,
 ) -> None:
-    """Search collections of the data directory. No server may be using it."""
+    """Search collections of the data directory. Stop a server that uses it first."""
     from pydantic import ValidationError
 
     from dragoman.service.core.errors import InvalidRequest
     from dragoman.service.schemas.search import SearchRequest
 
-    asked: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "query": query,
         "collections": collection,
         "query_language": query_language,
         "top_k": top_k,
     }
     try:
-        request = SearchRequest(**asked if method is None else asked | {"method": method})
+        request = SearchRequest(**fields if method is None else fields | {"method": method})
     except ValidationError as fault:
         wrong = fault.errors()[0]
         field = str(wrong["loc"][0]) if wrong["loc"] else "query"
@@ -107,7 +107,7 @@ def search(
         screen.print(_no_hits(answer.query), markup=False, highlight=False, soft_wrap=True)
     if answer.translation.oov:
         _console.print(
-            f"not in any table, searched as they are: {', '.join(answer.translation.oov)}",
+            f"not in any table, searched untranslated: {', '.join(answer.translation.oov)}",
             markup=False,
             highlight=False,
         )
@@ -116,12 +116,12 @@ def search(
 
 
 def _no_hits(query: QueryRead) -> str:
-    """What is said in place of hits: a query taken as the wrong language may be why there are none."""
+    """The message for no hits; it names the query's language, because a wrong detection may be the cause."""
     from dragoman.lexicon.text.languages import LANGUAGES
 
     language = f"{LANGUAGES.get(query.language, query.language)} ({query.language})"
     if query.detected:
-        return f"no hits; the query was taken as {language}, --query-language names another"
+        return f"no hits; the detected language of the query is {language}; --query-language sets another"
     return f"no hits; the query was in {language}"
 
 
@@ -143,16 +143,16 @@ def evaluate(
         list[str] | None,
         typer.Option(
             envvar="DRAGOMAN_TABLE",
-            help="FILE[,source=en][,target=de][,kind=glossary][,weight=0.3]: a table to use; may be given again. "
-            "Without any, the active tables of the data directory.",
+            help="FILE[,source=en][,target=de][,kind=glossary][,weight=0.3]: a table to use; repeatable. "
+            "Default: the active tables of the data directory.",
         ),
     ] = None,
     queries: Annotated[
         str | None,
-        typer.Option(envvar="DRAGOMAN_QUERIES", help="Name of the query file where it isn't the language."),
+        typer.Option(envvar="DRAGOMAN_QUERIES", help="Name of the query file if it isn't the language."),
     ] = None,
     only: Annotated[
-        str | None, typer.Option(envvar="DRAGOMAN_ONLY", help="FIELD=REGEX: use the queries that match.")
+        str | None, typer.Option(envvar="DRAGOMAN_ONLY", help="FIELD=REGEX: use only the queries that match.")
     ] = None,
     without: Annotated[
         str | None, typer.Option(envvar="DRAGOMAN_WITHOUT", help="FIELD=REGEX: leave out the queries that match.")
@@ -178,7 +178,7 @@ def evaluate(
 
 
 def _table_file(given: str, source: str, target: str) -> TableFile:
-    """What ``--table`` names: a file, and after commas its options."""
+    """Parse a value of ``--table``: a file and, after commas, its options."""
     from dragoman.service.evaluation.service import TableFile
 
     path, *options = given.split(",")

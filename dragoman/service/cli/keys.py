@@ -1,4 +1,4 @@
-"""``dragoman keys``: API keys. They are kept in the database, which a running server may be using."""
+"""``dragoman keys``: API keys. They are stored in the database, which a running server may be using."""
 
 from __future__ import annotations
 
@@ -19,49 +19,48 @@ if TYPE_CHECKING:
     from dragoman.service.access.keys import KeyInfo
     from dragoman.service.storage.database import Store
 
-keys = typer.Typer(help="Make and revoke API keys, also while a server runs.", no_args_is_help=True)
+keys = typer.Typer(help="Create and revoke API keys, even while a server runs.", no_args_is_help=True)
 
 _console = Console(stderr=True)
 
 
 @keys.command("create")
 def create(
-    scope: Annotated[
-        list[str], typer.Option(envvar="DRAGOMAN_SCOPE", help="search, jobs or admin; may be given again.")
-    ],
-    name: Annotated[str, typer.Option(envvar="DRAGOMAN_NAME", help="What people call the key.")] = "",
+    scope: Annotated[list[str], typer.Option(envvar="DRAGOMAN_SCOPE", help="search, jobs or admin; repeatable.")],
+    name: Annotated[str, typer.Option(envvar="DRAGOMAN_NAME", help="A name for people to read.")] = "",
     expires_in_days: Annotated[
-        float | None, typer.Option(envvar="DRAGOMAN_EXPIRES_IN_DAYS", help="It works that long; default: for ever.")
+        float | None, typer.Option(envvar="DRAGOMAN_EXPIRES_IN_DAYS", help="Days until it expires; default: never.")
     ] = None,
     requests_per_second: Annotated[
-        float | None, typer.Option(envvar="DRAGOMAN_REQUESTS_PER_SECOND", help="Its own limit; 0: none.")
+        float | None, typer.Option(envvar="DRAGOMAN_REQUESTS_PER_SECOND", help="Its own rate limit; 0: no limit.")
     ] = None,
     burst: Annotated[
-        int | None, typer.Option(envvar="DRAGOMAN_BURST", help="Requests that it may send at once after a pause.")
+        int | None, typer.Option(envvar="DRAGOMAN_BURST", help="Its own burst: requests at once after a pause.")
     ] = None,
     concurrent_requests: Annotated[
-        int | None, typer.Option(envvar="DRAGOMAN_CONCURRENT_REQUESTS", help="Its requests under way; 0: any number.")
+        int | None,
+        typer.Option(envvar="DRAGOMAN_CONCURRENT_REQUESTS", help="Its own limit of concurrent requests; 0: no limit."),
     ] = None,
     data_dir: DataDir = DATA_DIR,
     database_url: DatabaseUrl = DATABASE_URL,
 ) -> None:
-    """Make a key, and print it: once, since nothing but its hash is kept.
+    """Create a key and print it. It is printed only once, because only its hash is stored.
 
-    It may be made before the first `dragoman serve`: a data directory that is not there is made.
+    This works before the first `dragoman serve` too: a missing data directory is created.
     """
     from dragoman.service.access.audit import COMMAND_LINE, Actor, Audit
     from dragoman.service.access.keys import Keys, NewKey
 
     expires_at = None if expires_in_days is None else _in_days(expires_in_days)
-    asked = NewKey(tuple(scope), name, expires_at, requests_per_second, burst, concurrent_requests)
+    new_key = NewKey(tuple(scope), name, expires_at, requests_per_second, burst, concurrent_requests)
     with (
         _database(data_dir, database_url, existing=False) as store,
         Audit(store).recorded(Actor(COMMAND_LINE), "key.create", name) as recording,
     ):
-        kept = Keys(store)
-        info, key = kept.create(asked)
+        stored = Keys(store)
+        info, key = stored.create(new_key)
         recording.object = info.label
-        first = len(kept.all()) == 1
+        first = len(stored.all()) == 1
     if first:
         _say("this is the first key of this database: from now on the service needs a key for every request")
     _say(f"key {info.label} with {', '.join(info.scopes)}; it is not shown again:")
@@ -70,7 +69,7 @@ def create(
 
 @keys.command("list")
 def list_all(data_dir: DataDir = DATA_DIR, database_url: DatabaseUrl = DATABASE_URL) -> None:
-    """List all keys, also those that were revoked or have expired."""
+    """List all keys, including revoked and expired ones."""
     from dragoman.service.access.keys import Keys
 
     with _database(data_dir, database_url) as store:
@@ -94,7 +93,7 @@ def revoke(
     data_dir: DataDir = DATA_DIR,
     database_url: DatabaseUrl = DATABASE_URL,
 ) -> None:
-    """End a key for good; a running server refuses it within a second."""
+    """Revoke a key for good; a running server refuses it within a second."""
     from dragoman.service.access.audit import COMMAND_LINE, Actor, Audit
     from dragoman.service.access.keys import Keys
 
@@ -108,7 +107,7 @@ def revoke(
 
 @keys.command("forget")
 def forget(data_dir: DataDir = DATA_DIR, database_url: DatabaseUrl = DATABASE_URL) -> None:
-    """Delete all keys, revoked ones too, so that a server on loopback is open again, as if there had been none."""
+    """Delete all keys, including revoked ones. A server on loopback is then open again."""
     from dragoman.service.access.audit import COMMAND_LINE, Actor, Audit
     from dragoman.service.access.keys import Keys
 
@@ -122,10 +121,10 @@ def forget(data_dir: DataDir = DATA_DIR, database_url: DatabaseUrl = DATABASE_UR
 
 @contextmanager
 def _database(data_dir: Path, database_url: str | None, existing: bool = True) -> Iterator[Store]:
-    """The database, without the data directory's lock; one that is made is told of.
+    """The database, without the data directory's lock; a message is printed if it is created.
 
     Raises:
-        NotFound: there is none, and there has to be.
+        NotFound: with ``existing``, there is no database.
     """
     from dragoman.service.core.errors import NotFound
     from dragoman.service.core.settings import DATABASE

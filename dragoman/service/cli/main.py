@@ -1,7 +1,7 @@
 """The ``dragoman`` command: serve, worker, demo, search, index, table, keys, train, evaluate.
 
-Every option is also an environment variable. A user's mistake is one line on standard error and exit code 2, a package
-that a command cannot do without and that is not installed one line and exit code 1.
+Every option is also an environment variable. A user error prints one line on standard error and exits with code 2. A
+missing package prints one line and exits with code 1.
 """
 
 from __future__ import annotations
@@ -39,21 +39,19 @@ app.command("evaluate")(cli_data.evaluate)
 _console = Console(stderr=True)
 
 _EXTRAS = dict.fromkeys(("ir_measures", "matplotlib", "sacrebleu", "scipy"), "evaluation")
-"""The modules that come with an extra alone, and which one."""
+"""Optional modules, with the extra that installs them."""
 
-Host = Annotated[
-    str, typer.Option(envvar="DRAGOMAN_HOST", help="Address to listen on; only this machine's without keys.")
-]
+Host = Annotated[str, typer.Option(envvar="DRAGOMAN_HOST", help="Address to listen on; without keys only loopback.")]
 Port = Annotated[int, typer.Option(envvar="DRAGOMAN_PORT", help="Port to listen on; 0 chooses a free one.")]
 WorkerUrl = Annotated[
     str | None,
-    typer.Option(envvar="DRAGOMAN_WORKER_URL", help="Address of a `dragoman worker`; default: a thread reranks."),
+    typer.Option(envvar="DRAGOMAN_WORKER_URL", help="Address of a `dragoman worker`; default: rerank in a thread."),
 ]
 Device = Annotated[str, typer.Option(envvar="DRAGOMAN_DEVICE", help="Where the model computes: cpu, cuda, cuda:1.")]
 LogLevel = Annotated[
     str, typer.Option(envvar="DRAGOMAN_LOG_LEVEL", help="debug, info, warning or error, to standard error.")
 ]
-LogFormat = Annotated[str, typer.Option(envvar="DRAGOMAN_LOG_FORMAT", help="text, or json: an object a line.")]
+LogFormat = Annotated[str, typer.Option(envvar="DRAGOMAN_LOG_FORMAT", help="text, or json with one object per line.")]
 
 
 def _say_version(wanted: bool) -> None:
@@ -65,7 +63,7 @@ def _say_version(wanted: bool) -> None:
 @app.callback()
 def dragoman(
     version: Annotated[
-        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is.")
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Search documents in languages you don't read, with translation tables you own."""
@@ -81,9 +79,9 @@ def serve(
     log_level: LogLevel = "info",
     log_format: LogFormat = "text",
 ) -> None:
-    """Serve the HTTP API and the web page until told to stop.
+    """Serve the HTTP API and the web page until stopped.
 
-    All limits have environment variables too; docs/settings.md lists them.
+    All limits are environment variables; docs/settings.md lists them.
     """
     from dragoman.service.observability.logs import configure_log
     from dragoman.service.server import serve as run
@@ -103,7 +101,7 @@ def worker(
     log_level: LogLevel = "info",
     log_format: LogFormat = "text",
 ) -> None:
-    """Serve the reranker to `dragoman serve --worker-url`, in a process of its own, such as one for a GPU."""
+    """Serve the reranker to `dragoman serve --worker-url` in a separate process, for example on a GPU."""
     from dragoman.service.observability.logs import configure_log
     from dragoman.service.server import serve_worker
 
@@ -113,7 +111,7 @@ def worker(
 
 
 def _announce(line: str, settings: Settings) -> None:
-    """Say where the service is, in the form of the log."""
+    """Print the service's address in the format of the log."""
     from dragoman.service.observability.logs import announce
 
     if settings.log_format == "json":
@@ -143,7 +141,7 @@ def main() -> None:
         if worker := sys.modules.get(
             "dragoman.service.inference.batching"
         ):  # not imported by commands that compute nothing
-            worker.leave(end.code if isinstance(end.code, int) else 1 if end.code else 0)
+            worker.exit_if_computing(end.code if isinstance(end.code, int) else 1 if end.code else 0)
         raise
 
 
@@ -153,16 +151,16 @@ def _run() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as fault:
-        lacking = _lacking(fault)
-        message = lacking or _mistake(fault)
+        missing = _missing_package(fault)
+        message = missing or _user_error(fault)
         if message is None:
             raise
         _console.print(f"dragoman: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(1 if lacking else 2)
+        sys.exit(1 if missing else 2)
 
 
-def _lacking(fault: Exception) -> str | None:
-    """Which package to install so that the command runs, or None when that would not mend it."""
+def _missing_package(fault: Exception) -> str | None:
+    """The message for a missing package, or None for any other fault."""
     from dragoman.service.core.errors import NotInstalled, classify
 
     if isinstance(fault, ModuleNotFoundError) and fault.name is not None:
@@ -172,8 +170,8 @@ def _lacking(fault: Exception) -> str | None:
     return str(known) if isinstance(known, NotInstalled) else None
 
 
-def _mistake(fault: Exception) -> str | None:
-    """What to tell the user about a fault, or None when it is not theirs to mend."""
+def _user_error(fault: Exception) -> str | None:
+    """The message for a fault that the user can fix, or None for any other fault."""
     from pydantic import ValidationError
 
     from dragoman.lexicon.formats.reader import TableFormatError
@@ -194,7 +192,7 @@ def _mistake(fault: Exception) -> str | None:
 
 
 def _from_the_models(fault: Exception) -> bool:
-    """Whether it is one of the models' errors, without loading torch to find out."""
+    """Whether it is a user error of the models, checked without importing torch."""
     mistakes = ("CheckpointError", "ConfigError", "CorpusError", "ListsError", "UnsupportedPair")
     return (
         type(fault).__module__.startswith(("dragoman.backbone.", "dragoman.ranking."))

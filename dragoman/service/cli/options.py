@@ -1,4 +1,4 @@
-"""Options that several commands share. What a command works with is imported when it runs: help is quick."""
+"""Options that several commands share. Commands import what they need when they run, which keeps ``--help`` fast."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ DatabaseUrl = Annotated[
     str | None,
     typer.Option(
         envvar="DRAGOMAN_DATABASE_URL",
-        help="Such as postgresql://user@host/database; without it, SQLite in the data directory.",
+        help="Such as postgresql://user@host/database; default: SQLite in the data directory.",
         show_envvar=True,
     ),
 ]
 
 
 def load_settings(**chosen: Any) -> Settings:
-    """The settings: what is given here, then the environment, then the defaults.
+    """The settings, from these arguments, then the environment, then the defaults.
 
     Raises:
-        InvalidRequest: naming the setting and what is wrong with it.
+        InvalidRequest: a setting is not valid; the message names it and the reason.
     """
     from pydantic import ValidationError
 
@@ -51,13 +51,13 @@ def load_settings(**chosen: Any) -> Settings:
 
 @contextmanager
 def opened(data_dir: Path, database_url: str | None, existing: bool = False) -> Iterator[Runtime]:
-    """The data directory, used by this process alone until the block ends; no server is needed.
+    """The runtime of a data directory, locked for this process until the block ends; needs no server.
 
-    With ``existing`` it has to be one that was used before; otherwise it is made.
+    With ``existing`` the directory has to exist; otherwise it is created if missing.
 
     Raises:
         NotFound: there is no such directory.
-        Conflict: a server, or another command, is using it.
+        Conflict: a server or another command is using it.
     """
     from dragoman.service.core.errors import NotFound
     from dragoman.service.runtime import Runtime

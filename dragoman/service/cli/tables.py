@@ -1,4 +1,4 @@
-"""``dragoman table``: learn translation tables from parallel text, and load them."""
+"""``dragoman table``: train translation tables from parallel text, and import them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from dragoman.service.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, opened
 
-table = typer.Typer(help="Learn translation tables from parallel text, and load them.", no_args_is_help=True)
+table = typer.Typer(help="Train translation tables from parallel text, and import them.", no_args_is_help=True)
 
 _console = Console(stderr=True)
 _PART = 1 << 18
@@ -33,23 +33,23 @@ def train(
     ],
     source: Source,
     target: Target,
-    output: Annotated[Path, typer.Option(envvar="DRAGOMAN_OUTPUT", help="The table to write; gzip when named *.gz.")],
+    output: Annotated[Path, typer.Option(envvar="DRAGOMAN_OUTPUT", help="The table to write; gzip if named *.gz.")],
     more: Annotated[list[Path] | None, typer.Argument(metavar="[FILE_OR_DIR]...", show_default=False)] = None,
     columns: Annotated[
         str,
-        typer.Option(envvar="DRAGOMAN_COLUMNS", help="What the columns hold; _ is a column to pass over."),
+        typer.Option(envvar="DRAGOMAN_COLUMNS", help="The columns of the files; _ is a column to skip."),
     ] = "target,source",
     dictionary: Annotated[
         list[Path] | None,
-        typer.Option(envvar="DRAGOMAN_DICTIONARY", help="Dictionary of source TAB target lines to learn from as well."),
+        typer.Option(envvar="DRAGOMAN_DICTIONARY", help="Dictionary of source TAB target lines to learn from too."),
     ] = None,
     inverse_dictionary: Annotated[
         list[Path] | None,
-        typer.Option(envvar="DRAGOMAN_INVERSE_DICTIONARY", help="The same, with target TAB source lines."),
+        typer.Option(envvar="DRAGOMAN_INVERSE_DICTIONARY", help="Dictionary of target TAB source lines."),
     ] = None,
     dictionary_weight: Annotated[
         float,
-        typer.Option(envvar="DRAGOMAN_DICTIONARY_WEIGHT", help="How many sentence pairs a dictionary line counts as."),
+        typer.Option(envvar="DRAGOMAN_DICTIONARY_WEIGHT", help="Weight of a dictionary line, in sentence pairs."),
     ] = 1.0,
     model: Annotated[
         str, typer.Option(envvar="DRAGOMAN_MODEL", help="Alignment model: model1, model2 or hmm.")
@@ -59,7 +59,7 @@ def train(
         str,
         typer.Option(
             envvar="DRAGOMAN_SYMMETRISATION",
-            help="How the two directions are joined: product, geometric, mean, intersection, union or grow-diag.",
+            help="How to merge the two directions: product, geometric, mean, intersection, union or grow-diag.",
         ),
     ] = "mean",
     agreement: Annotated[
@@ -76,10 +76,10 @@ def train(
         bool, typer.Option(envvar="DRAGOMAN_PLAIN", help="Split into words without stemming or Java.")
     ] = False,
     report: Annotated[
-        Path | None, typer.Option(envvar="DRAGOMAN_REPORT", help="Write what was read and learned as JSON.")
+        Path | None, typer.Option(envvar="DRAGOMAN_REPORT", help="Write statistics of the input and the table as JSON.")
     ] = None,
 ) -> None:
-    """Learn a table from parallel text with a word alignment model, in both directions."""
+    """Train a table from parallel text with a word alignment model, in both directions."""
     from dragoman.lexicon.alignment.training import AlignmentConfig
     from dragoman.service.evaluation.table_training import progress_bars, train_table
 
@@ -118,7 +118,7 @@ def train(
 @table.command("import")
 def import_table(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="The table, plain or gzip.")],
-    name: Annotated[str, typer.Option(envvar="DRAGOMAN_NAME", help="What the table is called.")],
+    name: Annotated[str, typer.Option(envvar="DRAGOMAN_NAME", help="The table's name.")],
     source: Source,
     target: Target,
     format: Annotated[
@@ -138,7 +138,7 @@ def import_table(
     data_dir: DataDir = DATA_DIR,
     database_url: DatabaseUrl = DATABASE_URL,
 ) -> None:
-    """Load a table into the data directory, without a server: stop one that uses it first."""
+    """Import a table into the data directory. Stop a server that uses it first."""
     from dragoman.service.access.audit import COMMAND_LINE, Actor
     from dragoman.service.tables.service import Upload
 

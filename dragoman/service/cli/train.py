@@ -1,4 +1,4 @@
-"""``dragoman train``: teach the neural models, from a TOML file, with a progress bar and learning curves."""
+"""``dragoman train``: train the neural models from a TOML file, with a progress bar and learning curves."""
 
 from __future__ import annotations
 
@@ -16,20 +16,25 @@ if TYPE_CHECKING:
     from dragoman.backbone.training.loop import Step
     from dragoman.ranking.training.loop import MartTraining
 
-train = typer.Typer(help="Train the neural models from text files; docs/training.md explains.", no_args_is_help=True)
+train = typer.Typer(help="Train the neural models from text files; see docs/training.md.", no_args_is_help=True)
 
 _console = Console(stderr=True)
 
 ConfigFile = Annotated[
-    Path, typer.Option(envvar="DRAGOMAN_CONFIG", exists=True, dir_okay=False, help="TOML file; docs/training.md.")
+    Path, typer.Option(envvar="DRAGOMAN_CONFIG", exists=True, dir_okay=False, help="TOML file; see docs/training.md.")
 ]
 Output = Annotated[
-    Path, typer.Option(envvar="DRAGOMAN_OUTPUT", file_okay=False, help="Folder of checkpoints, curves and model.")
+    Path,
+    typer.Option(
+        envvar="DRAGOMAN_OUTPUT", file_okay=False, help="Folder for checkpoints, learning curves and the model."
+    ),
 ]
 Data = Annotated[
-    Path | None, typer.Option(envvar="DRAGOMAN_DATA", file_okay=False, help="Folder that the text folders lie in.")
+    Path | None, typer.Option(envvar="DRAGOMAN_DATA", file_okay=False, help="Folder that contains the text folders.")
 ]
-Resume = Annotated[bool, typer.Option(envvar="DRAGOMAN_RESUME", help="Go on from the newest checkpoint in the folder.")]
+Resume = Annotated[
+    bool, typer.Option(envvar="DRAGOMAN_RESUME", help="Resume from the newest checkpoint in the folder.")
+]
 Threads = Annotated[
     int | None, typer.Option(envvar="DRAGOMAN_THREADS", min=1, help="Processor threads; default: all cores.")
 ]
@@ -51,7 +56,7 @@ def backbone(
 def mart(
     config: ConfigFile, output: Output, data: Data = None, resume: Resume = False, threads: Threads = None
 ) -> None:
-    """Teach the reranker (MART) from judged queries and parallel text."""
+    """Train the reranker (MART) on judged queries and parallel text."""
     from dragoman.backbone.training.config import read_config
     from dragoman.ranking.training.loop import MartTraining, train_mart
 
@@ -77,7 +82,7 @@ def _prepare(settings: MartTraining, table: dict[str, Any], data: Path | None) -
 
 @train.command("plot")
 def plot(output: Output) -> None:
-    """Draw the learning curves of a training that ran without a plot, as under torchrun."""
+    """Plot the learning curves of a training that made no plot, as under torchrun."""
     _plot(output)
 
 
@@ -85,7 +90,7 @@ def plot(output: Output) -> None:
 def translator(
     config: ConfigFile, output: Output, data: Data = None, resume: Resume = False, threads: Threads = None
 ) -> None:
-    """Teach a backbone to translate."""
+    """Train a backbone to translate."""
     from dragoman.backbone.training.config import read_config
     from dragoman.backbone.training.translation_training import TranslationConfig, train_translator
 
@@ -107,7 +112,7 @@ def _run(work: Callable[[Callable[[Step], None]], Path], steps: int, output: Pat
         task = progress.add_task("preparing text", total=steps, said="")
         folder = work(lambda step: _show(progress, task, step))
     if os.environ.get("RANK", "0") != "0":
-        return  # one of several that torchrun started: the first one writes
+        return  # torchrun started several processes; only the first one writes
     curves = output / "curves.json"
     try:
         _plot(output)
@@ -138,7 +143,7 @@ def _show(progress: Progress, task: TaskID, step: Step) -> None:
 
 
 def _plot(output: Path) -> None:
-    """curves.png from the curves.json of a training."""
+    """Plot the curves.json of a training as curves.png."""
     import matplotlib
 
     matplotlib.use("agg")

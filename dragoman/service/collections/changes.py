@@ -1,4 +1,4 @@
-"""What an index has yet to learn from the database: the changes of a collection after a generation."""
+"""The change feed from the database to the indexes: the changes of a collection after a generation."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from dragoman.service.storage.models import Collection, Document
 
 BATCH = 500
 BATCH_CHARS = 4_000_000
-"""Documents, and characters of text, after which a batch is full."""
+"""Maximum documents and characters of text in a batch."""
 
-_AT_ONCE = 20
+_FETCH_SIZE = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A document as it is to be indexed, or to be forgotten when ``text`` is None."""
+    """A document to index, or to remove from the index if ``text`` is None."""
 
     key: int
     language: str
@@ -28,12 +28,12 @@ class Change:
 
 
 def indexed_text(title: str | None, text: str) -> str:
-    """What is indexed of a document: its title, where it has one, and its text."""
+    """The indexed text of a document: its title, if it has one, and its text."""
     return f"{title}\n{text}" if title else text
 
 
 def database_generation(store: Store, collection_id: int) -> int:
-    """The present generation of a collection.
+    """The current generation of a collection.
 
     Raises:
         NotFound: the collection has been deleted.
@@ -46,9 +46,9 @@ def database_generation(store: Store, collection_id: int) -> int:
 
 
 def changes_after(store: Store, collection_id: int, generation: int) -> Iterator[Sequence[Change]]:
-    """Documents written or deleted after ``generation``, in the order in which that happened, in batches.
+    """Documents written or deleted after ``generation``, in chronological order, in batches.
 
-    From the beginning (-1) tombstones are left out: an empty index has nothing to forget.
+    From the beginning (-1) tombstones are left out, because an empty index has nothing to remove.
     """
     last = (generation, 2**62)
     place = tuple_(Document.generation, Document.key)
@@ -59,7 +59,7 @@ def changes_after(store: Store, collection_id: int, generation: int) -> Iterator
         changes: list[Change] = []
         size = 0
         with store.read() as session:
-            rows = statement.where(place > last).execution_options(yield_per=_AT_ONCE)
+            rows = statement.where(place > last).execution_options(yield_per=_FETCH_SIZE)
             for row in session.scalars(rows):
                 last = (row.generation, row.key)
                 changes.append(_change(row))

@@ -1,8 +1,7 @@
-"""The embeddings of one collection, kept in step with the database.
+"""The embeddings of one collection, synchronised with the database.
 
-The database is the truth. What of it has no embedding yet is found out by its generations, and a vector is
-served only while the document that it was made of is as it was then. The file is saved now and then; whatever
-it lacks after a crash is computed again.
+The database is the source of truth. Generations show which documents have no embedding yet. A vector is served only
+while its document is unchanged. The file is saved periodically; embeddings lost in a crash are computed again.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _SAVE_SHARE = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A document to be embedded: a title, where there is one, is a passage (0, 0) of its own."""
+    """A document to embed; a title, if there is one, is a separate passage (0, 0)."""
 
     key: int
     generation: int
@@ -49,7 +48,7 @@ class Unembedded:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How many documents have no embedding, how many of these never will, and how many documents there are."""
+    """The number of documents without an embedding, of those that cannot be embedded, and of all documents."""
 
     missing: int
     failed: int
@@ -65,7 +64,7 @@ class DenseCollection:
         self._collection_id = collection_id
         self._uid = uid
         self._saving = RLock()
-        """Held while the file is written or removed; taken before the other one, which is never held for long."""
+        """Held while the file is written or removed. Acquire it before ``_lock``, which is only held briefly."""
         self._lock = RLock()
         self._encoder: EncoderInfo | None = None
         self._index: DenseIndex | None = None
@@ -78,7 +77,7 @@ class DenseCollection:
         self._save_cost = 0.0
 
     def open(self, encoder: EncoderInfo) -> None:
-        """Read the file, or begin anew where there is none, or where it is damaged or of another encoder.
+        """Read the file; start empty if it is missing, damaged or from another encoder.
 
         Raises:
             NotFound: the collection was deleted.
@@ -90,15 +89,15 @@ class DenseCollection:
             if self._is_open(encoder):
                 return
             self._encoder = encoder
-            self._index = self._present(encoder)
+            self._index = self._load(encoder)
             self._pending, self._failed, self._generation = {}, {}, -1
             if self._index is None:
                 self._index = DenseIndex(encoder.width)
                 self._dirty = True
-                self.save(force=True)  # says that this collection has embeddings
+                self.save(force=True)  # the file marks the collection as having embeddings
 
     def reconcile(self) -> None:
-        """Forget the vectors of documents that have changed or gone, and note which ones need new ones.
+        """Remove the vectors of changed and deleted documents, and queue the documents that need new ones.
 
         Raises:
             NotFound: the collection was deleted.
@@ -115,13 +114,13 @@ class DenseCollection:
             if self._generation < 0:
                 self._compare(session)
             else:
-                self._follow(session)
-                if self._count() != count:  # a deletion whose tombstone is gone already
+                self._apply_changes(session)
+                if self._count() != count:  # the tombstone of a deletion is already purged
                     self._compare(session)
             self._generation = generation
 
     def take(self) -> list[Unembedded]:
-        """The next documents to embed, few enough for a search to wait for; none when all are embedded."""
+        """The next documents to embed, few enough that a search can wait for them; empty when all are embedded."""
         with self._lock:
             chosen = dict(islice(self._pending.items(), _DOCUMENTS_AT_ONCE))
         if not chosen:
@@ -138,7 +137,7 @@ class DenseCollection:
         with self._lock:
             for key, generation in chosen.items():
                 if current.get(key) != generation and self._pending.get(key) == generation:
-                    del self._pending[key]  # changed since: reconciling will find it again
+                    del self._pending[key]  # changed since; the next reconcile finds it again
                     self._generation = min(self._generation, generation - 1)
         for key, generation, title, text in rows:
             if generation == chosen[key] and size < _PASSAGES_AT_ONCE:
@@ -147,7 +146,7 @@ class DenseCollection:
         return found
 
     def put(self, documents: Sequence[tuple[Unembedded, NDArray[np.float32] | None]]) -> None:
-        """Take the vectors of documents; None for one that cannot be embedded."""
+        """Add the vectors of documents; None for a document that cannot be embedded."""
         with self._lock:
             if self._index is None:
                 return
@@ -160,10 +159,10 @@ class DenseCollection:
             self._dirty = True
 
     def search(self, vector: NDArray[np.float32], k: int) -> list[DenseHit]:
-        """The ``k`` best documents, each as it is in the database now.
+        """The ``k`` best documents that are unchanged in the database.
 
         Raises:
-            Unavailable: it is not open, or was opened with another encoder.
+            Unavailable: the embeddings are not open, or were opened with another encoder.
         """
         with self._lock:
             index = self._index
@@ -179,20 +178,20 @@ class DenseCollection:
             spare = 2 * spare + len(hits) - len(served)
 
     def coverage(self) -> Coverage:
-        """How complete the embeddings are, as of the last :meth:`reconcile`."""
+        """The coverage of the embeddings as of the last :meth:`reconcile`."""
         with self._lock:
             return Coverage(len(self._pending) + len(self._failed), len(self._failed), self._count())
 
     @property
     def complete(self) -> bool:
-        """Nothing is left to embed, as of the last :meth:`reconcile`."""
+        """Whether no document is left to embed, as of the last :meth:`reconcile`."""
         with self._lock:
             return self._index is not None and not self._pending
 
     def save(self, force: bool = False) -> None:
-        """Write the file where something has changed; without ``force`` not too often, by what it costs.
+        """Write the file if something has changed; without ``force`` the interval depends on the cost of saving.
 
-        Where it cannot be written, as on a full disk, searches go on, and saving is tried again.
+        If the file cannot be written, for example on a full disk, searches continue and saving is retried.
         """
         with self._saving:
             with self._lock:
@@ -215,11 +214,11 @@ class DenseCollection:
 
     @property
     def dirty(self) -> bool:
-        """Something is not yet saved."""
+        """Whether there are unsaved changes."""
         return self._dirty
 
     def drop(self) -> None:
-        """Forget all embeddings and remove the file."""
+        """Remove all embeddings and the file."""
         with self._saving, self._lock:
             self._index, self._encoder = None, None
             self._pending, self._failed, self._generation = {}, {}, -1
@@ -227,18 +226,18 @@ class DenseCollection:
             self.path.unlink(missing_ok=True)
 
     def destroy(self) -> None:
-        """Forget the embeddings of a collection that is deleted."""
+        """Remove the embeddings of a deleted collection."""
         with self._saving, self._lock:
             self._deleted = True
             self.drop()
 
-    def _present(self, encoder: EncoderInfo) -> DenseIndex | None:
+    def _load(self, encoder: EncoderInfo) -> DenseIndex | None:
         try:
             return DenseIndex.load(self.path, self._uid, encoder.identity)[0]
         except FileNotFoundError:
             return None
         except (IndexCorrupt, OtherEncoder) as fault:
-            logger.warning("the embeddings of collection %s are made anew: %s", self._uid, fault)
+            logger.warning("the embeddings of collection %s are rebuilt: %s", self._uid, fault)
             return None
 
     def _is_open(self, encoder: EncoderInfo) -> bool:
@@ -247,17 +246,17 @@ class DenseCollection:
         return self._index is not None and self._encoder == encoder
 
     def _count(self) -> int:
-        """How many documents are known; none is in two of the three places."""
+        """The number of known documents: embedded, failed and pending, which are disjoint."""
         assert self._index is not None
         return self._index.documents + len(self._failed) + len(self._pending)
 
     def _known(self, key: int) -> int | None:
-        """The generation of the document that is embedded, to be embedded, or could not be."""
+        """The known generation of a document, whether embedded, pending or failed."""
         assert self._index is not None
         return self._pending.get(key, self._failed.get(key, self._index.generation(key)))
 
-    def _follow(self, session: Session) -> None:
-        """Take in what the database has changed after the generation that is known."""
+    def _apply_changes(self, session: Session) -> None:
+        """Apply the database's changes after the known generation."""
         rows = session.execute(
             select(Document.key, Document.generation, Document.deleted).where(
                 Document.collection_id == self._collection_id, Document.generation > self._generation
@@ -268,7 +267,7 @@ class DenseCollection:
         self._pending.update((key, changed[key]) for key, _, deleted in rows if key in changed and not deleted)
 
     def _compare(self, session: Session) -> None:
-        """Compare every document with the database's."""
+        """Compare all documents with the database."""
         rows = session.execute(
             select(Document.key, Document.generation)
             .where(Document.collection_id == self._collection_id, Document.deleted == false())

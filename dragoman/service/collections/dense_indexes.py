@@ -1,7 +1,7 @@
 """The embeddings of all collections, and the background thread that computes them.
 
-A collection gets embeddings from its first dense search on (or always, where that is set); from then on they
-follow every import and deletion, also after a restart: the file on disk says that a collection has them.
+A collection gets embeddings with its first dense search, or always if so configured. From then on they follow every
+import and deletion, even after a restart: the file on disk marks the collection as having embeddings.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class DenseIndexes:
     """The embeddings of every collection that has them. Every method may be called from any thread.
 
     Args:
-        always: embed all collections, not only those that were searched by their embeddings.
+        always: embed all collections, not only those that had a dense search.
     """
 
     def __init__(self, store: Store, directory: Path, models: Models, always: bool) -> None:
@@ -54,14 +54,14 @@ class DenseIndexes:
         self._changed = Condition()
         self._all: dict[int, DenseCollection] = {}
         self._queue: dict[int, int] = {}
-        """Collections with something to embed, and how many searches wait for each."""
-        self._again: set[int] = set()
-        """Collections that have changed again while they were worked on."""
+        """Collections with documents to embed, and the number of searches that wait for each."""
+        self._changed_again: set[int] = set()
+        """Collections that changed while they were being embedded."""
         self._closing = False
         self._thread: Thread | None = None
 
     def start(self) -> None:
-        """Remove the files of deleted collections, and embed what came after the last save before a crash."""
+        """Remove the files of deleted collections, and embed documents that were not saved before a crash."""
         with self._store.read() as session:
             known = {uid: id for id, uid in session.execute(select(Collection.id, Collection.uid))}
         if self._directory.is_dir():
@@ -73,13 +73,13 @@ class DenseIndexes:
                 self.changed(id)
 
     def changed(self, collection_id: int) -> None:
-        """A collection's documents have changed: embed them in the background where it has embeddings."""
+        """A collection's documents have changed; embed them in the background if it has embeddings."""
         with suppress(NotFound):
             if collection_id in self._all or self._wanted(collection_id, self._uid(collection_id)):
                 self._enqueue(self._of(collection_id), collection_id, waiting=0)
 
     def catch_up(self, collection_ids: Sequence[int], encoder: EncoderInfo, seconds: float) -> dict[int, Coverage]:
-        """Embed what is missing in these collections, for at most ``seconds``; what then still is is counted.
+        """Embed the missing documents of these collections for at most ``seconds``; returns the coverage reached.
 
         A collection that was deleted meanwhile is left out.
         """
@@ -104,7 +104,7 @@ class DenseIndexes:
         return {id: collection.coverage() for id, collection in opened.items()}
 
     def search(self, collection_id: int, vector: NDArray[np.float32], k: int) -> list[DenseHit]:
-        """The ``k`` best documents of a collection, each as it is in the database now.
+        """The ``k`` best documents of a collection that are unchanged in the database.
 
         Raises:
             NotFound: there is no such collection.
@@ -113,11 +113,11 @@ class DenseIndexes:
         return self._of(collection_id).search(vector, k)
 
     def rebuild(self, collection_id: int, progress: Callable[[int], None] | None = None) -> int:
-        """Remove a collection's embeddings and, where it had any, compute them anew; how many documents have one.
+        """Rebuild a collection's embeddings, if it has any; returns the number of embedded documents.
 
         Raises:
             NotFound: there is no such collection.
-            Unavailable: the encoder cannot be loaded; the embeddings are removed all the same.
+            Unavailable: the encoder cannot be loaded; the embeddings are removed nevertheless.
         """
         collection = self._of(collection_id)
         present = collection.path.exists()
@@ -168,7 +168,7 @@ class DenseIndexes:
         return self._always or self._path(uid).exists()
 
     def _up_to_date(self, collection_id: int, uid: str) -> bool:
-        """Whether the file has everything, by its header; it is read whole by the first search."""
+        """Whether the file is complete according to its header; the first search reads the rest of it."""
         try:
             return read_header(self._path(uid)).generation == database_generation(self._store, collection_id)
         except (FileNotFoundError, IndexCorrupt):
@@ -195,7 +195,7 @@ class DenseIndexes:
             if self._closing:
                 return
             self._queue[collection_id] = self._queue.get(collection_id, 0) + waiting
-            self._again.add(collection_id)
+            self._changed_again.add(collection_id)
             if self._thread is None:
                 self._thread = Thread(target=self._work, name="dragoman-embedder", daemon=True)
                 self._thread.start()
@@ -217,12 +217,12 @@ class DenseIndexes:
                 finished = True  # the next search or import tries again
             with self._changed:
                 waiting = self._queue.pop(id, None)
-                if waiting is not None and (id in self._again or not finished):
-                    self._queue[id] = waiting  # at the end: collections take turns
+                if waiting is not None and (id in self._changed_again or not finished):
+                    self._queue[id] = waiting  # at the end: round-robin over collections
                 self._changed.notify_all()
 
     def _next(self) -> int | None:
-        """The next collection to work on, those that searches wait for first; None when closing."""
+        """The next collection to embed, first those that searches wait for; None when closing."""
         while True:
             with self._changed:
                 if self._closing:
@@ -230,7 +230,7 @@ class DenseIndexes:
                 if self._queue:
                     awaited = (id for id, waiting in self._queue.items() if waiting)
                     chosen = next(awaited, next(iter(self._queue)))
-                    self._again.discard(chosen)
+                    self._changed_again.discard(chosen)
                     return chosen
                 dirty = [collection for collection in self._all.values() if collection.dirty]
                 if not dirty:
@@ -243,7 +243,7 @@ class DenseIndexes:
                 collection.save()
 
     def _step(self, collection_id: int) -> bool:
-        """Embed some documents; true when those were all."""
+        """Embed some documents; returns whether all are embedded now."""
         collection = self._of(collection_id)
         collection.open(self._models.encoder(cancelled=lambda: self._closing))
         if collection.complete:
@@ -277,7 +277,7 @@ class DenseIndexes:
             try:
                 vector: NDArray[np.float32] = future.result(_POLL_SECONDS)
             except TimeoutError as fault:
-                if future.done():  # the encoder's own
+                if future.done():  # raised by the encoder, not by the wait
                     return fault
             except (Unavailable, TooManyRequests):
                 raise
@@ -290,7 +290,7 @@ class DenseIndexes:
     def _stacked(
         self, document: Unembedded, vectors: Sequence[NDArray[np.float32] | Exception]
     ) -> NDArray[np.float32] | None:
-        """A document's vectors (passages, width), or None where one of them failed."""
+        """A document's vectors (passages, width), or None if one of them failed."""
         for vector in vectors:
             if isinstance(vector, Exception):
                 logger.warning("document with key %s cannot be embedded: %s", document.key, vector)

@@ -1,4 +1,4 @@
-"""The faults of Lucene and of its Java machine as the errors that callers meet."""
+"""Maps exceptions of Lucene and its Java virtual machine to the errors that callers get."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dragoman.service.core.errors import NotInstalled, ServiceError, Unavailable
 
 @classifies(IndexFault)
 def _of_an_index(fault: IndexFault) -> ServiceError:
-    return Unavailable("the index of a collection is damaged or closed, and is being mended")
+    return Unavailable("the index of a collection is damaged or closed, and is being repaired")
 
 
 @classifies(jvm.JvmUnavailable)

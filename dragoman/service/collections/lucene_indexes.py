@@ -1,4 +1,4 @@
-"""All collection indexes of a service: opened together, committed in the background, mended when broken."""
+"""All Lucene indexes of a service: opened, committed and repaired by a background thread."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ logger = logging.getLogger("dragoman")
 class Indexes:
     """The index of every collection of the database.
 
-    A background thread opens them, commits what has changed every ``commit_seconds``, and tries again to
-    open what could not be opened.
+    A background thread opens them, commits changes every ``commit_seconds``, and retries indexes that could not be
+    opened.
     """
 
     def __init__(self, store: Store, directory: Path, commit_seconds: float) -> None:
@@ -36,7 +36,7 @@ class Indexes:
         self._lock = Lock()
         self._all: dict[int, CollectionIndex] = {}
         self._closing = Event()
-        self._keeper: Thread | None = None
+        self._thread: Thread | None = None
         directory.mkdir(parents=True, exist_ok=True)
         with store.read() as session:
             for id, uid, name in session.execute(select(Collection.id, Collection.uid, Collection.name)):
@@ -44,15 +44,15 @@ class Indexes:
         self._remove_orphans()
 
     def start(self, seconds: float) -> None:
-        """Open all indexes in the background; returns when that is done, or after ``seconds`` seconds."""
-        self._keeper = Thread(target=self._keep, name="dragoman-indexes", daemon=True)
-        self._keeper.start()
+        """Open all indexes in the background; returns when all are open, or after ``seconds`` seconds."""
+        self._thread = Thread(target=self._maintain, name="dragoman-indexes", daemon=True)
+        self._thread.start()
         until = time.monotonic() + seconds
         while time.monotonic() < until and IndexState.BUILDING in self.states():
             time.sleep(0.01)
 
     def add(self, collection_id: int, uid: str, name: str) -> None:
-        """Make the index of a new collection."""
+        """Create the index of a new collection."""
         index = CollectionIndex(self._store, self._directory / uid, collection_id, uid, name)
         with self._lock:
             self._all[collection_id] = index
@@ -92,12 +92,12 @@ class Indexes:
             index.destroy()
 
     def states(self) -> Counter[IndexState]:
-        """How many indexes are in each state."""
+        """The number of indexes by state."""
         with self._lock:
             return Counter(index.state for index in self._all.values())
 
     def missing(self) -> dict[IndexState, list[str]]:
-        """The names of the collections whose index is not ready, by its state."""
+        """The names of collections whose index is not ready, by state."""
         found: dict[IndexState, list[str]] = {}
         for index in self._snapshot():
             if (state := index.state) is not IndexState.READY:
@@ -107,8 +107,8 @@ class Indexes:
     def close(self) -> None:
         """Commit and close all."""
         self._closing.set()
-        if self._keeper is not None:
-            self._keeper.join()
+        if self._thread is not None:
+            self._thread.join()
         for index in self._snapshot():
             index.close()
 
@@ -116,7 +116,7 @@ class Indexes:
         with self._lock:
             return list(self._all.values())
 
-    def _keep(self) -> None:
+    def _maintain(self) -> None:
         while True:
             for index in self._snapshot():
                 if self._closing.is_set():
@@ -131,7 +131,7 @@ class Indexes:
                 return
 
     def _remove_orphans(self) -> None:
-        """Remove what deleted collections have left, where the process died before it could."""
+        """Remove the indexes of deleted collections that a crash left behind."""
         known = {index.directory for index in self._all.values()}
         for path in self._directory.iterdir():
             if path.is_dir() and len(path.name) == 32 and path not in known:

@@ -26,7 +26,7 @@ from dragoman.service.storage.models import Collection, Document
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """A collection as it was when it was looked up; ``index_generation`` is -1 before the index is open."""
+    """The state of a collection at one moment; ``index_generation`` is -1 before the index is open."""
 
     key: int
     name: str
@@ -67,10 +67,10 @@ class Collections:
         self._dense = dense
 
     def create(self, name: str, language: str, description: str | None = None) -> CollectionInfo:
-        """Make an empty collection.
+        """Create an empty collection.
 
         Raises:
-            InvalidRequest: a name that is not allowed, or an unknown language.
+            InvalidRequest: the name is not allowed, or the language is unknown.
             Conflict: there is a collection of this name.
         """
         try:
@@ -85,7 +85,7 @@ class Collections:
         try:
             self._indexes.add(row.id, row.uid, row.name)
         except BaseException:
-            self._forget(row.id, row.uid)
+            self._remove(row.id, row.uid)
             raise
         return self._info(row)
 
@@ -112,17 +112,17 @@ class Collections:
         row = self._row(name)
         index = self._indexes.of(row.id)
         with index.holding():
-            self._forget(row.id, row.uid)
+            self._remove(row.id, row.uid)
 
     def import_documents(self, name: str, parts: Iterator[bytes], gzip: bool = False) -> Imported:
-        """Store and index the documents of an NDJSON body, plain or gzip, as it streams in.
+        """Store and index the documents of a streamed NDJSON body, plain or gzip.
 
-        When this returns, they are durable and searchable. Lines that are no documents are rejected one by
-        one; a fault of the whole body ends the import and keeps what came before.
+        When this returns, they are durable and searchable. Invalid lines are rejected individually. A fault of the
+        whole body ends the import and keeps the documents before it.
 
         Raises:
             NotFound: there is no such collection.
-            ServiceError: the body cannot be read on; the message has the line, and what is stored.
+            ServiceError: the rest of the body cannot be read; the message has the line, and what was stored.
         """
         row = self._row(name)
         work = DocumentImport(self._store, self._indexes.of(row.id), row, self._settings, self._metrics)
@@ -148,7 +148,7 @@ class Collections:
         return _document_info(document)
 
     def delete_document(self, name: str, id: str) -> int:
-        """Delete a document, and return the collection's new generation; it is no longer found after that.
+        """Delete a document; no later search finds it. Returns the collection's new generation.
 
         Raises:
             NotFound: no such collection, or no such document in it.
@@ -173,7 +173,7 @@ class Collections:
         return collection.generation
 
     def by_keys(self, keys: Sequence[int]) -> dict[int, DocumentInfo]:
-        """Documents by their database keys, as search hits name them; deleted ones are left out."""
+        """Documents by their database keys; deleted ones are left out."""
         found: dict[int, DocumentInfo] = {}
         with self._store.read() as session:
             for chosen in _chosen(keys):
@@ -206,7 +206,7 @@ class Collections:
             raise NotFound(f"there is no collection named {name[:64]!r}")
         return row
 
-    def _forget(self, collection_id: int, uid: str) -> None:
+    def _remove(self, collection_id: int, uid: str) -> None:
         with self._store.write() as session:
             session.execute(delete(Document).where(Document.collection_id == collection_id))
             session.execute(delete(Collection).where(Collection.id == collection_id))
@@ -230,7 +230,7 @@ class Collections:
 
 
 def _check_storable(name: str, id: str) -> None:
-    """Raise :class:`NotFound` for an id that no document can have, and that PostgreSQL does not take in a query."""
+    """Raise :class:`NotFound` for an id with a null character, which no document has and PostgreSQL refuses."""
     if "\0" in id:
         raise _no_document(name, id)
 
@@ -250,7 +250,7 @@ _DOCUMENT = (
     Document.metadata_,
     Document.generation,
 )
-"""The columns of a :class:`DocumentInfo`, which are faster to read than whole objects."""
+"""The columns of a :class:`DocumentInfo`; reading columns is faster than reading whole objects."""
 
 
 def _chosen(keys: Sequence[int]) -> Iterator[ColumnElement[bool]]:

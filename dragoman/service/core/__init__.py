@@ -1,1 +1,1 @@
-"""What every room of the service uses: settings, the closed set of errors, names, JSON, streams, priorities."""
+"""Shared by all rooms of the service: settings, the closed set of errors, names, JSON, streams, priorities."""

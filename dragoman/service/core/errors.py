@@ -1,4 +1,4 @@
-"""The closed set of errors that callers can meet, each with its one HTTP status and one error body."""
+"""The closed set of errors that callers can get. Each has one HTTP status; all share one error body."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dragoman.lexicon.text.languages import UnknownLanguage
 
 
 class ServiceError(Exception):
-    """A fault that is answered with its own status; ``str(error)`` is the message that the caller reads."""
+    """An error with its own HTTP status; ``str(error)`` is the message that the caller reads."""
 
     status: ClassVar[int] = 500
     error_type: ClassVar[str] = "internal"
@@ -18,7 +18,7 @@ class ServiceError(Exception):
 
 
 class MalformedBody(ServiceError):
-    """A body that cannot be parsed: the message says where."""
+    """A body that cannot be parsed; the message says where."""
 
     status = 400
     error_type = "malformed_body"
@@ -57,7 +57,7 @@ class UploadTooSlow(ServiceError):
 
 
 class Conflict(ServiceError):
-    """What exists already, or is in use, stands in the way."""
+    """The resource exists already, or is in use."""
 
     status = 409
     error_type = "conflict"
@@ -74,7 +74,7 @@ class UnsupportedMedia(ServiceError):
 
 
 class InvalidRequest(ServiceError):
-    """A value that is not allowed: the message names the field or the line."""
+    """A value that is not allowed; the message names the field or the line."""
 
     status = 422
     error_type = "validation"
@@ -87,11 +87,11 @@ class TooManyRequests(ServiceError):
 
 
 class InternalError(ServiceError):
-    """A fault of the service itself; the message holds nothing of its cause."""
+    """A fault of the service itself; the message does not reveal the cause."""
 
 
 class Unavailable(ServiceError):
-    """Something that the service needs is not there now: the database, or an index being built."""
+    """Something that the service needs is unavailable now, such as the database or an index being built."""
 
     status = 503
     error_type = "unavailable"
@@ -99,11 +99,11 @@ class Unavailable(ServiceError):
 
 
 class NotInstalled(Unavailable):
-    """A package is missing that a command cannot do without; the message says how to install it."""
+    """A required package is missing; the message says how to install it."""
 
 
 class ClientDisconnected(Unavailable):
-    """Nobody waits for the answer any more."""
+    """The client disconnected, so the request is cancelled."""
 
 
 class StorageFull(ServiceError):
@@ -130,7 +130,7 @@ ERRORS: tuple[type[ServiceError], ...] = (
 )
 
 _BY_STATUS = {error.status: error for error in ERRORS}
-DISK_FULL = "no space is left on the disk that holds the data; what was acknowledged before is kept"
+DISK_FULL = "no space is left on the disk that holds the data; everything acknowledged before is kept"
 
 Classifier = Callable[[Any], ServiceError | None]
 
@@ -138,15 +138,15 @@ _CLASSIFIERS: dict[type[BaseException], Classifier] = {}
 
 
 def from_status(status: int, message: str) -> ServiceError:
-    """The error of the closed set that has this status (400 for another 4xx, 500 for all else)."""
+    """The error of the closed set that has this status (400 for any other 4xx, 500 for the rest)."""
     kind = _BY_STATUS.get(status, MalformedBody if 400 <= status < 500 else InternalError)
     return kind(message)
 
 
 def classifies(kind: type[BaseException]) -> Callable[[Classifier], Classifier]:
-    """Have a function say which error answers a library's faults of this kind.
+    """Register a function that maps a library's exceptions of this kind to errors.
 
-    The room that uses the library registers it, so that this module imports none of them.
+    The room that uses the library registers it, so that this module does not import the library.
     """
 
     def register(classifier: Classifier) -> Classifier:
@@ -157,7 +157,7 @@ def classifies(kind: type[BaseException]) -> Callable[[Classifier], Classifier]:
 
 
 def classify(fault: BaseException) -> ServiceError | None:
-    """The error to answer with for a fault of another library, or None when it is unexpected."""
+    """The error for an exception of another library, or None if it is unexpected."""
     seen: set[int] = set()
     cause: BaseException | None = fault
     while cause is not None and id(cause) not in seen:

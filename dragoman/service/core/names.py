@@ -13,10 +13,10 @@ def is_name(name: str) -> bool:
 
 
 def check_name(name: str) -> str:
-    """Return the name of a collection or table when it is allowed.
+    """Return the name of a collection or table if it is allowed.
 
     Raises:
-        ValueError: saying what is allowed.
+        ValueError: it is not allowed; the message says what is.
     """
     if not is_name(name):
         raise ValueError(

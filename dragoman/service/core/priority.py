@@ -1,4 +1,4 @@
-"""Work that nobody waits for, such as a batch job's: it gives way to requests and waits longer for the models."""
+"""Background work, such as batch jobs: it yields to requests and has a longer timeout for the models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _wait_limit: ContextVar[float | None] = ContextVar("dragoman_background", defaul
 
 @contextmanager
 def background(seconds: float) -> Iterator[None]:
-    """What this thread does in the block is background work, which waits so many seconds for the models."""
+    """Mark this thread's work in the block as background work, with a timeout in seconds for the models."""
     before = _wait_limit.set(seconds)
     try:
         yield
@@ -21,18 +21,18 @@ def background(seconds: float) -> Iterator[None]:
 
 
 def in_background() -> bool:
-    """Whether this thread does background work: it is not degraded to be quick, it fails and is tried again."""
+    """Whether this thread does background work, which fails and is retried instead of returning degraded results."""
     return _wait_limit.get() is not None
 
 
 def wait_limit(seconds: float) -> float:
-    """How long to wait for the models: ``seconds``, or what background work was given."""
+    """The timeout for the models: ``seconds``, or that of the background work."""
     given = _wait_limit.get()
     return seconds if given is None else given
 
 
 class Traffic:
-    """Counts the requests that are being answered, so that background work can let them pass."""
+    """Counts the requests in progress, so that background work can yield to them."""
 
     def __init__(self) -> None:
         self._changed = Condition()
@@ -40,7 +40,7 @@ class Traffic:
 
     @contextmanager
     def live(self) -> Iterator[None]:
-        """The block answers a request, unless it is background work."""
+        """Count the block as a request in progress, unless it is background work."""
         if in_background():
             yield
             return
@@ -53,7 +53,7 @@ class Traffic:
                 self._live -= 1
                 self._changed.notify_all()
 
-    def give_way(self, seconds: float) -> None:
-        """Wait until no request is being answered, so many seconds at most."""
+    def wait_until_idle(self, seconds: float) -> None:
+        """Wait until no request is in progress, for at most this many seconds."""
         with self._changed:
             self._changed.wait_for(lambda: not self._live, seconds)

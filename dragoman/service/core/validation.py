@@ -13,11 +13,11 @@ _PLACES = {
     "header": "header ",
 }
 _ALTERNATIVES = frozenset({"RerankOptions"})
-"""What pydantic puts into a field's place when it may be one of several things; no name that a caller knows."""
+"""Names that pydantic adds to the path of a field with several alternatives; callers do not know them."""
 
 
 def describe(errors: Sequence[Any]) -> str:
-    """One line for validation errors: each with the field it is about."""
+    """One line for all validation errors, each with its field."""
     shown = [_describe_one(error) for error in errors[:_REPORTED]]
     if len(errors) > _REPORTED:
         shown.append(f"and {len(errors) - _REPORTED} more")

@@ -1,1 +1,1 @@
-"""Benchmarks and training data through a running service: evaluate, learn tables, make MART's candidate lists."""
+"""Benchmarks and training data from a running service: evaluation, table training, candidate lists for MART."""

@@ -1,4 +1,4 @@
-"""What MART learns from, as a training's configuration names it, made into lists of candidates."""
+"""Makes MART's lists of candidates from the sources in a training configuration."""
 
 from __future__ import annotations
 
@@ -14,23 +14,31 @@ from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.training.config import ConfigError
 from dragoman.backbone.training.text_files import text_files
 from dragoman.ranking.training.lists import read_lists
-from dragoman.service.evaluation.candidates import Progress, across, asked_across, chunked, documents_of, judged, weak
+from dragoman.service.evaluation.candidates import (
+    Progress,
+    chunked,
+    documents_of,
+    judged,
+    weak,
+    with_translated_documents,
+    with_translated_queries,
+)
 from dragoman.service.evaluation.local_service import LocalService, local_service
 from dragoman.service.evaluation.service import TableFile, choice
 from dragoman.service.evaluation.test_collection import Benchmark, load_benchmark
 
 WEIGHTS = {"": 0.7, ".dictionary": 0.3}
-"""A pair's tables are `en-xx.tsv`, learned from parallel text, and `en-xx.dictionary.tsv`, with these weights."""
+"""The weights of a pair's tables: `en-xx.tsv`, trained on parallel text, and `en-xx.dictionary.tsv`."""
 
-MADE_AS = 3
-"""To be raised when the same sources would give other lists, as when psq searches otherwise."""
+LISTS_VERSION = 3
+"""Increase it when the same sources would give other lists, for example after a change of psq."""
 PARTS = 8
-"""How many parts are ranked for each document wanted."""
+"""How many parts to rank for each document."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Queries with judgements: a benchmark folder that `dragoman evaluate` reads too."""
+    """Queries with judgements, in a benchmark folder as for `dragoman evaluate`."""
 
     data: str
     unit: str
@@ -38,16 +46,16 @@ class Judged:
     target: str = "en"
     queries: str | None = None
     only: str | None = None
-    """Keep queries where FIELD=REGEX holds."""
+    """Keep only queries that match FIELD=REGEX."""
     human: bool = False
-    """Take the queries' human translations into `target` for the queries."""
+    """Use the queries' human translations into `target` as queries."""
     word_by_word: bool = False
-    """Translate documents, and then queries, word by word into each of the languages, by their tables."""
+    """Translate the documents, and separately the queries, word by word into each language by its tables."""
     languages: list[str] = field(default_factory=list)
-    """With `word_by_word`, those to translate into, or all; without, `source` and `target` are English and each."""
+    """With `word_by_word`: the languages to translate into; empty: all. Without: the languages to pair with English."""
     depth: int = 20
     part_words: int | None = None
-    """Cut documents into parts of whole sentences with at most so many words, and take the best part of each."""
+    """Split documents into parts of whole sentences with at most this many words, and use the best part of each."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,7 @@ class MartSources:
     judged: list[Judged] = field(default_factory=list)
     tuning: list[Judged] = field(default_factory=list)
     tuning_tables: str | None = None
-    """Folder of the tables that tuning uses; without it, `tables`."""
+    """Folder of the tables for tuning; default: `tables`."""
 
     @classmethod
     def parse(cls, table: Mapping[str, Any], data: Path | None) -> MartSources:
@@ -101,7 +109,7 @@ def _checked(kind: type[Any], table: Mapping[str, Any], where: str) -> Mapping[s
 
 
 def prepare(sources: MartSources, encoder: Encoder, lists: Path, tuning: Path, step: Progress) -> None:
-    """Make the folders of lists that are not there yet; each appears whole.
+    """Make the missing folders of lists; each one appears only when it is complete.
 
     Raises:
         CorpusError: parallel text that cannot be used.
@@ -111,37 +119,37 @@ def prepare(sources: MartSources, encoder: Encoder, lists: Path, tuning: Path, s
     tokenizer = encoder.tokenizer_checksum
     for one in sources.judged:
         if one.source == one.target and not one.word_by_word and not one.languages:
-            with _Bench(None, one.source) as bench:
+            with _LazyService(None, one.source) as bench:
                 _judged(one, one.source, encoder, tokenizer, lists / "judged", bench, sources.seed, step)
     for language in sources.languages:
-        with _Bench(sources.tables, language) as bench:
+        with _LazyService(sources.tables, language) as bench:
             _weak(sources, language, encoder, tokenizer, lists, bench, step)
             for one in sources.judged:
                 _judged(one, language, encoder, tokenizer, lists / "judged", bench, sources.seed, step)
-        with _Bench(sources.tuning_tables or sources.tables, language) as bench:
+        with _LazyService(sources.tuning_tables or sources.tables, language) as bench:
             for one in sources.tuning:
                 _judged(one, language, encoder, tokenizer, tuning, bench, sources.seed, step)
 
 
-class _Bench:
-    """A workbench with a language's tables, begun when it is first asked for."""
+class _LazyService:
+    """An embedded local service with a language's tables, started on first use."""
 
     def __init__(self, tables: str | None, language: str) -> None:
-        """``tables``: None where queries and documents are in one language."""
+        """``tables`` is None if queries and documents are in one language."""
         self._tables, self._language = tables, language
-        self._begun: Any = None
+        self._started: Any = None
 
-    def __enter__(self) -> _Bench:
+    def __enter__(self) -> _LazyService:
         return self
 
     def __exit__(self, *fault: Any) -> None:
-        if self._begun is not None:
-            self._begun.__exit__(*fault)
+        if self._started is not None:
+            self._started.__exit__(*fault)
 
     def get(self) -> LocalService:
-        if self._begun is None:
-            self._begun = local_service(list(self._files()))
-            self._bench: LocalService = self._begun.__enter__()
+        if self._started is None:
+            self._started = local_service(list(self._files()))
+            self._bench: LocalService = self._started.__enter__()
         return self._bench
 
     def paths(self) -> list[Path]:
@@ -159,16 +167,17 @@ class _Bench:
 
 
 def _digest(settings: list[Any], inputs: list[Path]) -> str:
-    """Of settings, of the names and sizes of the files there, and of how lists are made."""
+    """A digest of the settings, the names and sizes of the input files, and the version of the lists."""
     files = sorted(file for path in inputs for file in ([path] if path.is_file() else path.rglob("*")))
     named = [(file.name, file.stat().st_size) for file in files if file.is_file()]
-    return hashlib.sha256(json.dumps([MADE_AS, settings, named]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([LISTS_VERSION, settings, named]).encode()).hexdigest()
 
 
-def _there(folder: Path, made_from: str) -> bool:
-    """
+def _exists(folder: Path, made_from: str) -> bool:
+    """Whether the folder already has these lists.
+
     Raises:
-        ConfigError: lists are there that were made from something else.
+        ConfigError: the folder has lists that were made from other sources or settings.
     """
     if not folder.exists():
         return False
@@ -186,7 +195,7 @@ def _weak(
     encoder: Encoder,
     tokenizer: str,
     lists: Path,
-    bench: _Bench,
+    bench: _LazyService,
     step: Progress,
 ) -> None:
     folders = [path for root in sources.parallel if (path := Path(root) / f"{language}-en").is_dir()]
@@ -195,13 +204,13 @@ def _weak(
     settings = [sources.documents, sources.queries, sources.depth, sources.seed]
     made_from = _digest(["weak", *settings], [*folders, *bench.paths()])
     pairs = [
-        (a, b) for a, b in (("en", language), (language, "en")) if not _there(lists / "weak" / f"{a}-{b}", made_from)
+        (a, b) for a, b in (("en", language), (language, "en")) if not _exists(lists / "weak" / f"{a}-{b}", made_from)
     ]
     if not pairs:
         return
     files = text_files(folders)
     noise = random.Random(sources.seed)
-    counts = [sum(1 for _ in file.rows()) ** 0.7 for file in files]  # so that no large file drowns the others
+    counts = [sum(1 for _ in file.rows()) ** 0.7 for file in files]  # so that a large file does not dominate
     documents = [
         document
         for file, count in zip(files, counts, strict=True)
@@ -231,16 +240,16 @@ def _judged(
     encoder: Encoder,
     tokenizer: str,
     folder: Path,
-    bench: _Bench,
+    bench: _LazyService,
     seed: int,
     step: Progress,
 ) -> None:
     tasks = list(_tasks(one, language, bench, seed))
     if not tasks:
-        return  # and no table is asked for
+        return  # without starting the service or reading tables
     made_from = _digest([asdict(replace(one, data="", languages=[])), seed], [Path(one.data), *bench.paths()])
     for name, make in tasks:
-        if _there(folder / name, made_from):
+        if _exists(folder / name, made_from):
             continue
         task = make()
         judged(
@@ -256,8 +265,8 @@ def _judged(
         )
 
 
-def _tasks(one: Judged, language: str, bench: _Bench, seed: int) -> Iterator[tuple[str, Any]]:
-    """The names and makers of what one entry means for a language."""
+def _tasks(one: Judged, language: str, bench: _LazyService, seed: int) -> Iterator[tuple[str, Any]]:
+    """The names and factories of the tasks of one entry for a language."""
 
     def load(source: str, target: str) -> Benchmark:
         task = load_benchmark(Path(one.data), source, target, one.unit, one.queries, choice(one.only, None))
@@ -273,8 +282,11 @@ def _tasks(one: Judged, language: str, bench: _Bench, seed: int) -> Iterator[tup
     name = Path(one.data).name + ("" if one.part_words is None else f"-{one.part_words}")
     if one.word_by_word and (not one.languages or language in one.languages):
         drawn = [random.Random(f"{seed} {way}") for way in ("documents", "queries")]
-        yield f"{name}-en-{language}", lambda: across(load("en", "en"), language, surface(), drawn[0])
-        yield f"{name}-{language}-en", lambda: asked_across(load("en", "en"), language, surface(), drawn[1])
+        yield (
+            f"{name}-en-{language}",
+            lambda: with_translated_documents(load("en", "en"), language, surface(), drawn[0]),
+        )
+        yield f"{name}-{language}-en", lambda: with_translated_queries(load("en", "en"), language, surface(), drawn[1])
     elif language in one.languages and not one.word_by_word:
         yield f"{name}-{one.unit}-en-{language}", lambda: load("en", language)
         yield f"{name}-{one.unit}-{language}-en", lambda: load(language, "en")

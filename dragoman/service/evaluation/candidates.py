@@ -1,8 +1,8 @@
-"""Lists of candidates for training and measuring MART, out of parallel text or of judged queries.
+"""Lists of candidates for training and evaluating MART, from parallel text or from judged queries.
 
-*Weak supervision*: a run of words of a sentence is a query, and the document that holds the sentence's translation
-answers it. *Judged*: a benchmark folder's queries, documents and judgements. The other candidates are the first
-stage's own best, so that what is learned is what it cannot tell apart.
+*Weak supervision*: a query is a sequence of words of a sentence; the relevant document contains the sentence's
+translation. *Judged*: the queries, documents and judgements of a benchmark folder. The other candidates are the best
+hits of the first stage, so that the model learns what the first stage cannot distinguish.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from dragoman.service.query.links import lexical_links, linked_words
 from dragoman.service.tables.snapshot import View
 
 SENTENCES = (1, 1, 2, 3)
-"""How many neighbouring lines make a document, drawn from these."""
+"""The number of neighbouring lines in a document is drawn from these."""
 DOCUMENT_CHARS = 500
 QUERY_WORDS = (3, 12)
 COVERED = 0.8
-"""A candidate whose own translation holds this share of the query's terms may well answer it: it is left out."""
+"""A candidate whose translation has this share of the query's terms may be relevant, so it is left out."""
 UNLIKELY = 0.05
-"""Translations less probable than this are not put into texts."""
+"""Less probable translations are not used in texts."""
 
 Progress = Callable[[], None]
 
 
 @dataclass(frozen=True)
 class Side:
-    """A document in one language: its text, words, and where the lines it is made of begin and end."""
+    """A document in one language: its text, its words, and the (start, end) offsets of its lines."""
 
     text: str
     tokens: list[Token]
@@ -53,17 +53,17 @@ class Side:
 
 
 def words_of(tokens: Sequence[Token]) -> Words:
-    """Words as ranking reads them."""
+    """Tokens in the form that ranking reads."""
     return Words([token.term for token in tokens], [(token.start, token.end) for token in tokens])
 
 
 class Writer:
-    """Writes lists whose texts are given as text and words, each document once, with what links them."""
+    """Writes lists with their texts, each document once, and their lexical links."""
 
     def __init__(self, encoder: Encoder, tokenizer: str, source: str, target: str, view: View | None) -> None:
         self._encoder, self._lists, self._known = encoder, ListsWriter(source, target, tokenizer), dict[str, int]()
         self._source, self._target, self._view = source, target, view
-        self._asked: list[Token] = []
+        self._query_words: list[Token] = []
 
     def add(
         self,
@@ -73,11 +73,11 @@ class Writer:
         document: Callable[[str], tuple[str, Words]],
         relevant: int = 1,
     ) -> None:
-        """A list of (document id, score, relevant); `document` gives an id's text and words, `query` its own."""
+        """Add a list of (document id, score, relevant); `document` returns the text and words of an id."""
         text, tokens = query
         if self._source != self._target:
             tokens = linked_words(text, tokens, self._source, self._view)
-            self._asked += tokens
+            self._query_words += tokens
         found = [Candidate(self._document(key, document), score, is_relevant) for key, score, is_relevant in candidates]
         self._lists.list(CandidateList(name, self._text(text, words_of(tokens)), found, relevant))
 
@@ -91,13 +91,14 @@ class Writer:
 
     def write(self, folder: Path, made_from: str) -> None:
         table = self._view.analysed if self._view is not None else None
-        alike = self._source == self._target
-        extra = None if alike else lexical_links(self._asked, self._target, self._view, analysis, self._lists.terms)
+        extra = None
+        if self._source != self._target:
+            extra = lexical_links(self._query_words, self._target, self._view, analysis, self._lists.terms)
         self._lists.write(folder, table, made_from, extra)
 
 
 def documents_of(file: TextFile, most: int, noise: random.Random) -> list[dict[str, Side]]:
-    """Documents of neighbouring lines of a parallel file, in both its languages, from all over the file."""
+    """Documents of neighbouring lines of a parallel file, in both languages, sampled over the whole file."""
     rows = list(file.rows())
     found: list[dict[str, Side]] = []
     start = 0
@@ -127,7 +128,7 @@ def _side(lines: Sequence[str], language: str) -> Side:
 
 
 def _query(side: Side, noise: random.Random) -> list[Token]:
-    """A run of words of one line; empty if the line has too few that are no stop words."""
+    """A sequence of words of one line; empty if it has fewer than two terms that are not stop words."""
     begin, end = noise.choice(side.lines)
     tokens = [token for token in side.tokens if begin <= token.start < end]
     length = min(len(tokens), noise.randint(*QUERY_WORDS))
@@ -166,12 +167,12 @@ def weak(
             if not run:
                 continue
             start, end = run[0].start, run[-1].end
-            asked = frozenset(token.term for token in run if token.term)
+            query_terms = frozenset(token.term for token in run if token.term)
             ranked = bench.rank(side.text[start:end], source, collection, "psq", depth)
             scores = dict(ranked)
             kept = [(str(number), scores.get(str(number), 0.0), True)]
             for key, score in ranked:
-                if int(key) != number and len(asked & terms[int(key)]) < COVERED * len(asked):
+                if int(key) != number and len(query_terms & terms[int(key)]) < COVERED * len(query_terms):
                     kept.append((key, score, False))
             if len(kept) < depth // 2:
                 drawn = noise.sample(range(len(documents)), min(depth, len(documents)))
@@ -203,8 +204,8 @@ def judged(
 ) -> None:
     """Lists of a benchmark's queries with the first stage's best documents, relevant or not.
 
-    With `parts` the documents are in parts (see `chunked`): of each the best is kept, out of `parts` times `depth`.
-    Which part of a relevant document answers is not judged: its best is taken to.
+    With `parts` above 1 the documents are split (see `chunked`): `parts` times `depth` parts are ranked, and the best
+    part of each document is kept. Parts have no judgements: the best part of a relevant document counts as relevant.
     """
     writer = Writer(encoder, tokenizer, task.source, task.target, bench.view(task.source, task.target))
     queries, documents = analysis(task.source), analysis(task.target)
@@ -228,7 +229,7 @@ def judged(
 
 
 def chunked(task: Benchmark, length: int) -> Benchmark:
-    """Documents in parts of whole sentences, `id#number`, of at most so many words or one sentence."""
+    """Split documents into parts `id#number` of whole sentences: at most `length` words, or one sentence."""
     parts: dict[str, str] = {}
     for key, text in task.documents.items():
         begin, count = 0, 0
@@ -252,9 +253,9 @@ def _best_parts(ranked: Sequence[tuple[str, float]]) -> Iterator[tuple[str, floa
 
 
 def word_by_word(text: str, language: str, table: Table, noise: random.Random) -> str:
-    """A text with each word that the table knows replaced by one of its likely translations.
+    """Replace each word of a text that the table has with one of its likely translations.
 
-    It makes judgements in one language ones across languages, as far as words go.
+    This turns judgements within one language into approximate cross-lingual ones.
     """
     done, at = [], 0
     for token in analysis(language).tokens(text):
@@ -266,13 +267,13 @@ def word_by_word(text: str, language: str, table: Table, noise: random.Random) -
     return "".join([*done, text[at:]])
 
 
-def across(task: Benchmark, language: str, table: Table, noise: random.Random) -> Benchmark:
-    """A benchmark in one language with its documents, word by word, in another."""
+def with_translated_documents(task: Benchmark, language: str, table: Table, noise: random.Random) -> Benchmark:
+    """A benchmark in one language with its documents translated word by word into another."""
     texts = {key: word_by_word(text, task.target, table, noise) for key, text in task.documents.items()}
     return replace(task, target=language, documents=texts)
 
 
-def asked_across(task: Benchmark, language: str, table: Table, noise: random.Random) -> Benchmark:
-    """As `across`, with the queries translated."""
+def with_translated_queries(task: Benchmark, language: str, table: Table, noise: random.Random) -> Benchmark:
+    """As :func:`with_translated_documents`, for the queries."""
     texts = {key: word_by_word(text, task.source, table, noise) for key, text in task.queries.items()}
     return replace(task, source=language, queries=texts)

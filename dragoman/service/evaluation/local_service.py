@@ -1,4 +1,4 @@
-"""A service in this process on a data directory of its own, for commands that need its first stage and tables."""
+"""An embedded local service with a temporary data directory, for commands that need its first stage and tables."""
 
 from __future__ import annotations
 
@@ -19,45 +19,45 @@ from dragoman.service.tables.snapshot import View
 
 @dataclass(frozen=True)
 class LocalService:
-    """What a command does with it: put documents in, search them, take out what tables say."""
+    """What commands need of a service: index documents, search them, and read the tables."""
 
     runtime: Runtime
 
     @contextlib.contextmanager
     def collection(self, language: str, documents: Mapping[str, str]) -> Iterator[str]:
-        """Documents by id, searchable under the name given, and gone with the block."""
+        """Index documents by id in a temporary collection, and yield its name."""
         name = f"documents-{language}"
         self.runtime.collections.create(name, language)
         lines = (json.dumps({"id": key, "text": text}).encode() + b"\n" for key, text in documents.items())
         imported = self.runtime.collections.import_documents(name, lines)
         if imported.rejected:
-            raise ValueError(f"documents were refused, the first: {imported.rejected[0]}")
+            raise ValueError(f"documents were rejected, the first: {imported.rejected[0]}")
         try:
             yield name
         finally:
             self.runtime.collections.delete(name)
 
     def rank(self, query: str, language: str, collection: str, method: Method, top_k: int) -> list[tuple[str, float]]:
-        """The best documents' ids and first-stage scores, best first."""
+        """The ids and first-stage scores of the best documents, best first."""
         request = SearchRequest(
             query=query, query_language=language, collections=[collection], method=method, top_k=top_k, rerank=False
         )
         return [(line.id, line.score) for line in self.runtime.search.run(request)[0]]
 
     def view(self, source: str, target: str) -> View | None:
-        """What the active tables say."""
+        """The view of the active tables, or None if there is none."""
         return self.runtime.tables.registry.snapshot.views.get((source, target))
 
 
 def _settings(folder: Path) -> Settings:
-    """Settings of its own: what the environment says of a service, its database above all, is not meant for this."""
+    """Default settings: the environment's settings, especially its database, belong to another service."""
     own = {name: field.default for name, field in Settings.model_fields.items()}
     return Settings(**own | {"data_dir": folder, "rerank": "never"})
 
 
 @contextlib.contextmanager
 def local_service(tables: Sequence[TableFile]) -> Iterator[LocalService]:
-    """A workbench with these tables active; its data directory goes away with it."""
+    """A local service with these tables active; its data directory is removed at the end."""
     with tempfile.TemporaryDirectory(prefix="dragoman-") as folder:
         runtime = Runtime(_settings(Path(folder)))
         try:

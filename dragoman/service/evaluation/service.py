@@ -1,7 +1,7 @@
-"""``dragoman evaluate``: a benchmark through the HTTP API, measured with ir-measures.
+"""``dragoman evaluate``: runs a benchmark through the HTTP API and measures it with ir-measures.
 
-A server of its own is started on a fresh data directory, the documents and tables are uploaded, and every query
-goes through ``POST /v1/search`` as any client's would.
+It starts a separate server on a new data directory, uploads the documents and tables, and sends every query to
+``POST /v1/search`` like any client.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from dragoman.service.tables.service import Tables
 from dragoman.service.tables.snapshot import Kind
 
 SYSTEMS = {
-    "bm25": "BM25 with the human-translated query: the ceiling of query translation",
-    "none": "BM25 with the query as it is",
+    "bm25": "BM25 with the human-translated query: the upper bound of query translation",
+    "none": "BM25 with the untranslated query",
     "smt": "weighted translation into the ten best terms",
     "psq": "probabilistic structured queries",
     "dense": "inner product of the query's sentence embedding and the best passage's",
     "hybrid": "psq and dense, by reciprocal rank fusion",
-    "mart": "psq's hits reranked, model and first stage together; beside it `mart-alone`, as by the rerank endpoints",
+    "mart": "psq's hits reranked by model and first stage combined; also `mart-alone`, by the model's score only",
 }
 ALONE = "mart-alone"
 MEASURES = {"MAP@100": AP @ 100, "nDCG@20": nDCG @ 20, "R@100": R @ 100}
@@ -64,7 +64,7 @@ class TableFile:
 
 
 def active_tables(tables: Tables, source: str, target: str, folder: Path) -> list[TableFile]:
-    """The active tables of a data directory between two languages, written to ``folder``."""
+    """Write the active tables between two languages to ``folder``."""
     files = []
     for version, table in tables.active_for(source, target):
         path = folder / f"{version.name}.{version.version}.tsv"
@@ -76,7 +76,7 @@ def active_tables(tables: Tables, source: str, target: str, folder: Path) -> lis
 
 @dataclass(slots=True)
 class Evaluation:
-    """What one system did on one task: measures per query and seconds."""
+    """The result of one system on one task: its run, its time, and the measures per query."""
 
     system: str
     run: Run
@@ -105,7 +105,7 @@ def run(
     ``only`` and ``without`` choose queries, each ``FIELD=REGEX`` on a field of the query file.
 
     Raises:
-        BenchmarkError: the folder, a system's name, or a choice of queries is not usable.
+        BenchmarkError: the folder, a system's name, or a query filter is not valid.
     """
     task = load_benchmark(data, source, target, unit, queries, choice(only, without))
     check_systems(systems, task)
@@ -116,7 +116,7 @@ def run(
 
 
 def check_systems(systems: Sequence[str], task: Benchmark) -> None:
-    """Raise :class:`BenchmarkError` for a system that is unknown or that the task can't feed."""
+    """Raise :class:`BenchmarkError` for a system that is unknown, or that the task lacks data for."""
     unknown = [system for system in systems if system not in SYSTEMS]
     if unknown:
         raise BenchmarkError(f"unknown system {unknown[0]!r}; there are {', '.join(SYSTEMS)}")
@@ -139,7 +139,7 @@ def run_task(client: httpx.Client, task: Benchmark, systems: Sequence[str], outp
 
 
 def choice(only: str | None, without: str | None) -> Keep:
-    """Which queries to keep: those whose field matches ``only`` and not ``without``, each ``FIELD=REGEX``."""
+    """A filter for queries whose field matches ``only`` and not ``without``, each ``FIELD=REGEX``."""
 
     def matches(choice: str, row: dict[str, Any]) -> bool:
         name, _, pattern = choice.partition("=")
@@ -152,9 +152,9 @@ def choice(only: str | None, without: str | None) -> Keep:
 
 @contextlib.contextmanager
 def serve_temporarily(tables: Sequence[TableFile] = ()) -> Iterator[httpx.Client]:
-    """A server in its own process on a free loopback port, with ``tables`` active.
+    """A server in a separate process on a free loopback port, with ``tables`` active.
 
-    Its data directory goes away with it.
+    Its data directory is removed at the end.
     """
     with tempfile.TemporaryDirectory(prefix="dragoman-") as folder, socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -172,7 +172,7 @@ def serve_temporarily(tables: Sequence[TableFile] = ()) -> Iterator[httpx.Client
         ]
         command += ["--host", "127.0.0.1"]
         own = {name: value for name, value in os.environ.items() if name != "DRAGOMAN_DATABASE_URL"}
-        own.setdefault("DRAGOMAN_RERANK_SECONDS", "60")  # what is measured is not to depend on other work
+        own.setdefault("DRAGOMAN_RERANK_SECONDS", "60")  # results must not depend on the load of the machine
         log = Path(folder) / "server.log"
         with log.open("wb") as output:
             server = subprocess.Popen(command, env=own, stdout=output, stderr=subprocess.STDOUT)
@@ -210,7 +210,7 @@ def _upload(client: httpx.Client, name: str, table: TableFile) -> None:
 
 
 def _index(client: httpx.Client, task: Benchmark) -> str:
-    """Send the documents (text alone) to a new collection; its name."""
+    """Send the documents (only their text) to a new collection; returns its name."""
     name = f"{task.source}-{task.target}-{task.unit}"
     _post(client, "/v1/collections", json={"name": name, "language": task.target})
     body = "\n".join(json.dumps({"id": key, "text": text}) for key, text in task.documents.items())
@@ -221,15 +221,15 @@ def _index(client: httpx.Client, task: Benchmark) -> str:
         headers={"Content-Type": "application/x-ndjson"},
     ).json()
     if answer["rejected"]:
-        raise BenchmarkError(f"documents were refused, the first: {answer['rejected'][0]}")
+        raise BenchmarkError(f"documents were rejected, the first: {answer['rejected'][0]}")
     return name
 
 
 def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str) -> list[Evaluation]:
-    """Run every query of the task through ``/v1/search`` and measure; for ``mart`` both its orders."""
+    """Run every query of the task through ``/v1/search`` and measure; ``mart`` gives two results."""
     texts = task.translated_queries if system == "bm25" else task.queries
     language = task.target if system == "bm25" else task.source
-    asked = {
+    parameters = {
         "query_language": language,
         "collections": [collection],
         "top_k": DEPTH,
@@ -238,7 +238,7 @@ def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str
     }
 
     def answered(query: str) -> list[dict[str, float]]:
-        given = asked | {"query": texts[query], "query_id": query}
+        given = parameters | {"query": texts[query], "query_id": query}
         if system == "mart":
             return _reranked(_post(client, "/v1/search", json=given).json())
         run = _post(client, "/v1/search", json=given, headers={"Accept": "application/x-trec-run"}).text
@@ -260,7 +260,7 @@ def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str
 
 
 def _reranked(answer: dict[str, Any]) -> list[dict[str, float]]:
-    """The scores of reranker and first stage together, and of the reranker alone.
+    """The scores of reranker and first stage combined, and of the reranker alone.
 
     Raises:
         BenchmarkError: the hits were not reranked.
@@ -281,14 +281,14 @@ def _measured(task: Benchmark, result: Evaluation) -> Evaluation:
 
 
 def _wait_for_embeddings(client: httpx.Client, collection: str) -> None:
-    """Search until every document has its embedding: a measured search must not wait for any.
+    """Search until every document has its embedding, so that measured searches do not wait for any.
 
     Raises:
         BenchmarkError: the documents cannot be embedded.
     """
-    asked = {"query": "?", "query_language": "en", "collections": [collection], "top_k": 1, "method": "dense"}
+    request = {"query": "?", "query_language": "en", "collections": [collection], "top_k": 1, "method": "dense"}
     while True:
-        response = client.post("/v1/search", json=asked)
+        response = client.post("/v1/search", json=request)
         message = response.json().get("message", "")
         if response.status_code == 503 and "has an embedding yet" in message:
             continue
@@ -335,7 +335,7 @@ def _report(task: Benchmark, results: Sequence[Evaluation]) -> dict[str, Any]:
 
 
 def _p_value(first: Evaluation, second: Evaluation, queries: Sequence[str]) -> float:
-    """Two-tailed paired t-test of average precision per query; 1 where no query differs."""
+    """Two-tailed paired t-test of average precision per query; 1 if no query differs."""
     pair = [[result.per_query["MAP@100"].get(query, 0.0) for query in queries] for result in (first, second)]
     return 1.0 if pair[0] == pair[1] else float(ttest_rel(*pair).pvalue)
 

@@ -1,6 +1,6 @@
-"""Benchmark folders: queries, documents and relevance judgements as files.
+"""Reads benchmark folders: queries, documents and relevance judgements as files.
 
-Three layouts are read, each file plain or gzipped:
+There are three layouts, with plain or gzipped files:
 
 - judged: ``queries/<language>.jsonl`` (``id``, ``text``), ``corpus/<unit>.<language>.jsonl`` (``id``, ``text``)
   and ``qrels/<unit>.<language>.trec`` or ``qrels/<queries>.trec``; judgements of documents outside the chosen
@@ -8,9 +8,9 @@ Three layouts are read, each file plain or gzipped:
   its language prefix) in ``queries/<target>.jsonl``, or its ``text_pivot`` field.
 - parallel: ``<language>.jsonl`` files whose lines with the same ``id`` are translations of each other: each
   sentence is a query for its translation.
-- sample: ``queries.<language>.jsonl``, ``documents.<language>.jsonl`` and ``qrels.trec``, as the demo has them.
+- sample: ``queries.<language>.jsonl``, ``documents.<language>.jsonl`` and ``qrels.trec``, as in the demo.
 
-Only ``text`` is ever indexed: a title in the corpus may be in the language of the queries.
+Only ``text`` is indexed: a title in the corpus may be in the language of the queries.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 
 class BenchmarkError(ValueError):
-    """A benchmark folder lacks a file or has a bad line; the message names it."""
+    """A benchmark folder has a missing file or an invalid line; the message names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Benchmark:
     unit: str
     queries: dict[str, str]
     translated_queries: dict[str, str]
-    """The same ids with the human translation of the query into the documents' language; may be empty."""
+    """By query id, the human translation of the query into the documents' language; may be empty."""
     documents: dict[str, str]
     qrels: dict[str, dict[str, int]]
 
@@ -55,7 +55,7 @@ def load_benchmark(
 ) -> Benchmark:
     """Read one task from a benchmark folder.
 
-    ``queries`` names the query file where it isn't the language code; ``keep`` chooses queries by their fields.
+    ``queries`` names the query file if it isn't the language code; ``keep`` filters queries by their fields.
 
     Raises:
         BenchmarkError: a file is missing, a line is malformed, or no kept query has a relevant document.
@@ -129,7 +129,7 @@ def _sample(folder: Path, source: str, target: str, unit: str, keep: Keep) -> Be
 
 
 def _key(row: dict[str, Any]) -> str:
-    """What a query and its translations share."""
+    """The key that a query and its translations share."""
     return str(row.get("qid") or re.sub(r"^[a-z]{2,3}-", "", row["id"]))
 
 
@@ -140,7 +140,7 @@ def _find(folder: Path, name: str) -> Path | None:
 def _need(folder: Path, name: str) -> Path:
     path = _find(folder, name)
     if path is None:
-        raise BenchmarkError(f"{folder}: neither {name} nor {name}.gz is there")
+        raise BenchmarkError(f"{folder}: neither {name} nor {name}.gz exists")
     return path
 
 

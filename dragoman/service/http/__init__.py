@@ -1,1 +1,1 @@
-"""What every endpoint shares: bodies, errors, authentication, admission, middleware, probes."""
+"""Shared by all endpoints: bodies, errors, authentication, admission, middleware, probes."""

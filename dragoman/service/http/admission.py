@@ -1,4 +1,4 @@
-"""How many searches are under way at a time: the others are refused at once, so that those taken are answered soon."""
+"""Admission control: limits concurrent searches and refuses the rest at once, which keeps latency low."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from dragoman.service.inference.batching import Cancelled
 T = TypeVar("T")
 
 _COMPUTING = 4
-"""Threads of searches that wait for nothing: with more, Python's threads hinder each other."""
+"""Threads for searches that only compute; more would contend for Python's interpreter lock."""
 _WAITING = 40
-"""Threads of searches that wait for the models."""
+"""Threads for searches that wait for the models."""
 _WAIT_SECONDS = 1.0
-"""After so long in the queue it is asked whether the client is still there."""
+"""After this long in the queue, check whether the client has disconnected."""
 
 
 class Searches:
-    """The searches of one application, each worked on by a thread. For the event loop's thread alone."""
+    """Runs the searches of one application on threads. Call it from the event loop's thread only."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._under_way = 0
         self._computing = anyio.CapacityLimiter(_COMPUTING)
         self._waiting = anyio.CapacityLimiter(_WAITING)
 
     async def run(self, work: Callable[[], T], cancelled: Cancelled, *, waits: bool) -> T:
-        """Run ``work`` on a thread as soon as there is one; ``waits`` says that it will wait for the models.
+        """Run ``work`` on a thread as soon as one is free; ``waits`` says that it will wait for the models.
 
         Raises:
-            TooManyRequests: so many are under way already.
-            Unavailable: the client disconnected before its turn.
+            TooManyRequests: the limit of concurrent searches is reached.
+            Unavailable: the client disconnected while queued.
         """
-        if self._under_way >= self._most:
-            raise TooManyRequests(f"{self._most} searches are under way; try again in a moment")
+        if self._under_way >= self._limit:
+            raise TooManyRequests(f"{self._limit} searches are under way; try again in a moment")
         self._under_way += 1
-        asked = time.monotonic()
+        queued_at = time.monotonic()
 
-        def taken() -> T:
-            if time.monotonic() - asked > _WAIT_SECONDS and cancelled():
+        def start() -> T:
+            if time.monotonic() - queued_at > _WAIT_SECONDS and cancelled():
                 raise ClientDisconnected("the client disconnected")
             return work()
 
         try:
-            return await anyio.to_thread.run_sync(taken, limiter=self._waiting if waits else self._computing)
+            return await anyio.to_thread.run_sync(start, limiter=self._waiting if waits else self._computing)
         finally:
             self._under_way -= 1

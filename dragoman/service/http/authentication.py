@@ -1,4 +1,4 @@
-"""Before every request: who sends it, whether they may, and whether they ask too much."""
+"""Authentication, authorization by scope, and rate limiting of every request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WEB = "/web"
 
 _OPEN = frozenset({"/", "/healthz", "/readyz", "/docs", ASSETS, "/openapi.json"})
 _OPEN_FOLDERS = (f"{ASSETS}/", f"{WEB}/")
-"""What holds none of the data: the page, the documentation, and what load balancers ask."""
+"""Paths without data: the web page, the documentation and the probes."""
 _SEARCH = ("search",)
 _READ = ("search", "admin")
 _JOBS = ("jobs",)
@@ -45,23 +45,23 @@ _NEEDED = {
     "/v1/jobs": (_JOBS, _JOBS),
     METRICS: (SCOPES, SCOPES),
 }
-"""By the beginning of the path: the scopes of which a key needs one, to read and to do anything else."""
+"""By path prefix: the scopes that allow reading, and the scopes that allow anything else. One scope is enough."""
 
 
 def is_open(path: str) -> bool:
-    """Whether a path is served to everybody."""
+    """Whether a path needs no API key."""
     return path in _OPEN or path.startswith(_OPEN_FOLDERS)
 
 
 def needed_scopes(method: str, path: str) -> tuple[str, ...] | None:
-    """The scopes of which a key needs one; None where nothing is known of the path."""
+    """The scopes that allow this request, of which one is enough; None for an unknown path."""
     parts = path.split("/", 3)
     found = _NEEDED.get("/".join(parts[:3])) or _NEEDED.get("/".join(parts[:2]))
     return None if found is None else found[method not in READING]
 
 
 class Authentication:
-    """Lets a request through to the application where its key allows it; its body has not been read until then."""
+    """Passes a request to the application if its key allows it. The body is not read before that."""
 
     def __init__(self, app: ASGIApp, metrics_open: bool = False) -> None:
         self.app = app
@@ -86,25 +86,26 @@ class Authentication:
             caller.meter.leave()
 
     async def _refuse(self, wait: float, scope: Scope, receive: Receive, send: Send) -> None:
-        error = TooManyRequests("more requests than this caller may send; wait as long as Retry-After says")
+        error = TooManyRequests("too many requests from this caller; wait for the time in the Retry-After header")
         response = error_response(error, scope["state"]["request_id"])
         response.headers["Retry-After"] = str(max(1, math.ceil(wait)))
         await response(scope, receive, send)
 
 
 def check_routes(routers: Sequence[APIRouter]) -> None:
-    """
+    """Check that every path has its scopes declared.
+
     Raises:
-        LookupError: one of them serves a path of which nothing says who may use it.
+        LookupError: a router serves a path without declared scopes.
     """
     for route in chain.from_iterable(router.routes for router in routers):
         path = getattr(route, "path", "")
         if not is_open(path) and needed_scopes("POST", path) is None:
-            raise LookupError(f"nothing says which keys may use {path}")
+            raise LookupError(f"no scopes are declared for {path}")
 
 
 def _check_scope(caller: Caller, method: str, path: str) -> None:
-    """A path of which nothing is known is answered with 404, to those with any key."""
+    """An unknown path passes with any key, and gets 404 later."""
     needed = needed_scopes(method, path)
     if needed is not None and not set(needed) & set(caller.scopes):
         raise Forbidden(f"the API key needs the scope {' or '.join(needed)} for this")

@@ -1,4 +1,4 @@
-"""Every fault leaves the service as the one error body; this is where it is made."""
+"""Turns every fault into the one error body."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ logger = logging.getLogger("dragoman")
 
 
 class ErrorBody(BaseModel):
-    """The body of every error, whatever the address."""
+    """The body of every error, at every address."""
 
     id: str = Field(description="The request's id, as in request_id.")
-    message: str = Field(description="What is wrong, naming the field or the line where there is one.")
+    message: str = Field(description="What is wrong; it names the field or the line if there is one.")
     detail: str = Field(description="The same as message.")
     error: str = Field(description="The same as message.")
     error_type: str = Field(description="The kind of error, for programs.")
-    request_id: str = Field(description="The X-Request-Id of the request, or the one given to it.")
+    request_id: str = Field(description="The X-Request-Id of the request, or a generated id.")
 
 
 def request_id(request: Request) -> str:
-    """The id of this request: the caller's X-Request-Id when it is usable, or a new one."""
+    """The id of this request: the caller's X-Request-Id if it is valid, or a new one."""
     identifier: str = request.scope.get("state", {}).get("request_id", "")
     return identifier
 
@@ -58,7 +58,7 @@ def error_response(error: ServiceError, identifier: str) -> Response:
 
 
 def unexpected(fault: BaseException, identifier: str) -> ServiceError:
-    """The error for a fault that nobody foresaw: logged in full, told as nothing but the request id."""
+    """The error for an unexpected fault: the log has all of it, the response only the request id."""
     known = classify(fault)
     if known is not None:
         if known.status >= 500:
@@ -69,9 +69,9 @@ def unexpected(fault: BaseException, identifier: str) -> ServiceError:
 
 
 def install(app: FastAPI, routers: Sequence[APIRouter] = ()) -> None:
-    """Answer this app's faults with the one error body.
+    """Install handlers that answer this app's faults with the one error body.
 
-    The routes that a 405 tells the methods of are the app's own and those of ``routers``, which it includes.
+    A 405 lists the methods of the app's own routes and of those of ``routers``, which the app includes.
     """
     routes = [one for one in chain(app.routes, *(router.routes for router in routers)) if isinstance(one, Route)]
 
@@ -113,6 +113,6 @@ def _http_response(request: Request, fault: HTTPException, routes: Sequence[Rout
 
 
 def _methods(request: Request, routes: Sequence[Route]) -> list[str]:
-    """The methods of all routes of the request's path; the fault itself knows those of one route alone."""
+    """The methods of all routes with the request's path; the fault itself has those of one route only."""
     found = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
     return sorted(set().union(*(route.methods or () for route in found)))

@@ -1,4 +1,4 @@
-"""A connection whose request head comes too slowly is closed, so that it cannot be held open for nothing."""
+"""The request-header timeout: closes connections that send their request headers too slowly."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 def with_header_timeout(seconds: float) -> type[asyncio.Protocol]:
-    """uvicorn's protocol, closing connections on which no request head is whole after so many seconds.
+    """uvicorn's protocol with a request-header timeout in seconds.
 
-    uvicorn itself closes only connections on which nothing at all comes, and not before the first request.
+    uvicorn itself closes idle connections only, and only after the first request.
     """
 
     class HeaderTimeout(H11Protocol):

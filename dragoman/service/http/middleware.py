@@ -1,4 +1,4 @@
-"""Around every request: its id, its metrics, and the error body for what nobody foresaw."""
+"""Middleware around every request: its id, metrics, log line and trace, and the error body for unexpected faults."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from dragoman.service.observability.metrics import Metrics
 from dragoman.service.observability.tracing import request_span
 
 _LOGGED = ("key_id", "degraded", "query")
-"""What endpoints leave in the request's state for its line in the log."""
+"""Attributes of the request's state that endpoints set for its log line."""
 _USABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}", re.ASCII)
 
 
 class RequestContext:
-    """Gives each request an id (the caller's X-Request-Id when usable), returns it, counts, times, logs and traces."""
+    """Gives each request an id (the caller's X-Request-Id if valid) and returns it; counts, times, logs and traces."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -50,7 +50,7 @@ class RequestContext:
         )
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, identifier: str) -> int:
-        """Have the request answered, whatever happens; the status of the answer, 0 where none could be sent."""
+        """Run the application and always send a response; returns its status, or 0 if none could be sent."""
         status = 0
 
         async def send_with_id(message: Message) -> None:
@@ -65,8 +65,8 @@ class RequestContext:
         except asyncio.CancelledError:
             if status or not scope["app"].state.draining:
                 raise
-            fault_of_stop = Unavailable("the service is stopping, and the request was not done in time")
-            await error_response(fault_of_stop, identifier)(scope, receive, send_with_id)
+            stopping = Unavailable("the service is stopping; the request did not finish in time")
+            await error_response(stopping, identifier)(scope, receive, send_with_id)
         except Exception as fault:
             error = unexpected(fault, identifier)
             if status == 0:
@@ -87,7 +87,7 @@ class CheckedAddress:
 
 
 def _check_address(scope: Scope) -> None:
-    """Refuse percent-encoded bytes that are not UTF-8, which the server would replace in silence."""
+    """Refuse percent-encoded bytes that are not UTF-8; the server would replace them silently."""
     raw = bytes(scope.get("raw_path") or b"").partition(b"?")[0]
     for where, part in (("path", raw), ("query", bytes(scope.get("query_string") or b""))):
         try:
@@ -97,7 +97,7 @@ def _check_address(scope: Scope) -> None:
 
 
 def identifier(scope: Scope) -> str:
-    """The id of a request: its X-Request-Id where that is usable, or a new one."""
+    """The id of a request: its X-Request-Id if that is valid, or a new one."""
     for name, value in scope["headers"]:
         if name == b"x-request-id":
             given = value.decode("latin-1")

@@ -1,4 +1,4 @@
-"""What the probes and the metrics of the service and of a worker have in common."""
+"""Shared by the probes and metrics of the service and of a worker."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ class Health(BaseModel):
 
 
 def check_not_stopping(request: Request) -> None:
-    """Raise :class:`Unavailable` from the moment on that the process was told to stop."""
+    """Raise :class:`Unavailable` if the process is shutting down."""
     if request.app.state.draining:
         raise Unavailable("the service is stopping")

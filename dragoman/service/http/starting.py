@@ -1,7 +1,7 @@
-"""An ASGI application that answers while the real one is still being made.
+"""An ASGI application that responds while the real one starts.
 
-Importing the parts of the service, opening its database and indexes, and starting Java takes seconds. ``/healthz`` is
-answered at once, and all else with 503 until the application is there. This module imports nothing heavy.
+Importing the service, opening its database and indexes, and starting Java takes seconds. Until the application is
+ready, ``/healthz`` succeeds and everything else gets 503. This module imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HEALTHY = b'{"status":"ok"}'
 
 
 class Application(Protocol):
-    """What FastAPI's applications have that is used here."""
+    """The part of FastAPI's interface that is used here."""
 
     state: Any
     router: Any
@@ -29,11 +29,11 @@ class Application(Protocol):
 
 
 class StartingApp:
-    """Makes an application on a thread as soon as the server starts, and passes requests on to it from then on.
+    """Creates an application on a thread when the server starts, and passes requests to it once it is ready.
 
     Args:
-        make: makes the application; called on a thread.
-        ready: called once requests are answered.
+        make: creates the application; called on a thread.
+        ready: called once the application serves requests.
     """
 
     def __init__(self, make: Callable[[], Application], ready: Callable[[], None]) -> None:
@@ -44,7 +44,7 @@ class StartingApp:
         self._listening = asyncio.Event()
         self._stopping = asyncio.Event()
         self.fault: BaseException | None = None
-        """Why the application could not be made or started."""
+        """Why the application could not be created or started."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -55,17 +55,17 @@ class StartingApp:
             await self._answer(scope, receive, send)
 
     def listening(self) -> None:
-        """The server listens: ``ready`` may be called."""
+        """The server listens now; ``ready`` may be called."""
         self._listening.set()
 
     def drain(self) -> None:
-        """The process is about to stop: ``/readyz`` says so from now on."""
+        """Start draining: ``/readyz`` fails from now on."""
         self._draining = True
         if self._app is not None:
             self._app.state.draining = True
 
     def stop_uploads(self) -> None:
-        """End uploads at what they have stored."""
+        """End all uploads; what they have stored stays."""
         if self._app is not None and (uploads := getattr(self._app.state, "uploads", None)):
             uploads.stop()
 
@@ -79,7 +79,7 @@ class StartingApp:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _run(self) -> None:
-        """Make the application, and keep it open until the server stops. One task, as its life span wants it."""
+        """Create the application and keep it open until the server stops. A lifespan has to stay in one task."""
         try:
             app = await anyio.to_thread.run_sync(self._make)
             lifespan: AbstractAsyncContextManager[Any] = app.router.lifespan_context(app)

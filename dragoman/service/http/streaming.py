@@ -1,4 +1,4 @@
-"""Request bodies as they arrive: read whole within a limit, or handed in parts to a worker thread."""
+"""Streamed request bodies: read whole up to a limit, or passed in parts to a worker thread."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DRAIN_SECONDS = 5.0
 
 
 class BodyStream:
-    """The parts of a request's body, one after the other; ``ended`` once no more will come."""
+    """The parts of a request's body, in order; ``ended`` is true after the last one."""
 
     def __init__(self, request: Request) -> None:
         settings: Settings = request.app.state.settings
@@ -37,9 +37,9 @@ class BodyStream:
         """The next part, or None after the last.
 
         Raises:
-            ClientDisconnect: the client went away before the end.
-            UploadTooSlow: nothing came for ``upload_idle_seconds``, or less than ``body_bytes_per_second`` on
-                average of the time after that; the time is that spent waiting here.
+            ClientDisconnect: the client disconnected before the end.
+            UploadTooSlow: no data arrived for ``upload_idle_seconds``, or fewer than ``body_bytes_per_second`` on
+                average after that. Only the time spent waiting here counts.
         """
         if self.ended:
             return None
@@ -59,14 +59,14 @@ class BodyStream:
 
     def _too_slow(self, left: float) -> str:
         if left < self._wait_limit:
-            return f"the body came slower than {self._slowest} bytes per second"
-        return f"nothing came for {self._wait_limit:g} seconds"
+            return f"the body arrived more slowly than {self._slowest} bytes per second"
+        return f"no data arrived for {self._wait_limit:g} seconds"
 
     async def read(self, limit: int) -> bytes:
-        """The whole body; a longer one is refused however its length is announced, or not announced.
+        """The whole body, of at most ``limit`` bytes, whatever Content-Length says.
 
         Raises:
-            TooLarge: after the rest has been dropped.
+            TooLarge: it is longer; the rest has been discarded.
         """
         parts: list[bytes] = []
         size = 0
@@ -80,8 +80,9 @@ class BodyStream:
         return b"".join(parts)
 
     async def drop(self, limit: int) -> None:
-        """Read and drop what is left, at most ``limit`` bytes and for at most a few seconds, so that a client
-        that sends first and reads afterwards gets to see the answer.
+        """Read and discard the rest: at most ``limit`` bytes, for at most a few seconds.
+
+        Without this, a client that reads only after it has sent everything would not see the response.
         """
         dropped = 0
         with anyio.move_on_after(_DRAIN_SECONDS), suppress(ClientDisconnect, UploadTooSlow):
@@ -90,7 +91,7 @@ class BodyStream:
 
 
 class Uploads:
-    """The uploads of one application: how many are worked on at a time, and how they are told to end."""
+    """The uploads of one application: limits how many run concurrently, and stops them on shutdown."""
 
     def __init__(self, at_a_time: int) -> None:
         self.limiter = anyio.CapacityLimiter(at_a_time)
@@ -98,7 +99,7 @@ class Uploads:
         self._waiting: set[anyio.CancelScope] = set()
 
     def stop(self) -> None:
-        """End all uploads where they are: the service is about to stop."""
+        """End all uploads now, because the service is stopping."""
         self.stopping = True
         for scope in self._waiting:
             scope.cancel()
@@ -107,7 +108,7 @@ class Uploads:
         """The next part of a body.
 
         Raises:
-            UploadTooSlow: it came too slowly.
+            UploadTooSlow: it arrived too slowly.
             Unavailable: the service is stopping.
         """
         if not self.stopping:
@@ -124,9 +125,9 @@ async def work_on_upload(request: Request, work: Callable[[Iterator[bytes]], T])
     """Run ``work`` in a worker thread over the parts of the body as they arrive.
 
     The iterator raises:
-        TooLarge: more than ``upload_bytes`` came.
-        UploadTooSlow: it came too slowly.
-        MalformedBody: the client went away.
+        TooLarge: more than ``upload_bytes`` arrived.
+        UploadTooSlow: it arrived too slowly.
+        MalformedBody: the client disconnected.
         Unavailable: the service is stopping.
     """
     settings: Settings = request.app.state.settings
@@ -141,7 +142,7 @@ async def work_on_upload(request: Request, work: Callable[[Iterator[bytes]], T])
 
 
 def _parts(body: BodyStream, settings: Settings, uploads: Uploads) -> Iterator[bytes]:
-    """The non-empty parts of a body, pulled from a worker thread."""
+    """The non-empty parts of a body, for a worker thread."""
     size = 0
     while True:
         try:

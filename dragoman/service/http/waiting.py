@@ -1,4 +1,4 @@
-"""Waiting for the models without holding a thread."""
+"""Waiting for the models without blocking a thread."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from dragoman.service.core.errors import ClientDisconnected, Unavailable
 _POLL_SECONDS = 0.25
 
 
-async def settled(futures: Sequence[Future[Any]], request: Request, until: float, *, all_of: bool = False) -> None:
-    """Wait until all futures are done, or the first fails unless ``all_of``.
+async def wait_for_futures(
+    futures: Sequence[Future[Any]], request: Request, until: float, *, all_of: bool = False
+) -> None:
+    """Wait until all futures are done or, unless ``all_of``, until the first one fails.
 
-    What has not been begun is cancelled where one item fails, time is up, or the client goes away.
+    Items that have not started are cancelled on a failure, at the deadline, or when the client disconnects.
 
     Raises:
-        Unavailable: it took too long.
-        Exception: what the first item failed with, unless ``all_of``.
+        Unavailable: the deadline has passed, or the client disconnected.
+        Exception: that of the first item that failed, unless ``all_of``.
     """
     wrapped = [asyncio.wrap_future(future) for future in futures]
     waiting = set(wrapped)
@@ -34,10 +36,10 @@ async def settled(futures: Sequence[Future[Any]], request: Request, until: float
                 if not all_of:
                     future.result()
             if waiting and time.monotonic() >= until:
-                raise Unavailable("the model took too long; send less, or try again")
+                raise Unavailable("the model took too long; send fewer or shorter texts, or try again")
             if waiting and await request.is_disconnected():
                 raise ClientDisconnected("the client disconnected")
     finally:
         for future in wrapped:
             if not future.cancel() and not future.cancelled():
-                future.exception()  # looked at, so that none is reported as forgotten
+                future.exception()  # retrieved, or asyncio would log that it never was

@@ -1,9 +1,9 @@
-"""The worker: one thread that computes what many requests ask for, many items in one forward pass.
+"""The worker: one thread that batches the items of many requests into one forward pass.
 
-Requests put items into a bounded queue. While one batch is computed others gather, so that batches grow with the
-load and nobody waits for a batch to fill. A batch takes items of one task (such as encoding, or translating from
-one language to another) in turns from all requests that wait for it, so that a long request does not keep a short
-one waiting; tasks take turns as well.
+Requests put items into a bounded queue. While one batch is computed, more items queue up. So batches grow with the
+load, and no request waits for a batch to fill. A batch has items of one task, such as encoding, or translating from
+one language to another. It takes them round-robin from all requests that wait for the task, so that a long request
+does not delay a short one. Tasks are scheduled round-robin as well.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ from dragoman.service.observability.tracing import current_span, forward_span
 logger = logging.getLogger("dragoman")
 
 Compute = Callable[[Any, list[Any]], Sequence[Any]]
-"""Takes a task and its items, returns one result an item; a result that is an exception fails that item alone."""
+"""Takes a task and its items, returns one result per item; a result that is an exception fails only that item."""
 
 Cancelled = Callable[[], bool]
-"""Whether nobody waits for the answer any more."""
+"""Whether the request was cancelled, for example because its client disconnected."""
 
-_BACKGROUND_TURN = 8
-_LEFT: list[Thread] = []
+_BACKGROUND_INTERVAL = 8
+"""Every so many batches one is a background batch, even under load."""
+_ABANDONED: list[Thread] = []
 """Threads of closed workers that were still computing."""
 _POLL_SECONDS = 0.2
 _WAIT_SECONDS = 5.0
@@ -40,7 +41,7 @@ _WAIT_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most items in one batch, and the most that several items together may cost."""
+    """The maximum number of items in one batch, and the maximum total cost of a batch of several items."""
 
     items: int
     cost: int
@@ -51,12 +52,12 @@ class _Item:
     content: Any
     cost: int
     origin: Any = None
-    """Of which request it is, for traces."""
+    """The span of its request, for traces."""
     result: Future[Any] = field(default_factory=Future)
 
 
 class Observer(Protocol):
-    """Told what becomes of items."""
+    """Receives events about items."""
 
     def batch(self, task: Any, items: int, cost: int, seconds: float) -> None: ...
 
@@ -65,8 +66,8 @@ class Observer(Protocol):
     def dropped(self, task: Any, items: int) -> None: ...
 
 
-class _Nobody:
-    """Observes nothing."""
+class _NullObserver:
+    """Ignores all events."""
 
     def batch(self, task: Any, items: int, cost: int, seconds: float) -> None: ...
 
@@ -76,17 +77,17 @@ class _Nobody:
 
 
 _Queue = OrderedDict[Hashable, deque[deque[_Item]]]
-"""The waiting items by task and request; the task whose turn it is comes first."""
+"""The waiting items by task and request; the next task comes first."""
 
 
 class Worker:
-    """Computes items in batches on a thread of its own, which starts with the first of them.
+    """Computes items in batches on its own thread, which starts with the first item.
 
     Args:
-        compute: what computes a batch; called on the worker's thread alone.
-        queue: how many items may wait.
-        limits: those of a task's batches.
-        observer: told of batches, and of items that were refused or dropped.
+        compute: computes a batch; called only on the worker's thread.
+        queue: the maximum number of waiting items.
+        limits: the limits of a task's batches.
+        observer: receives events about batches, and about items that were refused or dropped.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class Worker:
         self._compute = compute
         self._limit = queue
         self._limits = limits
-        self._observer = observer or _Nobody()
+        self._observer = observer or _NullObserver()
         self._changed = Condition()
         self._request: _Queue = OrderedDict()
         self._background: _Queue = OrderedDict()
@@ -112,12 +113,11 @@ class Worker:
     def submit(
         self, task: Hashable, contents: Sequence[Any], background: bool = False, costs: Sequence[int] | None = None
     ) -> list[Future[Any]]:
-        """Queue one request's items; a future that is cancelled before its turn is never computed.
+        """Queue one request's items. A future that is cancelled while queued is never computed.
 
-        What an item costs of a batch's budget is its length, unless ``costs`` are given.
-        ``background`` items, and those of a thread that does background work, give way to all others, but for one
-        batch in eight, and take no place in the queue.
-        A request that is longer than the queue is taken when nothing else waits.
+        The cost of an item is its length, unless ``costs`` are given. ``background`` items, and those of a thread that
+        does background work, wait for all others, except for one batch in eight, and do not count for the queue's
+        limit. A request that is longer than the queue is accepted if nothing else waits.
 
         Raises:
             TooManyRequests: the queue is full.
@@ -142,7 +142,7 @@ class Worker:
         return [item.result for item in items]
 
     def admit(self, task: Hashable, items: int) -> None:
-        """See that so many items would be taken now, before the work of making them is done.
+        """Check that this many items would be accepted now, before they are prepared.
 
         Raises:
             TooManyRequests: the queue is full.
@@ -152,7 +152,7 @@ class Worker:
             self._admit(task, items, in_background())
 
     def waiting(self) -> dict[Hashable, tuple[int, int]]:
-        """How many items wait for each task, and what they cost together."""
+        """The number and total cost of the waiting items, by task."""
         found: dict[Hashable, tuple[int, int]] = {}
         with self._changed:
             for queue in (self._request, self._background):
@@ -163,14 +163,15 @@ class Worker:
         return found
 
     def computing(self) -> tuple[Hashable, float] | None:
-        """The task of the forward pass under way, and for how many seconds it has been; None when there is none."""
+        """The task of the running forward pass, and the seconds since its start; None if there is none."""
         found = self._computing
         return None if found is None else (found[0], time.monotonic() - found[1])
 
     def close(self) -> None:
-        """Fail what waits, and finish the batch under way unless that takes very long, as loading a model can.
+        """Fail all waiting items, and wait a few seconds for the running batch.
 
-        A thread that is left at its work has to be left with the process, by :func:`leave`.
+        If the batch takes longer, as loading a model can, its thread is abandoned. The process then has to end with
+        :func:`exit_if_computing`.
         """
         with self._changed:
             self._closing = True
@@ -185,8 +186,8 @@ class Worker:
         if self._thread is not None:
             self._thread.join(_WAIT_SECONDS)
             if self._thread.is_alive():
-                _LEFT.append(self._thread)
-                logger.warning("the model is still at work; the service stops without it")
+                _ABANDONED.append(self._thread)
+                logger.warning("a model is still computing; the service stops without waiting for it")
 
     def _admit(self, task: Hashable, items: int, background: bool) -> None:
         if self._closing:
@@ -225,14 +226,14 @@ class Worker:
                     return task, items
 
     def _next_queue(self) -> _Queue | None:
-        if not self._request or (self._background and self._turns >= _BACKGROUND_TURN - 1):
+        if not self._request or (self._background and self._turns >= _BACKGROUND_INTERVAL - 1):
             self._turns = 0
             return self._background or None
         self._turns += bool(self._background)
         return self._request
 
     def _next_batch(self, queue: _Queue) -> tuple[Hashable, list[_Item]]:
-        """One item of each request in turn, up to a whole batch; those whose clients have gone are dropped."""
+        """Items taken round-robin from the requests, up to a full batch; cancelled items are dropped."""
         task, requests = queue.popitem(last=False)
         items: list[_Item] = []
         limits, spent = self._limits(task), 0
@@ -269,9 +270,9 @@ class Worker:
         self._waiting = sum(1 for _ in _items(self._request))
 
     def _run(self, task: Hashable, items: list[_Item]) -> None:
-        """Compute a batch; where that fails its halves are, so that one bad item fails alone."""
+        """Compute a batch; if that fails, compute its halves, so that only the bad items fail."""
         results = self._results(task, items)
-        if results is None:  # out here what failed has been let go of, and its memory with it
+        if results is None:  # retried here, after the exception and its memory have been released
             half = len(items) // 2
             self._run(task, items[:half])
             self._run(task, items[half:])
@@ -283,7 +284,7 @@ class Worker:
                 item.result.set_result(result)
 
     def _results(self, task: Hashable, items: list[_Item]) -> Sequence[Any] | None:
-        """One result an item, or what all failed with; None where the halves are to be tried."""
+        """One result per item, or the exception that all failed with; None if the halves should be tried."""
         self._computing = (task, time.monotonic())
         try:
             results = list(self._compute(task, [item.content for item in items]))
@@ -296,11 +297,11 @@ class Worker:
 
 
 def gathered(futures: Sequence[Future[Any]], seconds: float, cancelled: Cancelled | None = None) -> list[Any]:
-    """The results of all futures. Those not yet begun are cancelled where one fails, time is up or ``cancelled()``.
+    """The results of all futures. Futures that have not started are cancelled on a failure, timeout or ``cancelled()``.
 
     Raises:
-        Unavailable: they took longer than ``seconds``, or nobody waits any more.
-        Exception: what the first of them failed with.
+        Unavailable: they took longer than ``seconds``, or the client disconnected.
+        Exception: that of the first future that failed.
     """
     try:
         until = time.monotonic() + seconds
@@ -321,13 +322,13 @@ def gathered(futures: Sequence[Future[Any]], seconds: float, cancelled: Cancelle
             future.cancel()
 
 
-def leave(status: int) -> None:
-    """End the process at once where a closed worker's thread is still computing; otherwise do nothing.
+def exit_if_computing(status: int) -> None:
+    """End the process at once if a closed worker's thread is still computing; otherwise do nothing.
 
-    At its own end the interpreter stops such a thread wherever it is, and inside of torch that aborts the process.
-    All that has to be saved must have been closed before.
+    On a normal exit the interpreter would stop the thread inside torch, which aborts the process. Everything to save
+    must have been closed before.
     """
-    if any(thread.is_alive() for thread in _LEFT):
+    if any(thread.is_alive() for thread in _ABANDONED):
         logging.shutdown()
         sys.stdout.flush()
         sys.stderr.flush()

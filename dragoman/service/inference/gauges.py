@@ -1,4 +1,4 @@
-"""Gauges of the batching worker, read when Prometheus asks: what waits and what is being computed."""
+"""Gauges of the batching worker, read on each scrape: the queue and the running forward pass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class WorkerState(Collector):
 
     def collect(self) -> Iterator[Metric]:
         items = gauge("worker_waiting_items", "Texts that wait for the models.", "task")
-        cost = gauge("worker_waiting_cost", "Subwords (score) or characters (else) that wait.", "task")
+        cost = gauge("worker_waiting_cost", "Subwords (score) or characters (other tasks) that wait.", "task")
         waiting: dict[str, tuple[int, int]] = {}
         for task, (many, much) in self._models.worker.waiting().items():
             before = waiting.get(task_name(task), (0, 0))
@@ -27,7 +27,7 @@ class WorkerState(Collector):
         for name, (many, much) in waiting.items():
             items.add_metric([name], many)
             cost.add_metric([name], much)
-        busy = gauge("worker_busy_seconds", "How long the forward pass under way has taken.", "task")
+        busy = gauge("worker_busy_seconds", "Time since the running forward pass started.", "task")
         if (computing := self._models.worker.computing()) is not None:
             busy.add_metric([task_name(computing[0])], computing[1])
         yield from (items, cost, busy)

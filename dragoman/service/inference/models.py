@@ -1,4 +1,4 @@
-"""The neural models of the service: loaded when the first request needs them, and used by the worker's thread alone."""
+"""The neural models of the service: loaded when the first request needs them, used only by the worker's thread."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LOAD_SECONDS = 600.0
 
 
 class SentenceEncoder(Protocol):
-    """What encodes sentences: see :class:`dragoman.backbone.sentences.SentenceEncoder`."""
+    """Encodes sentences; see :class:`dragoman.backbone.sentences.SentenceEncoder`."""
 
     name: str
     width: int
@@ -43,7 +43,7 @@ class SentenceEncoder(Protocol):
 
 
 class Translator(Protocol):
-    """What translates sentences: see :class:`dragoman.backbone.translator.Translator`."""
+    """Translates sentences; see :class:`dragoman.backbone.translator.Translator`."""
 
     name: str
     languages: frozenset[str]
@@ -66,19 +66,19 @@ class Translate:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The task of scoring documents, each given as its passages beside the query; a result is a score."""
+    """The task of scoring documents, each given as its passages paired with the query; a result is a score."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The task of having a model loaded: ``encoder``, ``translator`` or ``reranker``; the result describes it."""
+    """The task of loading a model: ``encoder``, ``translator`` or ``reranker``; the result describes it."""
 
     model: str
 
 
 @dataclass(frozen=True, slots=True)
 class EncoderInfo:
-    """``identity`` tells encoders apart: its name, and where it lies in files a checksum of them."""
+    """``identity`` identifies an encoder: its name and, for a local folder, a checksum of its files."""
 
     identity: str
     width: int
@@ -86,7 +86,7 @@ class EncoderInfo:
 
 @dataclass(frozen=True, slots=True)
 class TranslatorInfo:
-    """A translator's name and the languages that it knows."""
+    """A translator's name and its languages."""
 
     name: str
     languages: frozenset[str]
@@ -94,7 +94,7 @@ class TranslatorInfo:
 
 @dataclass(frozen=True, slots=True)
 class RerankerInfo:
-    """A reranker and what reads texts for it, which any thread may use."""
+    """A reranker's description, and its scorer, which prepares texts on any thread."""
 
     about: MartAbout
     scorer: Scorer
@@ -103,8 +103,8 @@ class RerankerInfo:
 class Models:
     """Sentence encoding and translation through the worker. Safe from any thread.
 
-    Nothing is imported and nothing loaded before the first request for a model; a model that cannot be loaded is
-    tried again after half a minute.
+    Nothing is imported or loaded before the first request for a model. A model that cannot be loaded is retried after
+    half a minute.
     """
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
@@ -121,7 +121,7 @@ class Models:
         )
 
     def encoder(self, cancelled: Cancelled | None = None) -> EncoderInfo:
-        """The sentence encoder that is configured, loaded now where it was not.
+        """The configured sentence encoder, loaded now if necessary.
 
         Raises:
             Unavailable: it cannot be loaded.
@@ -130,7 +130,7 @@ class Models:
         return info
 
     def translator(self, cancelled: Cancelled | None = None) -> TranslatorInfo:
-        """The translator that is configured, loaded now where it was not.
+        """The configured translator, loaded now if necessary.
 
         Raises:
             Unavailable: it cannot be loaded.
@@ -139,7 +139,7 @@ class Models:
         return info
 
     def reranker(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> RerankerInfo:
-        """The reranker that is configured, loaded now where it was not, within so many seconds.
+        """The configured reranker, loaded now if necessary; waits at most ``seconds``.
 
         Raises:
             Unavailable: it cannot be loaded.
@@ -151,7 +151,7 @@ class Models:
         """A query's vector (width,), L2-normalised.
 
         Raises:
-            TooManyRequests: too much is waiting for the worker.
+            TooManyRequests: the worker's queue is full.
             Unavailable: the encoder cannot be loaded, or took too long.
         """
         vector: NDArray[np.float32] = gathered(
@@ -164,22 +164,22 @@ class Models:
         self.worker.close()
 
     def loaded(self, model: str) -> Any:
-        """What describes a model that is loaded; None for one that is not, which costs a place in the queue."""
+        """The description of a loaded model; None for one that still has to be loaded through the queue."""
         found = self._loaded.get(model)
         return None if found is None else found[1]
 
     def failure(self, model: str) -> str | None:
-        """Why a model could not be loaded, where that is so."""
+        """Why a model could not be loaded; None if it was, or was not tried yet."""
         return self._failed[model][1] if model in self._failed and model not in self._loaded else None
 
     def stuck(self) -> str | None:
-        """Why the worker counts as hung: one forward pass takes longer than any should; None while it gets on."""
+        """Why the worker counts as hung, which is a forward pass over its time limit; None if it makes progress."""
         found = self.worker.computing()
         if found is None:
             return None
         task, seconds = found
         limit = _LOAD_SECONDS if isinstance(task, Load) else self._settings.worker_hung_seconds
-        return f"the models have been at one batch for {seconds:.0f} seconds" if seconds > limit else None
+        return f"the models have been computing one batch for {seconds:.0f} seconds" if seconds > limit else None
 
     def _info(self, model: str, cancelled: Cancelled | None, seconds: float | None = None) -> Any:
         known = self.loaded(model)
@@ -247,7 +247,7 @@ class Models:
         return loaded
 
     def _set_threads(self) -> None:
-        """On the worker's thread, since OpenMP keeps the number per thread."""
+        """Set the thread count on the worker's thread: OpenMP keeps it per thread."""
         if self._settings.torch_threads is None or self._threads_set:
             return
         import torch
@@ -274,10 +274,10 @@ def _load_translator(settings: Settings) -> tuple[Translator, TranslatorInfo]:
 
 
 def _place(chosen: str | None, default: str, setting: str) -> str:
-    """The name or folder of a model: what is configured, or the one shipped.
+    """The name or folder of a model: the configured one, or the one shipped.
 
     Raises:
-        Unavailable: none is configured, and none comes with this installation.
+        Unavailable: none is configured, and this installation has none.
     """
     from dragoman.backbone.weights import shipped_names
 
@@ -287,7 +287,7 @@ def _place(chosen: str | None, default: str, setting: str) -> str:
 
 
 def has_reranker(settings: Settings) -> bool:
-    """Whether there is a reranker to use: one that is configured, a worker's, or the one shipped."""
+    """Whether there is a reranker: a configured one, one in a worker process, or the one shipped."""
     return settings.reranker is not None or settings.worker_url is not None or DEFAULT in shipped_names()
 
 
@@ -311,7 +311,7 @@ _LOADERS: dict[str, Callable[[Settings], tuple[Any, Any]]] = {
 
 
 def _identity(name: str, place: str) -> str:
-    """The encoder's name, and a checksum of its files where it lies in a folder: names can stay, weights change."""
+    """The encoder's name and, for a local folder, a checksum of its files: weights can change under the same name."""
     from dragoman.backbone.weights import shipped, shipped_names
 
     folder = shipped(place) if place in shipped_names() else Path(place)

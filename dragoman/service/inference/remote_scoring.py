@@ -1,7 +1,7 @@
 """Scoring by a worker process over HTTP: ``dragoman worker`` on this machine or another.
 
-A request that nobody waits for any more is dropped by closing its connection, which the worker notices. A worker that
-does not answer is asked again by the next request, so that a restarted one is found by itself.
+A cancelled request closes its connection, and the worker then drops it. The next request tries a worker that did not
+respond again, so that a restarted worker is found automatically.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ABOUT_SECONDS = 60.0
 
 
 class RemoteScoring:
-    """Scores by the worker at ``url``, to which it shows its token if it has one. Safe from any thread."""
+    """Scores with the worker at ``url``, and sends it the token if there is one. Safe from any thread."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         self._url = url.rstrip("/")
@@ -46,12 +46,12 @@ class RemoteScoring:
     def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> MartAbout:
         known = self._about
         if known is None:
-            body = self._ask("/v1/model", min(_ABOUT_SECONDS, seconds or _ABOUT_SECONDS), cancelled)
+            body = self._get("/v1/model", min(_ABOUT_SECONDS, seconds or _ABOUT_SECONDS), cancelled)
             known = self._about = _parsed(ModelBody, body).about()
         return known
 
     def admit(self, documents: int) -> None:
-        """The worker itself refuses what it has no room for."""
+        """Do nothing: the worker itself refuses requests when its queue is full."""
 
     def begin(self, request: ScoreRequest, seconds: float) -> Pending:
         body = ScoreBody.of(request, seconds).model_dump_json().encode()
@@ -59,11 +59,12 @@ class RemoteScoring:
         return Pending([answer], lambda: self._scores(answer, request))
 
     def ready(self) -> None:
-        """
+        """Check that the worker is ready.
+
         Raises:
-            Unavailable: the worker does not answer, or cannot score.
+            Unavailable: the worker does not respond, or cannot score.
         """
-        self._ask("/readyz", _READY_SECONDS, None)
+        self._get("/readyz", _READY_SECONDS, None)
 
     def close(self) -> None:
         """Close all connections."""
@@ -74,18 +75,18 @@ class RemoteScoring:
     def _scores(self, answer: Future[httpx.Response], request: ScoreRequest) -> Scores:
         found = _parsed(ScoresBody, self._checked(answer)).scores()
         if len(found.values) != len(request.documents):
-            raise Unavailable(f"the worker did not answer one score for each of {len(request.documents)} documents")
+            raise Unavailable(f"the worker did not return one score for each of {len(request.documents)} documents")
         self._about = found.about  # a worker that was replaced may hold another model
         return found
 
-    def _ask(self, path: str, seconds: float, cancelled: Cancelled | None) -> bytes:
+    def _get(self, path: str, seconds: float, cancelled: Cancelled | None) -> bytes:
         answer = self._begin("GET", path, None, seconds)
         until = time.monotonic() + seconds
         try:
             while not answer.done():
                 wait([answer], _POLL_SECONDS)
                 if time.monotonic() >= until:
-                    raise Unavailable("the worker did not answer in time")
+                    raise Unavailable("the worker did not respond in time")
                 if cancelled is not None and cancelled():
                     raise ClientDisconnected("the client disconnected")
             return self._checked(answer)
@@ -97,10 +98,10 @@ class RemoteScoring:
             response = answer.result(0)
         except (httpx.HTTPError, httpx.InvalidURL) as fault:
             if isinstance(fault, httpx.NetworkError | httpx.RemoteProtocolError):
-                self._about = None  # the worker that comes back may hold another model
+                self._about = None  # a restarted worker may hold another model
             raise Unavailable(f"the worker cannot be reached: {type(fault).__name__}") from fault
         if response.is_error:
-            raise _passed_on(response)
+            raise _worker_error(response)
         return response.content
 
     def _begin(self, method: str, path: str, body: bytes | None, seconds: float) -> Future[httpx.Response]:
@@ -125,11 +126,11 @@ def _parsed(kind: type[B], body: bytes) -> B:
     try:
         return kind.model_validate_json(body)
     except ValidationError as fault:
-        raise Unavailable("the worker's answer is not one of a worker of this version") from fault
+        raise Unavailable("the worker's response is not valid; use a worker of the same version") from fault
 
 
-def _passed_on(response: httpx.Response) -> ServiceError:
-    """What the worker refused as the caller's own; anything else is that it is not there."""
+def _worker_error(response: httpx.Response) -> ServiceError:
+    """The worker's 413 and 429 as the caller's own; any other status means that it is unavailable."""
     kind = {413: TooLarge, 429: TooManyRequests}.get(response.status_code, Unavailable)
     return kind(_message(response))
 
@@ -139,4 +140,4 @@ def _message(response: httpx.Response) -> str:
         found: Any = response.json()["message"]
         return f"worker: {found}"
     except (ValueError, KeyError, TypeError):
-        return f"the worker answered {response.status_code}"
+        return f"the worker responded with status {response.status_code}"

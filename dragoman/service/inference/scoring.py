@@ -1,7 +1,7 @@
-"""Scores of documents by the reranker: in this process's worker thread, or in a worker process over HTTP.
+"""Scores documents with the reranker: on this process's worker thread, or in a worker process over HTTP.
 
-Who asks brings texts, the places of their words, and which words translate each other, so that a worker needs
-neither tables nor Java.
+A request has the texts, the offsets of their words, and which words translate each other. So a worker needs neither
+tables nor Java.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _READY_SECONDS = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text and where its words begin and end."""
+    """A text and the (start, end) offsets of its words."""
 
     text: str
     spans: Spans
@@ -36,7 +36,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class ScoreRequest:
-    """A query and the documents to score for it, each with its words' links to the query's."""
+    """A query and the documents to score for it, each with the links between its words and the query's."""
 
     query: Text
     documents: Sequence[Text]
@@ -44,7 +44,7 @@ class ScoreRequest:
 
 
 def _pair() -> ScoreRequest:
-    """A small pair, to see that pairs can be scored."""
+    """A small pair for the readiness check."""
     from dragoman.ranking.attention import NO_LINKS
 
     word = Text("ready", [(0, 5)])
@@ -53,40 +53,41 @@ def _pair() -> ScoreRequest:
 
 @dataclass(slots=True)
 class Scores:
-    """What came of it: a score per document, or None and why; and which were read only up to a limit."""
+    """The result: a score per document, or None and the reason; and which documents were truncated."""
 
     about: MartAbout
-    """The model that scored, which in a worker may be another than it was."""
+    """The model that scored; a worker's model may have changed since the request."""
     values: list[float | None]
-    """Of documents by themselves: :func:`dragoman.ranking.about.standalone`."""
+    """Standalone scores of the documents: :func:`dragoman.ranking.about.standalone`."""
     failed: dict[int, str] = field(default_factory=dict)
     truncated: list[int] = field(default_factory=list)
     tokens: int = 0
     """Subwords that were read."""
     query_cut: bool = False
-    """Only the beginning of the query was read, as much as leaves room for a passage beside it."""
+    """Whether only the beginning of the query was read, to leave room for a passage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Scores under way: what to wait for, and what then makes the scores of it.
+    """Scores that are being computed: the futures to wait for, and the function that then collects the scores.
 
-    ``finish`` raises what all documents failed with: :class:`Unavailable`, or :class:`TooManyRequests` of a worker.
+    ``finish`` raises an error that affects all documents: :class:`Unavailable`, or a worker's
+    :class:`TooManyRequests`.
     """
 
     futures: Sequence[Future[Any]]
     finish: Callable[[], Scores]
 
     def cancel(self) -> None:
-        """Give up what has not begun."""
+        """Cancel the items that have not started."""
         for future in self.futures:
             future.cancel()
 
     def result(self, until: float, cancelled: Cancelled | None = None) -> Scores:
-        """The scores, waited for on this thread.
+        """Wait for the scores on this thread.
 
         Raises:
-            Unavailable: time is up, or nobody waits any more.
+            Unavailable: the deadline has passed, or the client disconnected.
             ServiceError: see ``finish``.
         """
         try:
@@ -104,39 +105,39 @@ class Pending:
 
 
 class Scoring(Protocol):
-    """What scores documents."""
+    """Scores documents."""
 
     def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> MartAbout:
-        """The model that scores, loaded now where it was not, within so many seconds.
+        """The model that scores, loaded now if necessary; waits at most ``seconds``.
 
         Raises:
             Unavailable: there is none, or it cannot be reached.
         """
 
     def admit(self, documents: int) -> None:
-        """See that so many documents would be taken now, before they are read.
+        """Check that this many documents would be accepted now, before they are read.
 
         Raises:
-            TooManyRequests: too much is waiting.
+            TooManyRequests: the queue is full.
         """
 
     def begin(self, request: ScoreRequest, seconds: float) -> Pending:
-        """Have documents scored within so many seconds.
+        """Start scoring documents, with a timeout in seconds.
 
         Raises:
-            TooManyRequests: too much is waiting.
+            TooManyRequests: the queue is full.
             Unavailable: the model cannot be loaded.
         """
 
     def ready(self) -> None:
-        """Score a pair, where that needs no model to be loaded first, or see that other work gets on.
+        """Check readiness by scoring a pair, if the model is loaded, or by checking that other work makes progress.
 
         Raises:
-            Unavailable: it cannot be scored, or the model hangs.
+            Unavailable: the pair cannot be scored, or the model hangs.
         """
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close all connections."""
 
 
 class LocalScoring:
@@ -168,20 +169,20 @@ class LocalScoring:
         try:
             pending = self.begin(_pair(), _READY_SECONDS)
         except TooManyRequests:
-            return  # it works, and has much to do
+            return  # it works, with a full queue
         _, waiting = wait(pending.futures, _READY_SECONDS)
         if waiting:
-            pending.cancel()  # it works for others: whether it gets on was asked above
+            pending.cancel()  # it is busy; `stuck` above has checked that it makes progress
             return
         if failed := pending.finish().failed:
             raise Unavailable(f"the reranker cannot score: {failed[0]}")
 
     def close(self) -> None:
-        """Nothing of its own."""
+        """Do nothing: there are no connections."""
 
 
 def _read(info: RerankerInfo, request: ScoreRequest) -> tuple[list[list[Any]], Scores]:
-    """The documents' passages as the model reads them, and scores yet to come, which say what is cut."""
+    """The documents' passages as the model reads them, and scores without values that list the truncated texts."""
     from dragoman.ranking.passages import read, shortened, truncated
 
     texts = [request.query, *request.documents]

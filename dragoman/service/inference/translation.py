@@ -1,4 +1,4 @@
-"""Translating texts and snippets sentence by sentence, through the worker."""
+"""Translates texts and snippets sentence by sentence, through the worker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dragoman.service.inference.models import Models, Translate, TranslatorInfo
 from dragoman.service.schemas.search import Degraded
 
 SENTENCE_LENGTH = 300
-"""The longest sentence that is translated whole, in code points; see :func:`dragoman.indexes.passages.sentences`."""
+"""The longest sentence to translate whole, in code points; see :func:`dragoman.indexes.passages.sentences`."""
 
 STAGE = "translate_snippets"
 
@@ -31,7 +31,7 @@ _POLL_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Underway:
-    """A text that is being translated: one future a sentence; None for one that has no letter to translate."""
+    """A text that is being translated, with one future per sentence; None for a sentence without letters."""
 
     text: str
     target: str
@@ -39,12 +39,12 @@ class Underway:
     futures: list[Future[Any] | None]
 
     def joined(self) -> str:
-        """The translation, when all futures are done; the white space between sentences stays as it was.
+        """The translation, once all futures are done; white space between sentences is kept.
 
-        It is whole if :attr:`whole` says so.
+        :attr:`whole` says whether it is complete.
 
         Raises:
-            Exception: what a sentence failed with.
+            Exception: that of a sentence that failed.
         """
         if not self.spans:
             return self.text
@@ -57,7 +57,7 @@ class Underway:
 
     @property
     def whole(self) -> bool:
-        """No sentence was cut off for coming to no end; asked when all futures are done."""
+        """Whether no sentence was cut off because its translation did not end; valid once all futures are done."""
         return all(future is None or future.result().whole for future in self.futures)
 
     def done(self) -> bool:
@@ -77,7 +77,7 @@ class Translations:
         self._settings = settings
 
     def check(self, texts: Sequence[str]) -> None:
-        """Raise :class:`InvalidRequest` where this is more than one request may ask for."""
+        """Raise :class:`InvalidRequest` if these texts exceed the limits of one request."""
         settings = self._settings
         if len(texts) > settings.translate_texts:
             raise InvalidRequest(f"texts: {len(texts)} of them; at most {settings.translate_texts} are allowed")
@@ -87,7 +87,7 @@ class Translations:
             )
 
     def begin(self, texts: Sequence[str], source: str, target: str) -> list[Underway]:
-        """Queue the sentences of texts; all of them or none.
+        """Queue the sentences of texts, all of them or none.
 
         Raises:
             TooManyRequests: the worker's queue is full.
@@ -109,9 +109,9 @@ class Translations:
     def snippets(
         self, snippets: Sequence[tuple[str, str]], target: str, cancelled: Cancelled | None = None
     ) -> tuple[list[str | None], list[Degraded]]:
-        """Translations of (language, snippet) pairs into ``target``, and why some are None.
+        """Translations of (language, snippet) pairs into ``target``, and the reasons for missing ones.
 
-        A snippet in ``target`` already needs none: None, and no reason.
+        A snippet that is in ``target`` already gets None without a reason.
         """
         translated: list[str | None] = [None] * len(snippets)
         foreign = sorted({language for language, _ in snippets} - {target})
@@ -140,7 +140,7 @@ class Translations:
                 if translated[place] is None:
                     reasons[f"not translated: not within {self._settings.translate_snippets_seconds:g} seconds"] += 1
                 elif not one.whole:
-                    reasons["cut off, for the translator came to no end"] += 1
+                    reasons["cut off, because the translation did not end"] += 1
             except InvalidRequest as fault:
                 reasons[f"not translated: {_untranslated(snippets[place][0], target, fault)}"] += 1
             except Exception:
@@ -160,11 +160,11 @@ class Translations:
                     if cancelled is not None and cancelled():
                         until = 0.0
                         break
-                    _settled(future, min(_POLL_SECONDS, until - time.monotonic()))
+                    _wait_for(future, min(_POLL_SECONDS, until - time.monotonic()))
 
 
 def check_pair(info: TranslatorInfo, source: str, target: str) -> None:
-    """Raise :class:`InvalidRequest`, naming the field, where the translator doesn't know a language."""
+    """Raise :class:`InvalidRequest`, naming the field, if the translator doesn't know a language."""
     for field, language in (("source", source), ("target", target)):
         if language not in info.languages:
             known = ", ".join(sorted(info.languages))
@@ -173,7 +173,7 @@ def check_pair(info: TranslatorInfo, source: str, target: str) -> None:
         raise InvalidRequest(f"target: {target!r} is the language of the source already")
 
 
-def _settled(future: Future[Any], seconds: float) -> None:
+def _wait_for(future: Future[Any], seconds: float) -> None:
     from concurrent.futures import wait
 
     wait([future], max(0.0, seconds))

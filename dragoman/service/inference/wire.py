@@ -1,4 +1,4 @@
-"""What goes between the API and a worker process."""
+"""Request and response bodies between the API and a worker process."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class TextBody(_Body):
 
 
 class DocumentBody(TextBody):
-    """A document, with (query word, document word, T) of the words that translate each other."""
+    """A document with (query word, document word, T) for the words that translate each other."""
 
     links: list[tuple[NonNegativeInt, NonNegativeInt, FiniteFloat]]
 
 
 class ScoreBody(_Body):
-    """A query and documents to score within so many seconds."""
+    """A query and documents to score, with a timeout in seconds."""
 
     query: TextBody
     documents: list[DocumentBody]
@@ -62,7 +62,7 @@ class ScoreBody(_Body):
         return cls.model_construct(query=query, documents=documents, seconds=seconds, background=in_background())
 
     def request(self) -> ScoreRequest:
-        """The same as `of` was given."""
+        """The request that :meth:`of` was called with."""
         return ScoreRequest(
             Text(self.query.text, self.query.spans),
             [Text(one.text, one.spans) for one in self.documents],
@@ -76,7 +76,7 @@ def _links(given: list[tuple[int, int, float]]) -> Links:
 
 
 class ModelBody(_Body):
-    """The model that a worker holds."""
+    """The model of a worker."""
 
     name: str
     direction: str
@@ -94,7 +94,7 @@ class ModelBody(_Body):
 
 
 class ScoresBody(_Body):
-    """A score per document, null where it failed; `failed` says why, by the document's number."""
+    """A score per document, null if it failed; `failed` has the reasons by document number."""
 
     model: ModelBody
     values: list[FiniteFloat | None]

@@ -1,1 +1,1 @@
-"""Batch jobs: submission, the queue, the scheduler, and the executor that answers and retries each line."""
+"""Batch jobs: submission, the durable queue, the scheduler, and the executor that answers and retries lines."""

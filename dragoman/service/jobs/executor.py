@@ -1,4 +1,4 @@
-"""Some lines of a job, answered by a few threads behind all requests."""
+"""Answers a chunk of a job's lines on a few threads, with lower priority than requests."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from dragoman.service.tables.snapshot import Snapshot
 
 logger = logging.getLogger("dragoman")
 
-_LATER = (429, 503, 507)
-"""Statuses of faults that may be gone when a line is tried again."""
-_GIVE_WAY_SECONDS = 1.0
+_RETRIED_STATUSES = (429, 503, 507)
+"""Statuses of transient faults, after which a line is retried."""
+_YIELD_SECONDS = 1.0
 
 
 class JobExecutor:
-    """Answers lines until they are all answered, it takes long, much has to be stored, or ``cancelled()``.
+    """Answers lines until all are answered, the time or size limit of a chunk is reached, or ``cancelled()``.
 
-    ``troubled`` has since when a line cannot be answered; it outlives the chunk.
+    ``failing_since`` has the time of a line's first failed attempt; it outlives the chunk.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class JobExecutor:
         jobs: JobRepository,
         job: JobInfo,
         snapshot: Snapshot,
-        troubled: MutableMapping[tuple[str, int], float],
+        failing_since: MutableMapping[tuple[str, int], float],
         cancelled: Callable[[], bool],
     ) -> None:
         self._answers = answers
@@ -48,14 +48,14 @@ class JobExecutor:
         self._jobs = jobs
         self._job = job
         self._snapshot = snapshot
-        self._troubled = troubled
+        self._failing_since = failing_since
         self._cancelled = cancelled
         self._until = time.monotonic() + settings.job_chunk_seconds
         self._chars = 0
         self._fault: ServiceError | None = None
 
     def work(self, lines: Sequence[tuple[int, str]]) -> tuple[list[Answered], ServiceError | None]:
-        """The lines that were answered, and why one could not be now, where that is so."""
+        """The answered lines, and the transient fault of a line that could not be answered now, or None."""
         threads = min(self._settings.job_threads, len(lines))
         with ThreadPoolExecutor(threads, thread_name_prefix="dragoman-job") as pool:
             answered = [one for one in pool.map(self._line, lines) if one is not None]
@@ -65,17 +65,17 @@ class JobExecutor:
         number, _ = line
         if self._over():
             return None
-        self._traffic.give_way(_GIVE_WAY_SECONDS)
+        self._traffic.wait_until_idle(_YIELD_SECONDS)
         try:
             with background(self._settings.job_line_seconds):
                 done = self._answer(number)
         except Exception as fault:
             return None if self._cancelled() else self._failed(number, fault)
         if self._cancelled():
-            return None  # what was cut short may lack something
+            return None  # the answer may be incomplete
         if done is not None:
             self._chars += len(done.answer)
-        self._troubled.pop((self._job.id, number), None)
+        self._failing_since.pop((self._job.id, number), None)
         return done
 
     def _over(self) -> bool:
@@ -89,19 +89,19 @@ class JobExecutor:
         type = cast("JobType", self._job.type)
         try:
             request = parse_line(zlib.decompress(packed), type, self._settings.body_depth)
-        except LineRejected as fault:  # taken by an earlier version of the service
+        except LineRejected as fault:  # accepted by an earlier version of the service
             return Answered(number, True, line_error(str(fault)))
         found = self._answers.answer(request, self._snapshot, self._cancelled)
         return Answered(number, False, found.response, found.ids)
 
     def _failed(self, number: int, fault: Exception) -> Answered | None:
-        """The error of a line; None where it is to be tried again."""
+        """The error of a line, or None if it should be retried."""
         known = classify(fault)
         if known is None:
             logger.error("job %s, line %d failed", self._job.id, number, exc_info=fault)
             known = InternalError(f"the service failed; its log has the cause under job {self._job.id}")
-        if known.status in _LATER:
-            since = self._troubled.setdefault((self._job.id, number), time.monotonic())
+        if known.status in _RETRIED_STATUSES:
+            since = self._failing_since.setdefault((self._job.id, number), time.monotonic())
             if time.monotonic() - since < self._settings.job_retry_seconds:
                 self._fault = known
                 return None

@@ -1,7 +1,7 @@
-"""Durable execution by DBOS: leases of jobs, which a queue in a database hands out and finds again after a crash.
+"""Durable execution with DBOS: a queue in a database that assigns leases of jobs, and recovers them after a crash.
 
-DBOS is one a process, so only one :class:`JobQueue` of a process can be open. Nothing else imports it. It keeps what it
-knows in a database of its own (``jobs.db``) or, with PostgreSQL, in the schema ``dbos``; it talks to nobody.
+DBOS is a singleton, so a process can have only one open :class:`JobQueue`. No other module imports DBOS. It stores its
+state in a separate database (``jobs.db``) or, with PostgreSQL, in the schema ``dbos``. It makes no network calls.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from dragoman.service.core.errors import Unavailable
 _QUEUE = "dragoman-jobs"
 _POLL_SECONDS = 0.5
 _DRAIN_SECONDS = 4
-_FORGOTTEN_AT_ONCE = 500
-_OVER = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
+_DELETE_BATCH = 500
+_ENDED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 
 _opening = Lock()
 _open: JobQueue | None = None
@@ -32,16 +32,16 @@ _open: JobQueue | None = None
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A lease of a job that has not ended: it is scheduled, or a service has begun it."""
+    """An unfinished lease of a job: it is scheduled, or a service has started it."""
 
     job: str
     begun: bool
     here: bool
-    """It is, or was when that died, a service over this data directory that began it."""
+    """Whether a service on this data directory started it, which may have died since."""
 
 
 class _Json(Serializer):
-    """DBOS pickles by default; leases hold nothing but names."""
+    """JSON instead of pickle, the default of DBOS; leases hold only names."""
 
     def serialize(self, data: Any) -> str:
         return json.dumps(data, default=repr)
@@ -54,15 +54,15 @@ class _Json(Serializer):
 
 
 class JobQueue:
-    """Runs leases of jobs on threads of its own, so many at a time.
+    """Runs leases of jobs on its own threads, up to ``at_a_time`` concurrently.
 
     Args:
         url: the database of the service; for SQLite only ``directory`` is used.
-        directory: where ``jobs.db`` lies.
-        instance: what this data directory is called among those that share a database.
-        lease: entered for a lease, on its thread; gives whether the job is free to be worked on.
-        advance: works on a job for some seconds; gives whether the lease goes on. It may be called again for work that
-            it has done, after a crash.
+        directory: the folder of ``jobs.db``.
+        instance: the name of this data directory among those that share a database.
+        lease: entered for a lease, on its thread; yields whether the job is free.
+        advance: works on a job for some seconds; returns whether the lease continues. After a crash it may be called
+            again for work that is already done.
 
     Raises:
         Unavailable: another one is open in this process, or the database cannot be used.
@@ -94,12 +94,12 @@ class JobQueue:
     def _launch(self, url: str, at_a_time: int) -> None:
         log = logging.getLogger("dbos")
         if not log.handlers:
-            log.addHandler(logging.NullHandler())  # else it writes to standard error past our log
+            log.addHandler(logging.NullHandler())  # otherwise DBOS writes to standard error, not to our log
         config: DBOSConfig = {
             "name": "dragoman",
             "system_database_url": url,
             "sys_db_pool_size": at_a_time + 4,
-            "application_version": "1",  # a job goes on after an upgrade
+            "application_version": "1",  # constant, so that jobs continue after an upgrade
             "executor_id": self._instance,
             "log_level": "WARNING",
             "enable_otlp": False,
@@ -115,26 +115,26 @@ class JobQueue:
         )
 
     def enqueue(self, job: str, lease: str) -> None:
-        """Schedule a job. ``lease`` tells its leases apart."""
+        """Schedule a job. ``lease`` distinguishes its leases."""
         with SetWorkflowID(f"{job}.{lease}"):
             DBOS.enqueue_workflow(_QUEUE, _lease, job)
 
     def leases(self) -> list[Lease]:
-        """All leases that have not ended."""
+        """All unfinished leases."""
         found = DBOS.list_workflows(status=["ENQUEUED", "PENDING"], load_input=False, load_output=False)
         return [
             Lease(one.workflow_id.partition(".")[0], one.status == "PENDING", one.executor_id == self._instance)
             for one in found
         ]
 
-    def forget(self) -> None:
-        """Delete what is kept of leases that have ended."""
-        over = DBOS.list_workflows(status=_OVER, limit=_FORGOTTEN_AT_ONCE, load_input=False, load_output=False)
-        if over:
-            DBOS.delete_workflows([one.workflow_id for one in over])
+    def delete_ended(self) -> None:
+        """Delete the records of leases that have ended."""
+        ended = DBOS.list_workflows(status=_ENDED, limit=_DELETE_BATCH, load_input=False, load_output=False)
+        if ended:
+            DBOS.delete_workflows([one.workflow_id for one in ended])
 
     def close(self) -> None:
-        """Let leases under way end, which ``advance`` should do soon, and close the database."""
+        """Wait for running leases, which ``advance`` should end soon, and close the database."""
         global _open
         try:
             DBOS.destroy(workflow_completion_timeout_sec=_DRAIN_SECONDS)
@@ -157,7 +157,7 @@ def _advance(job: str) -> bool:
     return _open is not None and _open.advance(job)
 
 
-@DBOS.workflow(name="turn", max_recovery_attempts=None)  # stored by this name: jobs go on after an upgrade
+@DBOS.workflow(name="turn", max_recovery_attempts=None)  # stored by this name: jobs continue after an upgrade
 def _lease(job: str) -> None:
     if _open is None:
         return

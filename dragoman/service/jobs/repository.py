@@ -1,4 +1,4 @@
-"""Jobs in the database: each line is a row with one state, so that it is answered once whatever dies in between."""
+"""Jobs in the database. Each line is a row with one state, so that it is answered exactly once even after crashes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ UNFINISHED = (VALIDATING, IN_PROGRESS, FINALIZING, CANCELLING)
 HIDDEN = (UPLOADING, DELETED)
 PENDING = "pending"
 
-_DELETED_AT_ONCE = 2_000
-_READ_AT_ONCE = 100
+_DELETE_BATCH = 2_000
+_READ_BATCH = 100
 
 
 @dataclass(frozen=True, slots=True)
 class JobInfo:
-    """A job as people see it."""
+    """The public state of a job."""
 
     id: str
     type: str
@@ -48,7 +48,7 @@ class JobInfo:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A line that is done: ``failed`` where the answer is an error."""
+    """A finished line; ``failed`` if the answer is an error."""
 
     line: int
     failed: bool
@@ -57,7 +57,7 @@ class Answered:
 
 
 class JobRepository:
-    """The jobs of a database. Jobs that are being uploaded or deleted are seen by nobody."""
+    """The jobs of a database. Jobs that are being uploaded or deleted are not visible."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -72,7 +72,7 @@ class JobRepository:
             return _info(_visible(session, id))
 
     def all(self, limit: int, after: str | None) -> list[JobInfo]:
-        """Jobs, the newest first, from the one that follows ``after`` on.
+        """Jobs, newest first, starting with the one that follows ``after``.
 
         Raises:
             NotFound: there is no job ``after``.
@@ -86,20 +86,20 @@ class JobRepository:
             return [_info(job) for job in session.scalars(wanted.limit(limit))]
 
     def unfinished(self) -> list[JobInfo]:
-        """Jobs with work left, the oldest first."""
+        """Unfinished jobs, oldest first."""
         with self._store.read() as session:
             wanted = select(Job).where(Job.status.in_(UNFINISHED)).order_by(Job.created_at, Job.id)
             return [_info(job) for job in session.scalars(wanted)]
 
     def pinned_by(self, version: int) -> str | None:
-        """The unfinished job that needs a table version, in words, or None."""
+        """A description of the unfinished job that needs a table version, or None."""
         for job in self.unfinished():
             if any(one["id"] == version for one in job.table_versions):
                 return f"the unfinished job '{job.id}'"
         return None
 
     def start(self, id: str) -> JobInfo | None:
-        """Note that a job is being worked on; None where it has nothing left to do, or is gone."""
+        """Mark a job as in progress; None if it is finished or deleted."""
         with self._store.write() as session:
             job = _locked(session, id)
             if job is None or job.status not in UNFINISHED:
@@ -110,19 +110,19 @@ class JobRepository:
             return _info(job)
 
     def pending(self, id: str, limit: int) -> list[tuple[int, str]]:
-        """(number, custom_id) of the first lines that are not answered."""
+        """(number, custom_id) of the first lines without an answer."""
         wanted = select(JobLine.line, JobLine.custom_id).where(JobLine.job_id == id, JobLine.state == PENDING)
         with self._store.read() as session:
             rows = session.execute(wanted.order_by(JobLine.line).limit(limit)).all()
         return [(line, custom_id or "") for line, custom_id in rows]
 
     def request(self, id: str, line: int) -> bytes | None:
-        """A line as it was sent, packed; None where it has been answered."""
+        """A line as sent, compressed; None if it has been answered."""
         with self._store.read() as session:
             return session.scalar(select(JobLine.request).where(JobLine.job_id == id, JobLine.line == line))
 
     def save(self, id: str, answered: Sequence[Answered], message: str | None) -> None:
-        """Store answers, each once: lines that have been answered before stay as they are. One transaction."""
+        """Store answers in one transaction; lines that were answered before stay unchanged."""
         with self._store.write() as session:
             job = _locked(session, id)
             if job is None or job.status not in UNFINISHED:
@@ -141,7 +141,7 @@ class JobRepository:
                 job.status = FINALIZING
 
     def finish(self, id: str, status: str, message: str | None = None) -> None:
-        """Note how a job ended; lines that are not answered count as failed from now on."""
+        """Store the final status of a job; lines without an answer count as failed."""
         with self._store.write() as session:
             job = _locked(session, id)
             if job is None or job.status not in UNFINISHED:
@@ -154,11 +154,11 @@ class JobRepository:
             job.finished_at = job.touched_at = now()
 
     def cancel(self, id: str) -> JobInfo:
-        """Have a job stop; one that has not begun is cancelled at once.
+        """Cancel a job; one that has not started is cancelled at once.
 
         Raises:
             NotFound: there is none of this id.
-            Conflict: it has finished otherwise.
+            Conflict: it has already finished.
         """
         with self._store.write() as session:
             job = _visible(session, id, lock=True)
@@ -172,7 +172,7 @@ class JobRepository:
             return _info(job)
 
     def hide(self, id: str) -> None:
-        """Have a finished job seen by nobody any more.
+        """Make a finished job invisible.
 
         Raises:
             NotFound: there is none of this id.
@@ -185,7 +185,7 @@ class JobRepository:
             job.status, job.idempotency_key = DELETED, None
 
     def purge(self, id: str) -> None:
-        """Remove a hidden job, some lines at a time."""
+        """Remove a hidden job in batches of lines."""
         of_job = JobLine.job_id == id
         while True:
             with self._store.write() as session:
@@ -196,10 +196,10 @@ class JobRepository:
                 if first is None:
                     session.execute(delete(Job).where(Job.id == id))
                     return
-                session.execute(delete(JobLine).where(of_job, JobLine.line < first + _DELETED_AT_ONCE))
+                session.execute(delete(JobLine).where(of_job, JobLine.line < first + _DELETE_BATCH))
 
     def leftovers(self, instance: str, kept: timedelta) -> list[str]:
-        """Jobs to be purged unless they are being uploaded here: uploads, deleted ones, and those kept long enough."""
+        """Jobs to purge, unless they are being uploaded here: dead uploads, deleted jobs, and expired finished jobs."""
         dead = and_(
             Job.status == UPLOADING,
             or_(Job.instance == instance, Job.touched_at < now() - timedelta(hours=1)),
@@ -210,9 +210,9 @@ class JobRepository:
             return list(session.scalars(select(Job.id).where(or_(dead, Job.status == DELETED))))
 
     def lines(self, id: str, errors: bool) -> Iterator[Sequence[JobLine]]:
-        """The results of a job, or its errors, in the order of its lines, some at a time.
+        """The results or errors of a job in line order, in batches.
 
-        The errors of a job that has finished include the lines that were never answered.
+        The errors of a finished job include the lines that were never answered.
         """
         with self._store.read() as session:
             finished = _visible(session, id).status not in UNFINISHED
@@ -221,15 +221,15 @@ class JobRepository:
         while True:
             chosen = (JobLine.job_id == id, JobLine.state.in_(wanted), JobLine.line > last)
             with self._store.read() as session:
-                rows = session.scalars(select(JobLine).where(*chosen).order_by(JobLine.line).limit(_READ_AT_ONCE)).all()
+                rows = session.scalars(select(JobLine).where(*chosen).order_by(JobLine.line).limit(_READ_BATCH)).all()
             yield rows
-            if len(rows) < _READ_AT_ONCE:
+            if len(rows) < _READ_BATCH:
                 return
             last = rows[-1].line
 
 
 def pins(versions: Sequence[ActiveVersion]) -> list[dict[str, Any]]:
-    """The table versions of a job as they are stored."""
+    """The table versions of a job in their stored form."""
     ordered = sorted(versions, key=lambda version: version.name)
     return [{"id": one.id, "name": one.name, "version": one.version} for one in ordered]
 

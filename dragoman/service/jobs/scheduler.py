@@ -1,4 +1,4 @@
-"""The scheduler of jobs: which job is leased, what is done in a lease, and when a failed line is tried again."""
+"""The job scheduler: which job gets a lease, the work in a lease, and the retries with backoff."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("dragoman")
 
-_LOOK_SECONDS = 5.0
+_POLL_SECONDS = 5.0
 _CLEAN_SECONDS = 3600.0
 _IDLE_SECONDS = 60.0
-_LONGEST_LEASE_SECONDS = 120.0
+_MAX_LEASE_SECONDS = 120.0
 _RECOVERY_SECONDS = 30.0
-_ELSEWHERE = timedelta(minutes=10)
-"""After such a time without a sign, a lease that another service has begun is taken over."""
-_LONGEST_PAUSE_SECONDS = 10.0
-_UNEXPECTED = 5
+_TAKEOVER_AFTER = timedelta(minutes=10)
+"""After this time without progress, a lease that another service started is taken over."""
+_MAX_BACKOFF_SECONDS = 10.0
+_MAX_UNEXPECTED_FAULTS = 5
 _CLOSE_SECONDS = 6.0
-"""A stop may not last; longer than leases are drained for."""
+"""Shutdown timeout; longer than the time for draining leases."""
 
 
 class JobScheduler:
-    """Keeps every unfinished job scheduled or leased, from any state that a crash leaves.
+    """Keeps every unfinished job scheduled or leased, whatever state a crash leaves behind.
 
-    One thread looks after the jobs and is all that speaks to the queue; it sleeps while there are none.
+    Only one thread schedules jobs and uses the queue; it sleeps while there are no jobs.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class JobScheduler:
         instance: str,
         uploading: Callable[[], list[str]],
     ) -> None:
-        """``uploading`` gives the jobs whose lines are coming in."""
+        """``uploading`` returns the jobs that are being uploaded."""
         self._jobs = jobs
         self._tables = tables
         self._answers = answers
@@ -83,141 +83,139 @@ class JobScheduler:
         self._not_before: dict[str, float] = {}
         self._pauses: dict[str, float] = {}
         self._unexpected: dict[str, int] = {}
-        self._troubled: dict[tuple[str, int], float] = {}
+        self._failing_since: dict[tuple[str, int], float] = {}
         self._snapshots: dict[str, Snapshot] = {}
         self._waiting = 0
-        self._durable: JobQueue | None = None
+        self._queue: JobQueue | None = None
         self._opened = 0.0
         self._idle_since = 0.0
-        self._thread = Thread(target=self._look_after, name="dragoman-jobs", daemon=True)
+        self._thread = Thread(target=self._run, name="dragoman-jobs", daemon=True)
 
     def start(self) -> None:
-        """Go on with the jobs that are unfinished."""
+        """Resume the unfinished jobs."""
         self._thread.start()
 
     def wake(self) -> None:
-        """There is a new job, or one that is to be cancelled."""
+        """Schedule now: there is a new job, or one to cancel."""
         self._changed.set()
 
     def cancel(self, job: str) -> None:
-        """Have a job that runs here end at once."""
+        """End a job that runs here at once."""
         with self._lock:
             if job in self._running:
                 self._cancelled.add(job)
         self.wake()
 
     def close(self) -> None:
-        """Store what is done, and leave the rest to the next start; a database that is down is not waited for."""
+        """Store finished lines and leave the rest to the next start; does not wait for a database that is down."""
         self._stopping.set()
         self._changed.set()
         if self._thread.is_alive():
             self._thread.join(_CLOSE_SECONDS)
             if self._thread.is_alive():
-                logger.warning(
-                    "jobs have not ended in %g seconds; the next start does again what is lost", _CLOSE_SECONDS
-                )
+                logger.warning("jobs have not ended in %g seconds; the next start repeats lost work", _CLOSE_SECONDS)
 
-    def _look_after(self) -> None:
+    def _run(self) -> None:
         cleaned = -_CLEAN_SECONDS
         while not self._stopping.is_set():
-            pause = _LOOK_SECONDS
+            pause = _POLL_SECONDS
             try:
                 if time.monotonic() - cleaned >= _CLEAN_SECONDS:
                     self._clean()
                     cleaned = time.monotonic()
-                pause = self._look()
+                pause = self._schedule()
             except DatabaseTaken as fault:
-                self._leave(fault)
+                self._release_queue(fault)
                 pause = _IDLE_SECONDS
             except Exception as fault:
                 known = classify(fault)
-                logger.error("jobs cannot be looked after now: %s", known or fault, exc_info=None if known else fault)
+                logger.error("jobs cannot be scheduled now: %s", known or fault, exc_info=None if known else fault)
             self._changed.wait(pause)
             self._changed.clear()
-        if self._durable is not None:
-            self._durable.close()
+        if self._queue is not None:
+            self._queue.close()
 
-    def _leave(self, fault: DatabaseTaken) -> None:
-        """Leave the queue to the instance that has the database now; should that give up, a later look finds out."""
-        if self._durable is not None:
-            logger.error("jobs are not run any more: %s", fault)
-            taken, self._durable = self._durable, None
+    def _release_queue(self, fault: DatabaseTaken) -> None:
+        """Leave the queue to the instance that uses the database now; a later poll notices when that one stops."""
+        if self._queue is not None:
+            logger.error("jobs no longer run here: %s", fault)
+            taken, self._queue = self._queue, None
             try:
                 taken.close()
             except Exception as again:
-                logger.error("the queue of jobs could not be closed: %s", classify(again) or again)
+                logger.error("the job queue could not be closed: %s", classify(again) or again)
 
     def _clean(self) -> None:
         kept = timedelta(hours=self._settings.job_keep_hours)
         leftovers = self._jobs.leftovers(self._instance, kept)
-        uploading = self._uploading()  # asked afterwards: an upload is among them before it has a row
+        uploading = self._uploading()  # read after the rows: an upload is registered before it has a row
         for job in leftovers:
             if job not in uploading:
                 self._jobs.purge(job)
 
-    def _look(self) -> float:
-        """Give every job a turn that has none; returns the seconds until the next look."""
+    def _schedule(self) -> float:
+        """Enqueue every job that is neither scheduled nor leased; returns the seconds until the next poll."""
         unfinished = self._jobs.unfinished()
         self._metrics.jobs([job.status for job in unfinished])
-        self._forget_but({job.id for job in unfinished})
+        self._prune_state({job.id for job in unfinished})
         if not unfinished:
-            return self._rest()
+            return self._close_idle_queue()
         self._idle_since = time.monotonic()
-        if self._durable is None:
+        if self._queue is None:
             self._open()
-        assert self._durable is not None
-        self._durable.forget()
-        leases = self._durable.leases()
+        assert self._queue is not None
+        self._queue.delete_ended()
+        leases = self._queue.leases()
         waiting = [lease.job for lease in leases if not lease.begun]
         begun = {lease.job: lease.here for lease in leases if lease.begun}
-        pause = _LOOK_SECONDS
+        pause = _POLL_SECONDS
         for job in unfinished:
-            if self._alive(job, waiting, begun):
+            if self._is_active(job, waiting, begun):
                 continue
             if job.status == CANCELLING or now() >= job.expires_at:
                 self._jobs.finish(job.id, CANCELLED if job.status == CANCELLING else EXPIRED)
             elif (left := self._not_before.get(job.id, 0.0) - time.monotonic()) > 0:
                 pause = min(pause, left)
             else:
-                self._durable.enqueue(job.id, uuid4().hex[:12])
+                self._queue.enqueue(job.id, uuid4().hex[:12])
                 waiting.append(job.id)
         self._waiting = len(set(waiting))
         return pause
 
-    def _alive(self, job: JobInfo, waiting: list[str], begun: dict[str, bool]) -> bool:
-        """Whether a job is scheduled or leased, as far as is known."""
+    def _is_active(self, job: JobInfo, waiting: list[str], begun: dict[str, bool]) -> bool:
+        """Whether a job is scheduled or leased, as far as this instance knows."""
         with self._lock:
             if job.id in self._running:
                 return True
         if job.id in begun:
             if begun[job.id]:
                 return time.monotonic() - self._opened < _RECOVERY_SECONDS
-            return now() - job.touched_at < _ELSEWHERE
+            return now() - job.touched_at < _TAKEOVER_AFTER
         return job.id in waiting and job.status != CANCELLING and now() < job.expires_at
 
     def _open(self) -> None:
-        from dragoman.service.jobs.queue import JobQueue  # an idle service need not have it in memory
+        from dragoman.service.jobs.queue import JobQueue  # imported here to save memory while there are no jobs
 
         settings = self._settings
-        self._durable = JobQueue(
+        self._queue = JobQueue(
             settings.url, settings.data_dir, self._instance, settings.jobs_at_a_time, self.lease, self.advance
         )
         self._opened = time.monotonic()
 
-    def _rest(self) -> float:
-        """Nothing is to be done: after a while not even the queue is looked at."""
-        if self._durable is None:
+    def _close_idle_queue(self) -> float:
+        """Close the queue after a while without jobs; returns the seconds until the next poll."""
+        if self._queue is None:
             return _CLEAN_SECONDS
         left = self._idle_since + _IDLE_SECONDS - time.monotonic()
         if left > 0:
             return left
-        self._durable.close()
-        self._durable = None
+        self._queue.close()
+        self._queue = None
         return _CLEAN_SECONDS
 
     @contextmanager
     def lease(self, job: str) -> Iterator[bool]:
-        """A lease of a job; False where another lease of it is under way here."""
+        """A lease of a job; yields False if another lease of it is running here."""
         with self._lock:
             free = job not in self._running and not self._stopping.is_set()
             if free:
@@ -232,14 +230,14 @@ class JobScheduler:
                 self._changed.set()
 
     def advance(self, job: str) -> bool:
-        """Work on a job for a while and store what is done; gives whether its lease goes on."""
+        """Process a chunk of a job and store the results; returns whether its lease continues."""
         try:
-            goes_on = self._advance(job)
+            unfinished = self._advance(job)
         except Exception as fault:
             self._failed(job, fault)
             return False
         self._unexpected.pop(job, None)
-        return goes_on and not self._lease_is_over(job)
+        return unfinished and not self._lease_is_over(job)
 
     def _advance(self, id: str) -> bool:
         job = self._jobs.start(id)
@@ -261,17 +259,17 @@ class JobScheduler:
             self._jobs,
             job,
             self._snapshots[id],
-            self._troubled,
+            self._failing_since,
             lambda: self._is_cancelled(id),
         )
         answered, fault = chunk.work(lines)
-        self._jobs.save(id, answered, None if fault is None else f"waits: {fault}")
+        self._jobs.save(id, answered, None if fault is None else f"waiting: {fault}")
         if self._snapshots[id].unserved and fault is not None:
-            del self._snapshots[id]  # what was not to be had may be there next time
+            del self._snapshots[id]  # the missing table may be served next time
         failed = sum(one.failed for one in answered)
         self._metrics.job_lines(len(answered) - failed, failed)
         if fault is not None:
-            self._pause(id)
+            self._back_off(id)
         else:
             self._pauses.pop(id, None)
         return fault is None
@@ -281,36 +279,36 @@ class JobScheduler:
 
     def _lease_is_over(self, job: str) -> bool:
         spent = time.monotonic() - self._running.get(job, 0.0)
-        longest = self._settings.job_turn_seconds if self._waiting else _LONGEST_LEASE_SECONDS
+        longest = self._settings.job_turn_seconds if self._waiting else _MAX_LEASE_SECONDS
         return self._stopping.is_set() or spent >= longest
 
-    def _pause(self, job: str) -> None:
-        """Leave a job alone for a while, longer each time."""
-        pause = min(2 * self._pauses.get(job, 0.5), _LONGEST_PAUSE_SECONDS)
+    def _back_off(self, job: str) -> None:
+        """Delay a job's next lease, with exponential backoff."""
+        pause = min(2 * self._pauses.get(job, 0.5), _MAX_BACKOFF_SECONDS)
         self._pauses[job] = pause
         self._not_before[job] = time.monotonic() + pause
 
     def _failed(self, job: str, fault: Exception) -> None:
-        """A job could not be worked on: later, or never where that cannot help."""
+        """Handle a job that could not be processed: retry it later, or fail it if a retry cannot help."""
         known = classify(fault)
         if isinstance(known, DatabaseTaken):
-            self._changed.set()  # the look that follows says so
+            self._changed.set()  # the scheduling thread then reports it
             return
         logger.error("job %s: %s", job, known or fault, exc_info=None if known else fault)
-        self._pause(job)
+        self._back_off(job)
         self._unexpected[job] = self._unexpected.get(job, 0) + (known is None)
         try:
-            if isinstance(known, NotFound) or self._unexpected[job] >= _UNEXPECTED:
-                reason = str(known) if known else "the service failed on it again and again; its log has the cause"
+            if isinstance(known, NotFound) or self._unexpected[job] >= _MAX_UNEXPECTED_FAULTS:
+                reason = str(known) if known else "the service failed on it repeatedly; its log has the cause"
                 self._jobs.finish(job, FAILED, reason)
             else:
-                self._jobs.save(job, [], f"waits: {known or 'the service failed on it; its log has the cause'}")
+                self._jobs.save(job, [], f"waiting: {known or 'the service failed on it; its log has the cause'}")
         except Exception as again:
             logger.error("job %s: %s", job, classify(again) or again)
 
-    def _forget_but(self, unfinished: set[str]) -> None:
+    def _prune_state(self, unfinished: set[str]) -> None:
         for known in (self._not_before, self._pauses, self._unexpected, self._snapshots):
             for job in [job for job in known if job not in unfinished]:
                 known.pop(job, None)
-        for job, line in [one for one in self._troubled if one[0] not in unfinished]:
-            self._troubled.pop((job, line), None)
+        for job, line in [one for one in self._failing_since if one[0] not in unfinished]:
+            self._failing_since.pop((job, line), None)

@@ -1,4 +1,4 @@
-"""The log: one line an event on standard error, as text or JSON, with the id of the request that it is about."""
+"""The log: one line per event on standard error, as text or JSON, with the id of its request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Format = Literal["text", "json"]
 Level = Literal["debug", "info", "warning", "error"]
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
-"""The id of the request that this thread or task works for; empty where it works for none."""
+"""The id of the request that this thread or task works for; empty if there is none."""
 
 _access = logging.getLogger("dragoman.access")
 
@@ -32,9 +32,9 @@ def configure_log(level: str, format: Format = "text") -> None:
 
 
 def access(method: str, route: str, status: int, seconds: float, extra: dict[str, Any]) -> None:
-    """Log one line for a request that was answered, without its text.
+    """Log one line for a finished request, without its text.
 
-    ``extra`` is what else is known: ``key_id``, ``degraded``, and ``query`` where it is to be logged.
+    ``extra`` has further fields: ``key_id``, ``degraded``, and ``query`` if queries are logged.
     """
     fields = {"method": method, "route": route, "status": status, "seconds": round(seconds, 6), **extra}
     more = "".join(f" {name}={value}" for name, value in extra.items())
@@ -42,7 +42,7 @@ def access(method: str, route: str, status: int, seconds: float, extra: dict[str
 
 
 def announce(line: str) -> None:
-    """Log a line whatever the level is."""
+    """Log a line at any log level."""
     logger = logging.getLogger("dragoman")
     logger.handle(logger.makeRecord(logger.name, logging.INFO, __file__, 0, line, (), None))
 
@@ -54,7 +54,7 @@ def _with_request_id(record: logging.LogRecord) -> bool:
 
 
 class _Text(logging.Formatter):
-    """A line as people read it, with the request's id where there is one."""
+    """A readable line, with the request's id if there is one."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")

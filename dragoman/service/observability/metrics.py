@@ -1,4 +1,4 @@
-"""Counters and histograms for Prometheus. Gauges are read when it asks: `gauges` of the service and of `inference`."""
+"""Counters and histograms for Prometheus. The gauges, read on each scrape, are in `gauges` and `inference.gauges`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COSTS = (16, 64, 256, 1_024, 4_096, 16_384, 65_536)
 
 
 class Degraded(Protocol):
-    """A stage of a search that did less than was requested, and the kind of reason."""
+    """A stage of a search that did less than requested, and the kind of reason."""
 
     @property
     def stage(self) -> str: ...
@@ -27,9 +27,9 @@ class Degraded(Protocol):
 
 
 class Metrics:
-    """The counters of one service; each has its own registry, so that several can live in one process.
+    """The counters of one service, in their own registry, so that one process can hold several services.
 
-    No label comes from a request's text: their values are routes, languages, and words of this program.
+    No label value comes from a request's text. Values are routes, languages and constants of this program.
     """
 
     def __init__(self) -> None:
@@ -42,23 +42,21 @@ class Metrics:
         )
         self._documents = self._counter("documents", "Documents stored, deleted or rejected.", "outcome")
         self._degraded = self._counter(
-            "degraded", "Stages of searches that did less than was asked.", "stage", "reason"
+            "degraded", "Stages of searches that did less than requested.", "stage", "reason"
         )
-        self._query_words = self._counter(
-            "query_words", "Words and phrases of queries that were to be translated.", "language"
-        )
-        self._oov = self._counter("oov_words", "Those among them that no active table has.", "language")
-        self._reranks = self._counter("reranks", "Rankings that were to be reranked.", "outcome")
+        self._query_words = self._counter("query_words", "Words and phrases of queries to translate.", "language")
+        self._oov = self._counter("oov_words", "Words and phrases to translate that no active table has.", "language")
+        self._reranks = self._counter("reranks", "Rankings to rerank, by outcome.", "outcome")
         self._batch_texts = self._histogram("batch_texts", "Texts in one forward pass of a model.", _TEXTS, "task")
         self._batch_cost = self._histogram(
-            "batch_cost", "Subwords (score) or characters (else) in one forward pass.", _COSTS, "task"
+            "batch_cost", "Subwords (score) or characters (other tasks) in one forward pass.", _COSTS, "task"
         )
         self._batch_seconds = self._histogram("batch_seconds", "Time of one forward pass.", _SECONDS, "task")
-        self._refused = self._counter("worker_refused", "Texts refused for a full queue.", "task")
-        self._dropped = self._counter("worker_dropped", "Texts dropped unread, as nobody waited any more.", "task")
+        self._refused = self._counter("worker_refused", "Texts refused because the queue was full.", "task")
+        self._dropped = self._counter("worker_dropped", "Texts dropped because their request was cancelled.", "task")
 
         self._jobs = Gauge("dragoman_jobs", "Unfinished jobs by status.", ["status"], registry=self.registry)
-        self._job_lines = self._counter("job_lines", "Lines of jobs that are done.", "outcome")
+        self._job_lines = self._counter("job_lines", "Finished lines of jobs.", "outcome")
 
     def _counter(self, name: str, help: str, *labels: str) -> Counter:
         return Counter(f"dragoman_{name}", help, labels, registry=self.registry)
@@ -67,17 +65,17 @@ class Metrics:
         return Histogram(f"dragoman_{name}", help, labels, buckets=tuple(buckets), registry=self.registry)
 
     def watch(self, collector: Collector) -> None:
-        """Expose what a collector reads as well."""
+        """Expose the metrics of a collector too."""
         self.registry.register(collector)
 
     def jobs(self, statuses: Iterable[str]) -> None:
-        """Record how many unfinished jobs there are of each status."""
+        """Record the number of unfinished jobs by status."""
         self._jobs.clear()
         for status, count in Counts(statuses).items():
             self._jobs.labels(status).set(count)
 
     def job_lines(self, completed: int, failed: int) -> None:
-        """Record lines of jobs that are done."""
+        """Record finished lines of jobs."""
         self._job_lines.labels("completed").inc(completed)
         self._job_lines.labels("failed").inc(failed)
 
@@ -91,17 +89,17 @@ class Metrics:
         self._stages.labels(name).observe(seconds)
 
     def degraded(self, found: Iterable[Degraded]) -> None:
-        """Record what a search lacked, by stage and kind of reason."""
+        """Record the degraded stages of a search, by stage and kind of reason."""
         for one in found:
             self._degraded.labels(one.stage, one.cause).inc()
 
     def query(self, language: str, words: int, oov: int) -> None:
-        """Record how many words of a query were to be translated, and how many no table has."""
+        """Record how many words of a query had to be translated, and how many of them no table has."""
         self._query_words.labels(language).inc(words)
         self._oov.labels(language).inc(oov)
 
     def rerank(self, outcome: str) -> None:
-        """Record what became of a ranking that was to be reranked."""
+        """Record the outcome of a ranking to rerank."""
         self._reranks.labels(outcome).inc()
 
     def documents(self, outcome: str, count: int) -> None:
@@ -116,11 +114,11 @@ class Metrics:
         self.stage("forward", seconds)
 
     def refused(self, task: Any, items: int) -> None:
-        """Record items that found no place in the worker's queue."""
+        """Record items refused because the worker's queue was full."""
         self._refused.labels(task_name(task)).inc(items)
 
     def dropped(self, task: Any, items: int) -> None:
-        """Record items whose clients went away before their turn."""
+        """Record items that were cancelled in the queue."""
         self._dropped.labels(task_name(task)).inc(items)
 
     def expose(self) -> bytes:
@@ -128,10 +126,10 @@ class Metrics:
 
 
 def task_name(task: Any) -> str:
-    """What a task of the worker is called, whatever its languages or model: encode, translate, score, load."""
+    """The name of a worker's task without its languages or model: encode, translate, score, load."""
     return type(task).__name__.lower()
 
 
 def gauge(name: str, help: str, *labels: str) -> GaugeMetricFamily:
-    """A gauge of this product, to be given its values."""
+    """A gauge of this product, without values yet."""
     return GaugeMetricFamily(f"dragoman_{name}", help, labels=labels)

@@ -1,7 +1,7 @@
-"""Spans by OpenTelemetry, sent by OTLP over HTTP to the collector that is configured.
+"""OpenTelemetry spans, sent by OTLP over HTTP to the configured collector.
 
-Without one the calls are no-ops of OpenTelemetry's API, and its SDK is not imported. The provider is not made the
-process's own: FastAPI would add spans for it, with the address as it was sent.
+Without a collector the calls are no-ops of OpenTelemetry's API, and its SDK is not imported. The provider is not
+registered globally, because FastAPI would then add spans with the unfiltered address.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _tracer: Tracer = NoOpTracer()
 
 @contextmanager
 def traced(settings: Settings, service: str) -> Iterator[None]:
-    """Send this process's spans to the collector that is configured, if one is, until the block ends.
+    """Send this process's spans to the configured collector, if there is one, until the block ends.
 
-    ``service`` is what the process is called in traces, unless ``OTEL_SERVICE_NAME`` says so.
+    ``service`` is the service name in traces, unless ``OTEL_SERVICE_NAME`` is set.
 
     Raises:
-        InvalidRequest: a collector is configured, and the packages for it are not installed.
+        InvalidRequest: a collector is configured, but the required packages are not installed.
     """
     global _tracer
     if not configured(settings):
@@ -54,7 +54,7 @@ def traced(settings: Settings, service: str) -> Iterator[None]:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as fault:
         raise InvalidRequest(
-            "traces are configured, and the packages for them are not installed: pip install 'dragoman[telemetry]'"
+            "traces are configured, but the required packages are not installed: pip install 'dragoman[telemetry]'"
         ) from fault
     described = {"service.version": version("dragoman")}
     if "OTEL_SERVICE_NAME" not in os.environ:
@@ -71,7 +71,7 @@ def traced(settings: Settings, service: str) -> Iterator[None]:
 
 
 def configured(settings: Settings) -> bool:
-    """Whether there is a collector to send spans to: by a setting, or by OpenTelemetry's own variables."""
+    """Whether a collector is configured, by a setting or by OpenTelemetry's own variables."""
     if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return False
     return settings.traces is not None or any(os.environ.get(name) for name in _ENDPOINTS)
@@ -84,9 +84,9 @@ def span(name: str) -> AbstractContextManager[Span]:
 
 @contextmanager
 def request_span(headers: Sequence[tuple[bytes, bytes]], attributes: Mapping[str, Any]) -> Iterator[None]:
-    """The span of a whole request, below that of the caller where its headers name one (W3C trace context).
+    """The span of a whole request, a child of the caller's span if the headers name one (W3C trace context).
 
-    ``attributes`` are read at the end: ``http.request.method``, ``http.route`` and what else is known by then.
+    ``attributes`` are read at the end: ``http.request.method``, ``http.route`` and others set until then.
     """
     carrier = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers if name in _PROPAGATED}
     with _tracer.start_as_current_span("request", _PROPAGATOR.extract(carrier), SpanKind.SERVER) as span:
@@ -101,13 +101,13 @@ def request_span(headers: Sequence[tuple[bytes, bytes]], attributes: Mapping[str
 
 
 def current_span() -> Span | None:
-    """The span of what this thread works for, to be handed to :func:`forward_span`; None without a trace."""
+    """The span that this thread works in, for :func:`forward_span`; None without a trace."""
     span = get_current_span()
     return span if span.get_span_context().is_valid else None
 
 
 def forward_span(name: str, origins: Sequence[Span | None]) -> AbstractContextManager[object]:
-    """A span around one forward pass for several requests: below that of the first, linked with the others'."""
+    """A span around one forward pass for several requests: a child of the first one's span, linked to the others."""
     spans = {origin.get_span_context().span_id: origin for origin in origins if origin is not None}
     if not spans:
         return nullcontext()
@@ -121,7 +121,7 @@ def forward_span(name: str, origins: Sequence[Span | None]) -> AbstractContextMa
 
 
 def headers() -> dict[str, str]:
-    """What to send along to another process, so that its spans come below this thread's."""
+    """The headers that make another process's spans children of this thread's span."""
     carrier: dict[str, str] = {}
     _PROPAGATOR.inject(carrier)
     return carrier

@@ -1,1 +1,1 @@
-"""What a query is: its language, its translation by the active tables, and its words' links to documents."""
+"""Query understanding: language detection, translation by the active tables, and lexical links to documents."""

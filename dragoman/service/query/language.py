@@ -1,4 +1,4 @@
-"""The language a query is written in, told apart from the languages that can be searched from."""
+"""Detects the language of a query among the languages that the service can search from."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from dragoman.indexes.analysis.function_words import common_words
 from dragoman.lexicon.text.tokens import words
 
 FALLBACK = "en"
-"""The language of a query that tells nothing, such as a number."""
+"""The assumed language of a query without evidence, such as a number."""
 
 Knows = Callable[[str, str], bool]
-"""Whether a language's side of some translation table holds a folded word: ``knows(language, word)``."""
+"""``knows(language, word)``: whether a translation table has the folded word on its side of the language."""
 
 _LETTER = regex.compile(r"\p{L}")
 _SAMPLE = 1000
@@ -53,7 +53,7 @@ _OWN_SCRIPT = {
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """A query's language; ``decided`` is false where nothing in the query spoke for any candidate."""
+    """A query's language; ``decided`` is false if the query has no evidence for any candidate."""
 
     language: str
     decided: bool
@@ -64,12 +64,14 @@ def detect(
 ) -> Detection:
     """The most probable language of ``text`` among ``candidates`` (ISO 639 codes).
 
-    A model of letters (lingua's) is weighed by the share of the query's words that the language has, which are
-    those of the translation tables and its common words, as sqrt(confidence) times 100^share: letters alone often
-    mistake a query of one or two words, a glossary lacks the words that a question is made with, and a language
-    without a model is recognised by its words or its script. ``reach`` is the share of what is searched that a
-    query in a language can be searched in: one that reaches all counts five times. A query without letters, or
-    without any sign of a candidate, is taken as English where that is a candidate.
+    A language scores sqrt(confidence) * 100^share. The confidence comes from lingua's character model. The share is
+    that of the query's words that the language has, in the translation tables or among its common words. Characters
+    alone often fail for queries of one or two words, glossaries lack the function words of a question, and a language
+    without a model is recognised by its words or its script.
+
+    ``reach`` is the share of the searched languages that a query in a language can reach. A language weighs more the
+    more of them it can reach, up to five times. A query without letters, or without evidence for any candidate, is
+    assumed to be English if that is a candidate.
     """
     usable = sorted(set(candidates))
     fallback = FALLBACK if FALLBACK in usable or not usable else usable[0]
@@ -90,13 +92,13 @@ def detect(
 
 
 def prepare(languages: Collection[str]) -> None:
-    """Load what tells queries in these languages apart, which the first of them would wait for.
+    """Load the detection models of these languages, so that the first query does not wait for them.
 
-    A model that is not there yet takes 80 ms, and 10 MB of memory.
+    Loading a model takes 80 ms and 10 MB of memory.
     """
     candidates = sorted({FALLBACK, *languages}) if languages else []
     for language in candidates:
-        longest = max(common_words(language), key=len, default=language)  # a long text would need fewer of them
+        longest = max(common_words(language), key=len, default=language)  # a long text would load fewer models
         _confidences(longest, candidates)
 
 
@@ -107,7 +109,7 @@ def _known(text: str, language: str, knows: Knows) -> float:
 
 
 def _confidences(text: str, candidates: list[str]) -> dict[str, float | None]:
-    """Probability per candidate by its letters; None for a language that has no model."""
+    """Probability per candidate by the character model; None for a language without a model."""
     modelled = {code: language for code in candidates if (language := _modelled().get(code)) is not None}
     values = _model_confidences(text, frozenset(modelled.values())) if modelled else {}
     confidences: dict[str, float | None] = {}
@@ -136,5 +138,5 @@ def _modelled() -> dict[str, Language]:
 
 @lru_cache(maxsize=16)
 def _detector(languages: frozenset[Language]) -> LanguageDetector:
-    """A detector for the given languages; the models themselves are loaded once, when first needed."""
+    """A detector for these languages; the models themselves are loaded once, on first use."""
     return LanguageDetectorBuilder.from_languages(*languages).build()

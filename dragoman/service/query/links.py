@@ -1,4 +1,7 @@
-"""Words of a query as reranking links them to documents: what the first stage does beside the tables, for one text."""
+"""Lexical links for reranking: matches of query words and document words that are not in the tables.
+
+They follow the first stage: the same word on both sides, and words that sound alike.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,15 @@ from dragoman.lexicon.text.tokens import Analysis, Token
 from dragoman.service.query.translation import identical, is_function_word
 from dragoman.service.tables.snapshot import View
 
-LEAST_ALIKE = 0.7
-"""A document is not a collection whose names are known: a word must sound more alike than in a search."""
+MIN_SIMILARITY = 0.7
+"""Minimum phonetic similarity; stricter than in a search, because a document has no vocabulary to compare with."""
 
 
 def linked_words(text: str, tokens: Sequence[Token], language: str, view: View | None) -> list[Token]:
-    """The words of a query ``text``, those that are not searched without a term, as stop words are.
+    """The words of a query ``text``; words that are not searched, such as stop words, have an empty term.
 
-    Each word of a phrase that a glossary knows has the phrase's term. Function words are not searched, unless they
-    are in such a phrase or there are no others (see :func:`dragoman.lexicon.query.psq`).
+    Each word of a phrase in a glossary has the phrase's term. Function words are not searched, unless they are in such
+    a phrase or the query has no other words (see :func:`dragoman.lexicon.query.psq`).
     """
     words = by_phrases(tokens, view.analysed, view.glossaries) if view is not None else list(tokens)
     aside = partial(is_function_word, text, function_words(language), view)
@@ -36,11 +39,11 @@ def lexical_links(
     analysis: Callable[[str], Analysis],
     terms: Collection[str],
 ) -> dict[str, dict[str, float]]:
-    """What links words of queries to ``terms`` of documents in language ``target`` beside the table, as in ``psq``.
+    """The weights of query terms for ``terms`` of documents in language ``target``, besides the table, as in ``psq``.
 
-    By the query's term: the word itself as a word of the documents counts 1, unless a table translates it and knows
-    that as a word of theirs, or a glossary translates it; a word without an entry counts for a term as much as it
-    sounds like that, from :data:`LEAST_ALIKE`.
+    The result maps a query term to document terms. The same word on both sides has weight 1, unless a glossary
+    translates it, or a table translates it and has it as a word of the documents' language. A word without an entry
+    has its phonetic similarity to a term as the weight, from :data:`MIN_SIMILARITY` on.
     """
     found: dict[str, dict[str, float]] = {}
     table, glossaries = (view.analysed, view.glossaries) if view is not None else (None, frozenset[int]())
@@ -51,7 +54,7 @@ def lexical_links(
         reached: dict[str, float] = {}
         if not known:
             phonetic = phonetic or PhoneticIndex(terms)
-            similar = phonetic.similar(token.term, LEAST_ALIKE)
+            similar = phonetic.similar(token.term, MIN_SIMILARITY)
             reached = {term: likeness for term, likeness in similar.items() if term != same}
         reached |= {one.term: one.weight for one in direct if one.origin == IDENTICAL and one.term in terms}
         if reached:

@@ -1,4 +1,4 @@
-"""A query in the documents' languages: as it is searched, and as people read it."""
+"""Translates a query into the documents' languages, and describes the translation for the response."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dragoman.service.schemas.search import Degraded, QueryTerm, TableUsed, Term
 from dragoman.service.tables.snapshot import Snapshot, View
 
 BM25_OF = {"psq": BM25(k1=0.2, b=0.3), "smt": BM25(k1=1.2, b=0.75), "none": BM25(k1=0.9, b=0.4)}
-"""The parameters of BM25 by the method that translated the query."""
+"""The parameters of BM25 by translation method."""
 
 _SHOWN = 10
 
@@ -26,14 +26,14 @@ Sounds = Callable[[str], Sequence[tuple[str, float]]]
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """A query for the documents of one language, with the tables that it was translated with."""
+    """A query translated for the documents of one language, with the tables used."""
 
     language: str
     query: TranslatedQuery
     view: View | None
-    """None where the query was not to be translated, or no table could."""
+    """None if the query needed no translation, or if there is no table for it."""
     foreign: bool
-    """The query was to be translated."""
+    """Whether the query needed translation."""
 
     @property
     def bm25(self) -> BM25:
@@ -49,9 +49,9 @@ def translate(
     analysis: Callable[[str], Analysis],
     sounds: Sounds,
 ) -> Translated:
-    """The query ``text`` in language ``source`` for documents in ``target``.
+    """Translate the query ``text`` from ``source`` for documents in ``target``.
 
-    ``sounds`` finds the index terms that sound like a term, for words that no table knows.
+    ``sounds`` finds the index terms that sound like a term, for words that no table has.
     """
     document_analysis = analysis(target)
     if method == "none" or source == target:
@@ -69,9 +69,9 @@ def translate(
 
 
 def is_function_word(text: str, known: frozenset[str], view: View | None, token: Token) -> bool:
-    """Whether a word of the query ``text`` is one of those known, and neither a name nor a term of a glossary.
+    """Whether a word of the query ``text`` is in ``known``, and is neither a name nor a term of a glossary.
 
-    What is written as a name is one: "WHO report", "concert of The Who"; not "WHO WAS THE FIRST POPE", "Who Was It".
+    Names are recognised by capitals: "WHO report", "concert of The Who"; not "WHO WAS THE FIRST POPE", "Who Was It".
     """
     if token.word not in known or _named(text, token):
         return False
@@ -81,7 +81,7 @@ def is_function_word(text: str, known: frozenset[str], view: View | None, token:
 
 
 def _named(text: str, token: Token) -> bool:
-    """Whether a word stands in capitals in a query that does not, or begins with one amid words that do not."""
+    """Whether only this word is in capitals, or it is capitalised among words that are not."""
     written = text[token.start : token.end]
     if len(written) == 1:
         return False
@@ -99,7 +99,7 @@ def identical(analysis: Callable[[str], Analysis], language: str, word: str) -> 
 
 
 def described(text: str, analysis: Analysis, translations: Sequence[Translated]) -> Translation:
-    """How the query was translated, into all languages together; ``analysis`` is that of its language."""
+    """Describe the translation into all languages for the response; ``analysis`` is that of the query's language."""
     terms: dict[str, list[TermTranslation]] = {}
     for one in translations:
         for group in one.query.groups:
@@ -115,48 +115,48 @@ def described(text: str, analysis: Analysis, translations: Sequence[Translated])
 
 
 def tables_used(views: Iterable[View]) -> list[TableUsed]:
-    """The table versions that views are made of, by name."""
+    """The table versions in these views, ordered by name."""
     used = sorted({(member.name, member.version) for view in views for member in view.members})
     return [TableUsed(name=name, version=version) for name, version in used]
 
 
 def ignored(text: str, analysis: Analysis, translations: Sequence[Translated]) -> list[str]:
-    """The words of a query, in its language's analysis, that it is not searched by in any language."""
+    """The words of a query that are not searched in any language; ``analysis`` is that of the query's language."""
     searched = {word for one in translations for group in one.query.groups for word in group.query_word.split(" ")}
     found = analysis.tokens(text) if translations else []
     return list(dict.fromkeys(text[token.start : token.end] for token in found if token.word not in searched))
 
 
 def foreign_words(translations: Sequence[Translated]) -> set[int]:
-    """Where the words of a query begin that were to be translated into some language."""
+    """The start offsets of the query's words that needed translation into some language."""
     return {group.start for one in translations if one.foreign for group in one.query.groups}
 
 
 class Untranslated(NamedTuple):
-    """Why a query is not translated into a language, in words and as one of a few causes."""
+    """Why a query is not translated into a language, as text and as a constant for counting."""
 
     reason: str
     cause: str
 
 
 def why_untranslated(source: str, target: str, snapshot: Snapshot) -> Untranslated:
-    """Why no table of a snapshot, which has those active or chosen of them, translates between two languages."""
+    """Why no table of a snapshot translates between two languages."""
     unserved = snapshot.missing(source, target)
     if unserved:
-        return Untranslated(f"what translates {source} to {target} cannot be served ({unserved})", "unserved_table")
+        return Untranslated(f"the tables from {source} to {target} cannot be served ({unserved})", "unserved_table")
     return Untranslated(f"no table in use translates {source} to {target}", "no_table")
 
 
 def undecided(language: str) -> str:
-    """What is said of a query whose language nothing tells."""
-    return f"nothing in the query tells its language: it was taken as {language}"
+    """The message for a query whose language cannot be detected."""
+    return f"the language of the query could not be detected; it was assumed to be {language}"
 
 
 def without_tables(source: str, translations: Iterable[Translated], snapshot: Snapshot) -> list[Degraded]:
     """One entry for every language that the query could not be translated into.
 
     Raises:
-        Unavailable: in background work, a table that would translate it cannot be served now.
+        Unavailable: in background work, a required table cannot be served now.
     """
     missing = []
     for one in translations:
@@ -164,22 +164,22 @@ def without_tables(source: str, translations: Iterable[Translated], snapshot: Sn
             reason, cause = why_untranslated(source, one.language, snapshot)
             if cause == "unserved_table" and in_background():
                 raise Unavailable(reason)
-            missing.append(Degraded.of("translate", f"{reason}: the query was searched as it is", cause))
+            missing.append(Degraded.of("translate", f"{reason}: the query was searched untranslated", cause))
     return missing
 
 
 def query_term(text: str, group: TermGroup) -> str:
-    """A group's word or words as they stand in the query."""
+    """A group's word or words as written in the query."""
     return text[group.start : group.end]
 
 
 def significant(probability: float) -> float:
-    """A probability as people read it: tables hold about seven digits."""
+    """A probability rounded for display; tables store about seven digits."""
     return float(f"{probability:.6g}")
 
 
 def _shown(one: Translated, view: View, group: TermGroup) -> list[TermTranslation]:
-    """The most probable translations of the word, or of its index term where no table has the word itself."""
+    """The most probable translations of the word, or of its index term if no table has the word itself."""
     known = view.surface.translations(group.query_word, best=_SHOWN)
     entries = known or view.analysed.translations(group.query_term, best=_SHOWN)
     return [
@@ -189,8 +189,8 @@ def _shown(one: Translated, view: View, group: TermGroup) -> list[TermTranslatio
 
 
 def unknown(text: str, translations: Sequence[Translated]) -> list[str]:
-    """Words without an entry for some language that there are tables for, or for any where there are none."""
+    """Words without an entry for some language with tables; without any tables, all words to translate."""
     foreign = [one for one in translations if one.foreign]
-    asked = [one for one in foreign if one.view is not None] or foreign
-    unknown = {group.start: query_term(text, group) for one in asked for group in one.query.groups if group.oov}
+    relevant = [one for one in foreign if one.view is not None] or foreign
+    unknown = {group.start: query_term(text, group) for one in relevant for group in one.query.groups if group.oov}
     return list(dict.fromkeys(unknown[start] for start in sorted(unknown)))

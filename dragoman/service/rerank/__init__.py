@@ -1,1 +1,1 @@
-"""Documents scored for a query by the reranker: the request, the scores, the response in each client's form."""
+"""Reranking of given documents: the request, the scores, and the response in the format of each client."""

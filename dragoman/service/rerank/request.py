@@ -1,4 +1,4 @@
-"""A rerank request from its texts to an order."""
+"""Answers rerank requests: from their texts to a ranking."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dragoman.service.tables.snapshot import Snapshot, TableRegistry
 
 
 class RerankRequest(Protocol):
-    """What all forms of a rerank request hold besides the documents."""
+    """The fields that all forms of a rerank request share, except the documents."""
 
     query: str
     query_language: str | None
@@ -35,17 +35,17 @@ class Languages:
 
     language: str
     detected: bool
-    """The query's language was."""
+    """Whether the query's language was detected."""
     documents: Sequence[str | None] | None
-    """The documents' languages, None for a guess; None where the request gave one for all."""
+    """The documents' detected languages, None for an assumed one; None if the request has one for all."""
     tables: Sequence[TableUsed]
     warnings: Sequence[str]
-    """What the caller may not expect: a guessed language, documents without a table."""
+    """Messages about assumed languages and documents without a table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """(index, score) of the documents, best first, equal ones in the order given; and what differs from the request."""
+    """(index, score) of the documents, best first, ties in input order; and what differs from the request."""
 
     model: str
     languages: Languages
@@ -58,13 +58,13 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class PendingRanking:
-    """A ranking whose scores are under way."""
+    """A ranking whose scores are being computed."""
 
     pending: Pending
     languages: Languages
 
     def ranking(self, scores: Scores, *, raw: bool) -> Ranking:
-        """The order of scored documents; scores are probabilities unless ``raw``."""
+        """The ranking by these scores, which become probabilities unless ``raw``."""
         scored = [(index, value) for index, value in enumerate(scores.values) if value is not None]
         best = sorted(scored, key=lambda one: (-one[1], one[0]))
         languages = replace(self.languages, tables=[]) if scores.about.placebo else self.languages
@@ -80,7 +80,7 @@ class PendingRanking:
 
 
 class RerankRequests:
-    """Answers rerank requests, of the endpoints and of jobs. Safe from any thread."""
+    """Answers the rerank requests of endpoints and jobs. Safe from any thread."""
 
     def __init__(self, reranking: Reranking, tables: TableRegistry, settings: Settings) -> None:
         self._reranking = reranking
@@ -88,10 +88,10 @@ class RerankRequests:
         self._settings = settings
 
     def begin(self, request: RerankRequest, texts: Sequence[str], snapshot: Snapshot | None = None) -> PendingRanking:
-        """Have the documents scored with one snapshot of the tables: this one, or the present.
+        """Start scoring the documents with the tables of ``snapshot``, or of the current snapshot.
 
         Raises:
-            InvalidRequest: a limit is passed; the message names the field.
+            InvalidRequest: a limit is exceeded; the message names the field.
             NotFound: there is no such table.
             ServiceError: see :meth:`Scoring.begin`.
         """
@@ -113,7 +113,7 @@ class RerankRequests:
 
 
 def _languages(request: RerankRequest, texts: Sequence[str], snapshot: Snapshot) -> Iterator[Detection]:
-    """The language of the query and of each document, as given or detected."""
+    """The language of the query and of each document, given or detected."""
     known = {FALLBACK, *snapshot.languages}
     given = chain([request.query_language], repeat(request.document_language))
     for text, language in zip([request.query, *texts], given, strict=False):
@@ -125,13 +125,13 @@ def _described(
 ) -> Languages:
     warnings = [] if query.decided else [undecided(query.language)]
     if vague := [one.language for one in documents if not one.decided]:
-        warnings.append(f"documents whose language nothing tells, taken as {vague[0]}: {len(vague)}")
-    taken = "" if request.query_language else f" (the query was taken as {query.language})"
+        warnings.append(f"documents whose language could not be detected, assumed to be {vague[0]}: {len(vague)}")
+    source_note = "" if request.query_language else f" (query language: {query.language})"
     many = Counter(one.language for one in documents)
     views = {target: snapshot.views.get((query.language, target)) for target in many if target != query.language}
     warnings += [
         f"{why_untranslated(query.language, target, snapshot).reason}; "
-        f"documents scored without one: {many[target]}{taken}"
+        f"documents scored without one: {many[target]}{source_note}"
         for target, view in views.items()
         if view is None
     ]

@@ -1,4 +1,4 @@
-"""What the rerank endpoints answer, made of a ranking."""
+"""Builds the responses of the rerank endpoints from a ranking."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dragoman.service.schemas.rerank import (
 
 
 def answer_v1(identifier: str, request: RerankV1, found: Ranking) -> RerankAnswerV1:
-    """The answer in Cohere's first form, and Jina's."""
+    """The response in the format of Cohere v1 and Jina."""
     return RerankAnswerV1(
         id=identifier,
         model=found.model,
@@ -37,7 +37,7 @@ def answer_v1(identifier: str, request: RerankV1, found: Ranking) -> RerankAnswe
 
 
 def answer_v2(identifier: str, request: RerankV2, found: Ranking) -> RerankAnswerV2:
-    """The answer in Cohere's second form."""
+    """The response in the format of Cohere v2."""
     return RerankAnswerV2(
         id=identifier,
         results=_results(found, request.top_n, None),
@@ -48,7 +48,7 @@ def answer_v2(identifier: str, request: RerankV2, found: Ranking) -> RerankAnswe
 
 
 def check_scored(found: Ranking, documents: int) -> None:
-    """Raise :class:`InternalError` unless some document has a score."""
+    """Raise :class:`InternalError` if no document has a score."""
     if not found.best:
         raise InternalError(f"none of {documents} documents could be scored: {found.failed[0]}")
 
@@ -59,10 +59,10 @@ def best(found: Ranking, top_n: int | None) -> list[tuple[int, float]]:
 
 
 def warnings(found: Ranking, model: str | None) -> list[str]:
-    """What differs from the request, in words; ``model`` is the one that it named."""
+    """Messages about what differs from the request; ``model`` is the requested model."""
     warnings = list(found.languages.warnings)
     if model is not None and model != found.model:
-        warnings.append(f"scored by the model {found.model!r}, as there is none named {model[:100]!r}")
+        warnings.append(f"scored by the model {found.model!r}; there is no model named {model[:100]!r}")
     if found.failed:
         warnings.append(f"{len(found.failed)} documents could not be scored and are left out")
     if found.query_cut:
@@ -73,7 +73,7 @@ def warnings(found: Ranking, model: str | None) -> list[str]:
 
 
 def _results(found: Ranking, top_n: int | None, documents: Sequence[str | DocumentFields] | None) -> list[Result]:
-    """The best, with the documents as they were given where there are any."""
+    """The ``top_n`` best results, with the documents as sent if there are any."""
     languages = found.languages.documents
     return [
         Result(

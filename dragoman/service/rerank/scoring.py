@@ -1,4 +1,4 @@
-"""Documents scored by the reranker for a query, across languages, with what the active tables say."""
+"""Scores documents for a query across languages, with the reranker and the active tables."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Reranking:
         self._analysis = analysis
 
     def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> MartAbout:
-        """The model that scores, had within so many seconds.
+        """The model that scores; waits for it for at most ``seconds``.
 
         Raises:
             Unavailable: there is none, or it cannot be reached.
@@ -55,11 +55,11 @@ class Reranking:
         seconds: float,
         cancelled: Cancelled | None = None,
     ) -> Pending:
-        """Have documents scored with the tables of one snapshot.
+        """Start scoring documents with the tables of one snapshot.
 
         Raises:
-            Unavailable: the words of the documents were not found in time, nobody waits any more, or, in background
-                work, a table for these languages cannot be served now.
+            Unavailable: the documents were not analysed in time, or the client disconnected. In background work also:
+                a table for these languages cannot be served now.
             ServiceError: see :meth:`Scoring.begin`.
         """
         until = time.monotonic() + seconds
@@ -76,7 +76,7 @@ class Reranking:
         found = []
         for document in documents:
             if time.monotonic() >= until:
-                raise Unavailable("the documents were not read in time")
+                raise Unavailable("the documents were not analysed in time")
             if cancelled is not None and cancelled():
                 raise ClientDisconnected("the client disconnected")
             found.append(_words(self._analysis(document.language).tokens(document.text)))
@@ -98,15 +98,15 @@ class Reranking:
         references: dict[str, TranslationReference] = {}
         for target, own in terms.items():
             if in_background() and (missing := snapshot.missing(language, target)) is not None:
-                raise Unavailable(f"a table that is needed cannot be served now: {missing}")
+                raise Unavailable(f"a required table cannot be served now: {missing}")
             view = snapshot.views.get((language, target))
-            request = linked_words(query, tokens, language, view) if target != language else tokens
+            words_linked = linked_words(query, tokens, language, view) if target != language else tokens
             references[target] = TranslationReference(
-                _words(request),
+                _words(words_linked),
                 view.analysed if view is not None else None,
                 direction=about.direction,
                 glossaries=view.glossaries if view is not None else frozenset(),
-                extra=lexical_links(request, target, view, self._analysis, own) if target != language else None,
+                extra=lexical_links(words_linked, target, view, self._analysis, own) if target != language else None,
             )
         links = [
             NO_LINKS if about.placebo else references[document.language].links(words)
@@ -117,15 +117,13 @@ class Reranking:
 
 
 def _checked(scores: Scores, linked: MartAbout, cut: set[int]) -> Scores:
-    """The scores, unless they are of a model that reads tables otherwise than that which links were made for.
-
-    The documents that were ``cut`` before the model got them are told of beside those that it cut.
+    """The scores, with the documents ``cut`` before scoring added to those that the model truncated.
 
     Raises:
-        Unavailable: they are.
+        Unavailable: the model that scored reads tables differently from the one that the links were made for.
     """
     if (scores.about.direction, scores.about.placebo) != (linked.direction, linked.placebo):
-        raise Unavailable("the worker holds another model now, which reads tables otherwise: ask again")
+        raise Unavailable("the worker now has a model that reads tables differently; try again")
     return replace(scores, truncated=sorted(cut.union(scores.truncated)))
 
 

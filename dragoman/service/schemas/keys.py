@@ -1,4 +1,4 @@
-"""What ``/v1/keys`` and ``/v1/audit`` take and answer."""
+"""Request and response bodies of ``/v1/keys`` and ``/v1/audit``."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from dragoman.service.access.keys import LIMIT_MAX, NAME_CHARS, Scope
 
 
 class NewKeyBody(BaseModel):
-    """A key to be made. Limits that are left out are those of the settings; 0 is no limit."""
+    """A key to create. Limits that are left out come from the settings; 0 means no limit."""
 
     model_config = ConfigDict(extra="forbid")
 
-    scopes: list[Scope] = Field(min_length=1, max_length=3, description="What the key may be used for.")
-    name: StrictStr = Field(default="", max_length=NAME_CHARS, description="What people call it.")
-    expires_at: AwareDatetime | None = Field(default=None, description="When it stops working; never, when left out.")
+    scopes: list[Scope] = Field(min_length=1, max_length=3, description="What the key allows.")
+    name: StrictStr = Field(default="", max_length=NAME_CHARS, description="A name for people to read.")
+    expires_at: AwareDatetime | None = Field(default=None, description="When it expires; left out: never.")
     requests_per_second: Annotated[StrictFloat | StrictInt, Field(ge=0, le=LIMIT_MAX)] | None = None
     burst: Annotated[StrictInt, Field(ge=1, le=LIMIT_MAX)] | None = None
     concurrent_requests: Annotated[StrictInt, Field(ge=0, le=LIMIT_MAX)] | None = None
 
 
 class KeyBody(BaseModel):
-    """A key, without what it takes to use it."""
+    """A key without its secret."""
 
     id: str
     name: str
@@ -34,13 +34,13 @@ class KeyBody(BaseModel):
     expires_at: datetime | None
     last_used_at: datetime | None = Field(description="Up to a minute old.")
     revoked_at: datetime | None
-    requests_per_second: float | None = Field(description="Its own limits; null is that of the settings, 0 is none.")
+    requests_per_second: float | None = Field(description="Its own limit; null: that of the settings; 0: no limit.")
     burst: int | None
     concurrent_requests: int | None
 
 
 class KeyMade(KeyBody):
-    """A key just made, with the key itself, which is never shown again."""
+    """A new key with its secret, which is never shown again."""
 
     key: str
 
@@ -56,12 +56,12 @@ class AuditBody(BaseModel):
 
     id: int
     at: datetime
-    key_id: str | None = Field(description="The key used; null where the service was open, and on the command line.")
+    key_id: str | None = Field(description="The key used; null for an open service and for the command line.")
     actor: str
     action: str
     object: str
     outcome: str = Field(
-        description="done; begun, while it goes on or where its process died; or the type of the error."
+        description="done; begun, while it runs or if its process died; or the error_type of a failure."
     )
     request_id: str | None
 

@@ -1,4 +1,4 @@
-"""What the rerank endpoints take and answer: Cohere's v1 (and Jina's), Cohere's v2, and TEI's."""
+"""Request and response bodies of the rerank endpoints: Cohere v1 (and Jina), Cohere v2, and TEI."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TopN = Annotated[
 
 
 class _Rerank(BaseModel):
-    """What all forms share. Fields that are not known here are ignored, as clients of others send them."""
+    """The fields shared by all forms. Unknown fields are ignored, because clients of other services send them."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -29,7 +29,7 @@ class _Rerank(BaseModel):
     )
     tables: Names | None = Field(default=None, description="Active translation tables to use; all when left out.")
     raw_scores: StrictBool | None = Field(
-        default=False, description="Logits in place of probabilities, which are their sigmoids."
+        default=False, description="Return logits instead of probabilities, which are their sigmoids."
     )
 
 
@@ -42,10 +42,10 @@ class DocumentFields(BaseModel):
 
 
 def _document(value: Any) -> str | DocumentFields:
-    """A document whose fields' names are text; what they hold is checked where a message can name the field.
+    """A document with valid field names; the values are checked later, where a message can name the field.
 
     Raises:
-        ValueError: neither a text nor an object, or a name that is no text.
+        ValueError: it is neither a text nor an object, or a field's name is not valid text.
     """
     if isinstance(value, str):
         return check_text(value)
@@ -64,19 +64,21 @@ _Document = Annotated[str | DocumentFields, PlainValidator(_document, json_schem
 class RerankV1(_Rerank):
     """Cohere v1 and Jina."""
 
-    model: Text | None = Field(default=None, description="Taken from any client; `model` in the answer is what scored.")
+    model: Text | None = Field(
+        default=None, description="Any name is accepted; `model` in the response is the one that scored."
+    )
     documents: list[_Document] = Field(min_length=1)
     top_n: _TopN = None
     return_documents: StrictBool | None = False
     rank_fields: list[Text] | None = Field(
-        default=None, description="Fields of documents that are objects, joined by line ends; default: text."
+        default=None, description="Fields to score of documents that are objects, joined by newlines; default: text."
     )
 
     def texts(self) -> list[str]:
         """The documents' texts.
 
         Raises:
-            ValueError: a document lacks a field.
+            ValueError: a document has no such field, or the field is not text.
         """
         return [self._text(number, one) for number, one in enumerate(self.documents)]
 
@@ -94,9 +96,10 @@ class RerankV1(_Rerank):
 
 
 def _check_fields(number: int, known: dict[str, Any]) -> None:
-    """
+    """Check the fields of a document.
+
     Raises:
-        ValueError: a field holds what cannot be given back as JSON, or the text is none.
+        ValueError: a value cannot be returned as JSON, or ``text`` is not text.
     """
     for name, value in known.items():
         try:
@@ -124,7 +127,7 @@ class RerankTei(_Rerank):
 
 
 class DocumentReturned(BaseModel):
-    """A document as it was given: its text, or its fields."""
+    """A document as sent: its text, or its fields."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -132,13 +135,13 @@ class DocumentReturned(BaseModel):
 
 
 class Result(BaseModel):
-    """A document's place in the answer; `index` is its place in the request."""
+    """A document in the ranking; `index` is its position in the request."""
 
     index: int
     relevance_score: float
     document: DocumentReturned | None = None
     language: str | None = Field(
-        default=None, description="The document's language, where it was detected and is no guess."
+        default=None, description="The document's detected language; left out if it is given or only assumed."
     )
 
 
@@ -158,39 +161,41 @@ class BilledUnits(BaseModel):
 
 
 class QueryTaken(BaseModel):
-    """The query's language, as given or as detected; `warnings` says where nothing tells it."""
+    """The query's language, given or detected; `warnings` says if it is only assumed."""
 
     language: str
     detected: bool
 
 
 class TablesConsulted(BaseModel):
-    """The table versions that lead from the query's language to the documents'."""
+    """The table versions between the query's language and the documents' languages."""
 
     tables: list[TableUsed]
 
 
 class Meta(BaseModel):
-    """What Cohere's clients read."""
+    """The fields that Cohere's clients read."""
 
     api_version: ApiVersion
     billed_units: BilledUnits = BilledUnits()
-    warnings: list[str] | None = Field(default=None, description="What was not as asked for.")
+    warnings: list[str] | None = Field(default=None, description="What differs from the request.")
     query: QueryTaken
     translation: TablesConsulted
 
 
 class Usage(BaseModel):
-    """What Jina's clients read."""
+    """The fields that Jina's clients read."""
 
-    total_tokens: NonNegativeInt = Field(description="Subwords read, the query once for each passage.")
+    total_tokens: NonNegativeInt = Field(description="Subwords read; the query counts once per passage.")
 
 
 class _Answer(BaseModel):
     id: str = Field(description="The request's id.")
-    results: list[Result] = Field(description="Best first; equal ones in the order of the request.")
+    results: list[Result] = Field(description="Best first; ties in the order of the request.")
     meta: Meta
-    failed: list[Failed] | None = Field(default=None, description="Documents without a score; left out if none.")
+    failed: list[Failed] | None = Field(
+        default=None, description="Documents that could not be scored; left out if none."
+    )
     truncated: list[int] | None = Field(
         default=None, description="Documents of which only the first 800 subwords were read; left out if none."
     )

@@ -1,4 +1,4 @@
-"""What ``POST /v1/search`` takes and answers."""
+"""Request and response bodies of ``POST /v1/search``."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class _Request(BaseModel):
 
 
 class RerankOptions(_Request):
-    """How the best hits of the first stage are to be scored again."""
+    """How to rerank the best hits of the first stage."""
 
-    depth: StrictInt = Field(default=50, ge=1, description="How many of them, up to 1,000 unless set otherwise.")
+    depth: StrictInt = Field(default=50, ge=1, description="How many hits to rerank, by default up to 1,000.")
     model: Name | None = None
 
 
@@ -61,20 +61,20 @@ class SearchRequest(_Request):
 
     query: QueryText = Field(
         min_length=1,
-        description="The query's text, up to 10,000 characters unless set otherwise. Lucene syntax in it is text.",
+        description="The query's text, by default up to 10,000 characters. Lucene syntax has no effect.",
         examples=["volcano eruption and ash"],
     )
     query_language: LanguageCode | None = Field(
         default=None, description="ISO 639-1 code; detected when left out.", examples=["en"]
     )
     collections: Names | None = Field(
-        default=None, description="Collections to search, up to 100 unless set otherwise; all of them when left out."
+        default=None, description="Collections to search, by default up to 100; all of them when left out."
     )
-    top_k: StrictInt = Field(default=10, ge=1, description="How many hits, up to 1,000 unless set otherwise.")
+    top_k: StrictInt = Field(default=10, ge=1, description="How many hits, by default up to 1,000.")
     method: Method = Field(
         default="psq",
         description="psq: probabilistic structured queries; smt: the ten best translations of each term, weighted;"
-        " none: the query as it is; dense: passages whose sentence embeddings are nearest to the query's;"
+        " none: the untranslated query; dense: passages whose sentence embeddings are nearest to the query's;"
         " hybrid: psq and dense, by reciprocal rank fusion.",
     )
     tables: Names | None = Field(
@@ -82,16 +82,16 @@ class SearchRequest(_Request):
     )
     rerank: _Rerank | None = Field(
         default=None,
-        description="How to rerank; false never does. Left out, the best 50 hits of psq, smt and none are reranked,"
-        " unless all of them are in the query's language or in pairs of languages where the reranker was measured not"
-        " to gain; those of dense and hybrid are not, and none are where DRAGOMAN_RERANK=never is set or there is no"
-        " reranker.",
+        description="How to rerank; false turns it off. When left out, the best 50 hits of psq, smt and none are"
+        " reranked, unless all of them are in the query's language or in language pairs for which the reranker was"
+        " measured not to help. Hits of dense and hybrid are not reranked then, and none are if DRAGOMAN_RERANK=never"
+        " is set or there is no reranker.",
     )
     explain: StrictBool = Field(
-        default=False, description="Adds to each hit what each query term contributed to its score."
+        default=False, description="Add to each hit the contribution of each query term to its score."
     )
     translate_snippets: StrictBool = Field(
-        default=False, description="Adds to each hit its snippet in the query's language."
+        default=False, description="Add to each hit its snippet in the query's language."
     )
     query_id: Text | None = Field(
         default=None,
@@ -116,39 +116,39 @@ class Highlight(BaseModel):
     document_term: str
     query_term: str
     probability: float = Field(
-        description="P(query term | document term); 1 for the same word on both sides, and the similarity of their"
-        " romanisations for words that sound alike."
+        description="P(query term | document term); 1 for the same word on both sides; for words that sound alike, the"
+        " similarity of their romanisations."
     )
     table: str | None = Field(
-        description="The table that relates the two; null where they are the same word or sound alike."
+        description="The table with this translation; null if the two are the same word or sound alike."
     )
     version: int | None
 
 
 class Scores(BaseModel):
-    """The score of each stage; null where the stage did not run."""
+    """The score of each stage; null if the stage did not run."""
 
     first_stage: float = Field(
-        description="BM25 in the hit's collection and language; for dense the inner product of the query's vector and"
-        " the best passage's; for hybrid the fused score."
+        description="BM25 in the hit's collection and language; for dense, the inner product of the vectors of the"
+        " query and the best passage; for hybrid, the fused score."
     )
     rerank: float | None = Field(
-        description="The reranker's probability that the document answers, as the rerank endpoints give it."
+        description="The reranker's probability that the document answers the query, as in the rerank endpoints."
     )
 
 
 class Contribution(BaseModel):
-    """What one query term added to a first-stage score.
+    """The contribution of one query term to a first-stage score.
 
-    psq: ``score = weight * idf * tf / (tf + norm)``; for smt it is the weighted sum of that over the
-    translations, and tf, df and idf are the weighted sums of theirs.
+    psq: ``score = weight * idf * tf / (tf + norm)``. smt: the weighted sum of that over the translations; tf, df and
+    idf are weighted sums too.
     """
 
     query_term: str
     tf: float = Field(description="Expected occurrences in the document, sum of P(e|f) tf_f.")
-    df: float = Field(description="Expected number of documents that hold it, sum of P(e|f) df_f.")
+    df: float = Field(description="Expected number of documents with it, sum of P(e|f) df_f.")
     idf: float
-    weight: float = Field(description="How often the term stands in the query.")
+    weight: float = Field(description="How often the term occurs in the query.")
     score: float
 
 
@@ -160,27 +160,28 @@ class Hit(BaseModel):
     collection: str
     language: str
     score: float = Field(
-        description="What hits are ordered by: the share of the highest score that any document of this collection"
-        " and language could reach for the query; for dense the inner product; for hybrid the fused score. Of hits that"
-        " were reranked, the sigmoid of the model's logit and the logarithm of that share, weighted, for dense and"
-        " hybrid the reranker's probability; of those below them, numbers that fall as their own scores do."
+        description="The score that orders hits: its share of the highest score that any document of this collection"
+        " and language could reach for the query; for dense, the inner product; for hybrid, the fused score. For"
+        " reranked hits: the sigmoid of the weighted sum of the model's logit and the logarithm of that share; for"
+        " dense and hybrid, the reranker's probability. Hits below the reranked ones have scaled scores in their"
+        " original order."
     )
     scores: Scores
     title: str | None
-    snippet: str = Field(description="The part of the text that matches best, as it stands there.")
+    snippet: str = Field(description="The part of the text that matches best, verbatim.")
     snippet_start: int = Field(description="Where the snippet begins in the text, in code points.")
     highlights: list[Highlight] = Field(
-        description="All matches inside the snippet; none for dense, which matches no words."
+        description="All matches inside the snippet; empty for dense, which matches no words."
     )
     snippet_translation: str | None = Field(
         default=None,
-        description="Only where asked for: the snippet in the query's language; null where it is in that language"
-        " already, or could not be translated, which `degraded` says.",
+        description="Only if requested: the snippet in the query's language; null if it already is in that language,"
+        " or if it could not be translated, which `degraded` reports.",
     )
 
 
 class RankedBy(BaseModel):
-    """A document's place in one of the rankings that were fused: it adds weight / (60 + rank) to the score."""
+    """A document's rank in one of the fused rankings; it adds weight / (60 + rank) to the score."""
 
     rank: int
     score: float
@@ -188,18 +189,18 @@ class RankedBy(BaseModel):
 
 
 class Fusion(BaseModel):
-    """Where each ranking had the document; null where it did not have it among its best."""
+    """The document's rank in each ranking; null if the ranking did not include it."""
 
     bm25: RankedBy | None
     dense: RankedBy | None
 
 
 class ExplainedHit(Hit):
-    """A document found, with what each query term added to its score."""
+    """A document found, with the contribution of each query term to its score."""
 
     contributions: list[Contribution] = Field(
-        description="Their scores add up to the BM25 score, which is scores.first_stage, for hybrid fusion.bm25.score;"
-        " empty for dense."
+        description="Their scores add up to the BM25 score, which is scores.first_stage, or fusion.bm25.score for"
+        " hybrid; empty for dense."
     )
     fusion: Fusion | None = Field(default=None, description="Only for hybrid.")
 
@@ -213,7 +214,7 @@ class QueryRead(BaseModel):
 
 
 class TableUsed(BaseModel):
-    """A table version that the answer rests on."""
+    """A table version used for the response."""
 
     name: str
     version: int
@@ -240,15 +241,16 @@ class Translation(BaseModel):
     tables: list[TableUsed]
     terms: list[QueryTerm]
     oov: list[str] = Field(
-        description="Query words that the tables cannot translate into some document language; searched as they are."
+        description="Query words that the tables cannot translate into some document language; searched untranslated."
     )
     ignored: list[str] = Field(
-        description="Query words that are searched in no language: stop words, and others that say how it is asked."
+        description="Query words that are not searched in any language: stop words, and other words of the question's"
+        " form."
     )
 
 
 class Degraded(BaseModel):
-    """A stage that did less than was asked, and why."""
+    """A stage that did less than requested, and why."""
 
     stage: str
     reason: str
@@ -256,7 +258,7 @@ class Degraded(BaseModel):
 
     @classmethod
     def of(cls, stage: str, reason: str, cause: str) -> Self:
-        """What a stage lacks, with the kind of the reason in a word: an ``error_type``, or one of this program's."""
+        """A degraded stage; ``cause`` is the kind of the reason, an ``error_type`` or another constant."""
         made = cls(stage=stage, reason=reason)
         made._cause = cause
         return made
@@ -275,9 +277,9 @@ class Timings(BaseModel):
     rerank: float
     total: float
     dense: float | None = Field(
-        default=None, description="Part of first_stage, where it ran: encoding, embedding and searching."
+        default=None, description="Dense search, if it ran: encoding, embedding and searching; part of first_stage."
     )
-    translate_snippets: float | None = Field(default=None, description="Only where asked for.")
+    translate_snippets: float | None = Field(default=None, description="Only if requested.")
 
 
 class SearchResponse(BaseModel):

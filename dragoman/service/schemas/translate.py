@@ -1,4 +1,4 @@
-"""What ``POST /v1/translate`` takes and answers."""
+"""Request and response bodies of ``POST /v1/translate``."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Texts = Annotated[list[Text], Field(min_length=1, max_length=10_000)]
 
 
 class TranslateRequest(BaseModel):
-    """A text or several, and the languages to translate them from and into."""
+    """One or more texts, and the languages to translate from and into."""
 
     model_config = ConfigDict(extra="forbid")
 
-    text: Text | None = Field(default=None, description="One text; or several in texts.")
-    texts: Texts | None = Field(default=None, description="Several texts, up to 100 unless set otherwise.")
+    text: Text | None = Field(default=None, description="One text; use texts for several.")
+    texts: Texts | None = Field(default=None, description="Several texts, by default up to 100.")
     source: LanguageCode = Field(description="ISO 639-1 code of the texts' language.", examples=["de"])
-    target: LanguageCode = Field(description="ISO 639-1 code of the language wanted.", examples=["en"])
+    target: LanguageCode = Field(description="ISO 639-1 code of the language to translate into.", examples=["en"])
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -29,7 +29,7 @@ class TranslateRequest(BaseModel):
 
     @property
     def all(self) -> list[str]:
-        """The texts, however they were given."""
+        """The texts, from either field."""
         return [self.text] if self.text is not None else list(self.texts or ())
 
 
@@ -40,6 +40,6 @@ class TranslateResponse(BaseModel):
     model: str = Field(description="The translator that made them.")
     truncated: list[int] | None = Field(
         default=None,
-        description="Places of texts, from 0, with a sentence that was cut off, as the translator came to no end;"
-        " left out where there is none.",
+        description="Positions, from 0, of texts with a sentence that was cut off because its translation did not end;"
+        " left out if there is none.",
     )

@@ -1,4 +1,4 @@
-"""The first stage: a query translated into every language of the collections, ranked by BM25, and merged."""
+"""The first stage: translates a query into every language of the collections, ranks by BM25, and merges."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STAGE = "first_stage"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The documents of one language in one collection, ranked."""
+    """The ranking of one language's documents in one collection."""
 
     collection: CollectionInfo
     translated: Translated
@@ -40,7 +40,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One place in the merged ranking: ``score`` is the share of what is attainable in its part."""
+    """One entry of the merged ranking: ``score`` is the share of the highest attainable score of its part."""
 
     part: Part
     key: int
@@ -53,7 +53,7 @@ class Place:
 
 @dataclass(slots=True)
 class FirstStageResult:
-    """The merged ranking, best first, and how the query was translated for it."""
+    """The merged ranking, best first, and the translations of the query."""
 
     places: list[Place] = field(default_factory=list)
     translations: list[Translated] = field(default_factory=list)
@@ -81,8 +81,8 @@ class FirstStage:
         """The ``k`` best documents of all collections for a query in language ``source``.
 
         Raises:
-            Unavailable: there are collections, and none of them can be searched now; in background work, an index
-                is not ready or a table is not served that the query needs.
+            Unavailable: there are collections, but none can be searched now. In background work also: a required
+                index is not ready, or a required table is not served.
         """
         started = time.perf_counter()
         with span("translate"):
@@ -131,8 +131,7 @@ class FirstStage:
                 degraded.append(Degraded.of(STAGE, reason, known.error_type))
                 continue
             if collection.index_state == IndexState.STALE:
-                reason = f"collection '{collection.name}': the index lacks the latest changes"
-                reason += ", which could not be indexed"
+                reason = f"collection '{collection.name}': the index is stale: the latest changes could not be indexed"
                 if in_background():
                     raise Unavailable(reason)
                 degraded.append(Degraded.of(STAGE, reason, "stale_index"))

@@ -1,4 +1,4 @@
-"""Dense search: collections ranked by the inner product of the query's vector and their passages'."""
+"""Dense search: ranks documents by the inner product of the query's vector and the vectors of their passages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STAGE = "dense"
 
 @dataclass(frozen=True, slots=True)
 class DensePlace:
-    """One place in the merged ranking of passages' documents."""
+    """One entry of the merged ranking, a document with its best passage."""
 
     collection: CollectionInfo
     hit: DenseHit
@@ -28,7 +28,7 @@ class DensePlace:
 
 @dataclass(slots=True)
 class DenseResult:
-    """The merged ranking, best first, and what it lacks."""
+    """The merged ranking, best first, and how it is degraded."""
 
     places: list[DensePlace] = field(default_factory=list)
     degraded: list[Degraded] = field(default_factory=list)
@@ -46,12 +46,12 @@ class DenseStage:
     def rank(
         self, text: str, collections: Sequence[CollectionInfo], k: int, cancelled: Cancelled | None = None
     ) -> DenseResult:
-        """The ``k`` best documents of all collections, whose inner products compare: one encoder made them all.
+        """The ``k`` best documents of all collections; one encoder makes their scores comparable.
 
-        Documents without an embedding are embedded first, up to the time that is set for that.
+        Documents without an embedding are embedded first, until the configured timeout.
 
         Raises:
-            TooManyRequests: too much is waiting for the encoder.
+            TooManyRequests: the encoder's queue is full.
             Unavailable: the encoder cannot be loaded, or no document has an embedding yet.
         """
         started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The ranking of a search: by translated words (BM25), by sentence embeddings (dense), or by both, fused."""
+"""The ranking of a search: by translated words (BM25), by sentence embeddings (dense), or by fusing both."""
 
 from __future__ import annotations
 
@@ -24,34 +24,34 @@ from dragoman.service.tables.snapshot import Snapshot
 logger = logging.getLogger("dragoman")
 
 FUSION_DEPTH = 100
-"""How many documents of each ranking are fused at least."""
+"""Minimum number of documents of each ranking to fuse."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A document's place in the answer's ranking."""
+    """A document in the final ranking."""
 
     collection: CollectionInfo
     key: int
     score: float
     first_stage: float
     part: Part | None = None
-    """Where BM25 ranked it, or None."""
+    """The BM25 ranking that includes it, or None."""
     passage: DenseHit | None = None
-    """Its best passage where dense search found it, or None."""
+    """Its best passage if dense search found it, or None."""
     fusion: Fusion | None = None
     rerank: float | None = None
-    """The reranker's score, a probability, where it gave one."""
+    """The reranker's score, a probability, or None."""
 
     @property
     def matched(self) -> bool:
-        """BM25 found it, so that words of it answer words of the query."""
+        """Whether BM25 found it, so that some of its words match the query."""
         return self.part is not None
 
 
 @dataclass(slots=True)
 class Answer:
-    """The ranking, best first, how the query was translated for it, and what it lacks."""
+    """The ranking, best first, the translations of the query, and how the ranking is degraded."""
 
     places: list[Ranked] = field(default_factory=list)
     translations: list[Translated] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Answer:
     parts: dict[tuple[int, str], Part] = field(default_factory=dict)
 
     def part(self, collection: int, language: str) -> Part | None:
-        """What BM25 found in a language of a collection, for evidence in documents that it ranked too low."""
+        """The BM25 ranking of a collection's language, to find evidence in documents that it ranked too low."""
         return self.parts.get((collection, language))
 
 
@@ -106,7 +106,7 @@ class SearchRanking:
         collections: Sequence[CollectionInfo],
         cancelled: Cancelled | None,
     ) -> Answer:
-        """Both rankings, fused by their ranks; one alone, and saying so, where the other is not to be had."""
+        """Both rankings, fused by rank; only one, marked as degraded, if the other is unavailable."""
         depth = max(request.top_k, FUSION_DEPTH)
         started = time.perf_counter()
         unmatched: ServiceError | None = None
@@ -165,7 +165,7 @@ def _of_dense(result: DenseResult) -> Answer:
 
 
 def _fused(bm25: FirstStageResult, dense: DenseResult, weight: float, k: int) -> Answer:
-    """Weighted reciprocal rank fusion; a document's key is unique in the database, over all collections."""
+    """Weighted reciprocal rank fusion; a document's key is unique across all collections."""
     matched = {place.key: (rank, place) for rank, place in enumerate(bm25.places, 1)}
     near = {place.hit.key: (rank, place) for rank, place in enumerate(dense.places, 1)}
     answer = Answer(translations=bm25.translations, degraded=[*bm25.degraded, *dense.degraded])

@@ -1,4 +1,4 @@
-"""Documents found, with the evidence that they match."""
+"""Builds hits: documents with the evidence for their match."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dragoman.service.search.snippets import Match, Matcher, Window, best_window
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A document's place in the answer."""
+    """A document's rank and scores in the response."""
 
     rank: int
     score: float
@@ -31,7 +31,7 @@ class Found:
 
 
 class HitBuilder:
-    """Makes the hits of one collection in one language out of their documents."""
+    """Builds the hits of one collection in one language from their documents."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class HitBuilder:
         self._importance = [group.weight * rarity(group, statistics, structured) for group in translated.query.groups]
 
     def hit(self, found: Found, document: DocumentInfo, passage: Window | None = None) -> Hit:
-        """The hit of one document, its snippet the ``passage`` where there is one, else what matches best."""
+        """The hit of one document; its snippet is the ``passage``, or without one the best matching window."""
         whole = indexed_text(document.title, document.text)
         tokens = self._analysis.tokens(whole)
         own = _after(tokens, len(whole) - len(document.text))
@@ -104,7 +104,7 @@ def plain_hit(
     highlights: list[Highlight],
     contributions: list[Contribution] | None,
 ) -> Hit:
-    """The hit of a document; an explained one where there are ``contributions``."""
+    """The hit of a document; with ``contributions`` an explained hit."""
     hit = Hit(
         rank=found.rank,
         id=document.id,
@@ -126,21 +126,21 @@ def plain_hit(
 
 
 def passage_window(text: str, hit: DenseHit) -> Window:
-    """The best passage's place in the text; where the title matched best, the text's first passage."""
+    """The best passage's position in the text; if the title matched best, that of the first passage."""
     if hit.end:
         return Window(hit.start, hit.end)
     return Window(*next(iter(passages(text[: 2 * PASSAGE_LENGTH])), (0, 0)))
 
 
 def _after(tokens: Sequence[Token], start: int) -> Sequence[Token]:
-    """The tokens from ``start`` on, with offsets counted from there."""
+    """The tokens from ``start`` on, with offsets relative to it."""
     if not start:
         return tokens
     return [Token(t.word, t.term, t.start - start, t.end - start) for t in tokens if t.start >= start]
 
 
 def _as_evidence(translated: Translated) -> TranslatedQuery:
-    """The query with P(query term | document term) as the weights, which for ``smt`` are other ones."""
+    """The query with P(query term | document term) as the weights; ``smt`` queries have other weights."""
     if translated.query.method != "smt" or translated.view is None:
         return translated.query
     surface = translated.view.surface

@@ -1,4 +1,4 @@
-"""The rerank stage of a search: the best hits of the first stage in a new order, or as they were and why."""
+"""The rerank stage of a search: reorders the best hits of the first stage, or keeps their order and says why."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ logger = logging.getLogger("dragoman")
 STAGE = "rerank"
 
 _ATTAINABLE = ("psq", "smt", "none")
-"""Methods whose scores are shares of what is attainable, which the weight of the first stage was fitted to."""
+"""Methods whose scores are shares of the highest attainable score; the first-stage weight was fitted to these."""
 _WAITING = 24
-"""Searches that may wait for the reranker, so that others still get a thread."""
+"""Limit of searches that wait for the reranker, so that others still get a thread."""
 
 
 class UnknownReranker(InvalidRequest):
-    """A reranker was asked for by a name that none has."""
+    """The request names a reranker that does not exist."""
 
 
 @dataclass(slots=True)
 class Outcome:
-    """The ranking after the stage, what it lacks, which documents were read in part, and how long it took."""
+    """The ranking after the stage, how it is degraded, which documents were truncated, and how long it took."""
 
     places: list[Ranked]
     degraded: list[Degraded]
     truncated: list[str]
     seconds: float = 0.0
     result: str = "degraded"
-    """``reranked``; ``partial``: some hits could not be scored; ``nothing``: there were none; ``degraded``."""
+    """``reranked``; ``partial``: some hits could not be scored; ``nothing``: no hits to rerank; ``degraded``."""
 
 
 class RerankStage:
     """Reranks the hits of searches. Safe from any thread."""
 
     def __init__(self, reranking: Reranking, collections: Collections, settings: Settings, available: bool) -> None:
-        """``available``: there is a reranker to use where a search does not say."""
+        """``available``: there is a reranker for searches that do not set ``rerank``."""
         self._reranking = reranking
         self._collections = collections
         self._settings = settings
@@ -63,7 +63,7 @@ class RerankStage:
         self._places = BoundedSemaphore(_WAITING)
 
     def options(self, request: SearchRequest) -> RerankOptions | None:
-        """How a search is to be reranked; None where it is not."""
+        """The rerank options of a search; None if it is not reranked."""
         if request.rerank is False:
             return None
         if request.rerank is not None:
@@ -80,13 +80,13 @@ class RerankStage:
         snapshot: Snapshot,
         cancelled: Cancelled | None,
     ) -> Outcome:
-        """The best ``options.depth`` places in the order of the reranker and the first stage together.
+        """Order the best ``options.depth`` places by the scores of the reranker and the first stage combined.
 
-        The others follow as they were. Where it cannot be done the order stays, and ``degraded`` has the reason;
+        The others follow in their order. If reranking fails, the order stays and ``degraded`` has the reason;
         background work fails instead.
 
         Raises:
-            InvalidRequest: there is no reranker of the name asked for.
+            InvalidRequest: there is no reranker of the requested name.
             ServiceError: background work cannot be done now.
         """
         started = time.perf_counter()
@@ -134,10 +134,10 @@ class RerankStage:
         head, tail = outcome.places[: options.depth], outcome.places[options.depth :]
         documents = self._collections.by_keys([place.key for place in head])
         chosen = [place for place in head if place.key in documents]
-        if request.rerank is None:  # within one language the model was never measured
+        if request.rerank is None:  # the model was not measured within one language
             without = {f"{language}-{language}", *about.not_for}
             if {f"{language}-{documents[one.key].language}" for one in chosen} <= without:
-                chosen = []  # beside others they are reranked too, or all would come after those
+                chosen = []  # mixed with other hits they are reranked too, or they would all follow those
         texts = [
             Document(indexed_text(found.title, found.text), found.language)
             for found in (documents[place.key] for place in chosen)
@@ -157,7 +157,9 @@ class RerankStage:
         ids = self._collections.ids_by_keys([chosen[number].key for number in found.truncated])
         outcome.truncated = [f"rerank: of document {id!r} only the beginning was read" for id in ids.values()]
         if found.query_cut:
-            outcome.truncated.append("rerank: only the beginning of the query was read beside the documents")
+            outcome.truncated.append(
+                "rerank: only the beginning of the query was read, to leave room for the documents"
+            )
         if unscored:
             reason = f"{unscored} of {len(chosen)} hits could not be scored and follow the others"
             outcome.degraded.append(Degraded.of(STAGE, f"{reason}: {next(iter(found.failed.values()))}", "partial"))
@@ -170,9 +172,9 @@ def _check_name(options: RerankOptions, about: MartAbout) -> None:
 
 
 def _reordered(places: Sequence[Ranked], found: Scores, weight: float | None) -> list[Ranked]:
-    """The places that were scored, by those scores and the first stage's together, equal ones as they were.
+    """The scored places, ordered by the reranker's and the first stage's scores combined; ties keep their order.
 
-    Without a weight, of first-stage scores that are no shares, by those scores alone.
+    Without a weight (first-stage scores that are not shares) the reranker's scores alone order them.
     """
     scored = [(place, value) for place, value in zip(places, found.values, strict=True) if value is not None]
     together = np.array([value for _, value in scored])
@@ -186,7 +188,7 @@ def _reordered(places: Sequence[Ranked], found: Scores, weight: float | None) ->
 
 
 def _following(scored: list[Ranked], others: Sequence[Ranked]) -> list[Ranked]:
-    """The others after those scored, with scores below theirs that fall as their own do."""
+    """The scored places, then the others with their scores scaled to be lower."""
     if not scored or not others:
         return [*scored, *others]
     highest = max(place.score for place in others)

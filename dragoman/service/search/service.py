@@ -1,4 +1,4 @@
-"""A search from the request to the answer: one snapshot of the active tables from first stage to explanation."""
+"""Search from request to response, with one snapshot of the active tables from first stage to explanation."""
 
 from __future__ import annotations
 
@@ -80,19 +80,19 @@ class Search:
         cancelled: Cancelled | None = None,
         snapshot: Snapshot | None = None,
     ) -> SearchResponse:
-        """The best documents for a query, with the evidence for each; with this snapshot's tables, or the present.
+        """The best documents for a query, with evidence; uses the tables of ``snapshot``, or of the current one.
 
         Raises:
-            InvalidRequest: naming the field that is not allowed.
+            InvalidRequest: a field is not allowed; the message names it.
             NotFound: there is no such collection or table.
-            TooManyRequests: too much is waiting for the models.
+            TooManyRequests: the queue for the models is full.
             Unavailable: none of the collections can be searched now, or dense search is not possible.
         """
         with self._traffic.live(), self._using_models(request):
             return self._search(request, request_id, cancelled, snapshot)
 
     def waits(self, request: SearchRequest) -> bool:
-        """Whether a search is one that waits for the models."""
+        """Whether a search waits for the models."""
         return (
             request.method in MODEL_METHODS or request.translate_snippets or self._rerank.options(request) is not None
         )
@@ -139,7 +139,7 @@ class Search:
 
     @contextmanager
     def _using_models(self, request: SearchRequest) -> Iterator[None]:
-        """Let only so many searches wait for the models that others still get a thread to be answered on."""
+        """Limit the searches that wait for the models, so that others still get a thread."""
         if in_background() or (request.method not in MODEL_METHODS and not request.translate_snippets):
             yield
             return
@@ -151,7 +151,7 @@ class Search:
             self._places.release()
 
     def run(self, request: SearchRequest, cancelled: Cancelled | None = None) -> tuple[list[RunLine], list[Degraded]]:
-        """The best documents, best first, as a TREC run has them, and which stages did less than was asked.
+        """The lines of a TREC run, best first, and the degraded stages.
 
         Raises:
             ServiceError: as :meth:`search`.
@@ -247,7 +247,7 @@ class Search:
             passage = place.passage
             if passage is not None and document.generation != passage.generation:
                 if place.part is None:
-                    continue  # replaced this instant: what was found is no longer there
+                    continue  # just replaced: the passage no longer exists
                 passage = None
             window = passage_window(document.text, passage) if passage and not place.matched else None
             part = place.part or answer.part(place.collection.key, document.language)
@@ -271,7 +271,7 @@ class Search:
 
 
 def _cut_words(text: str, analysis: Analysis) -> list[str]:
-    """The words of a query that are too long to be indexed whole, and so are searched by their beginnings."""
+    """Messages for query words that are too long to be indexed whole, and are searched by their beginnings."""
     if len(text) <= LONGEST_WORD:
         return []
     return [
@@ -286,6 +286,6 @@ def _milliseconds(seconds: float) -> float:
 
 
 def _reach(languages: Collection[str], snapshot: Snapshot, source: str) -> float:
-    """The share of the searched languages that are a query's own or have a table that translates it."""
+    """The share of the searched languages that equal the query's language or have a table for it."""
     reached = [one for one in languages if one == source or (source, one) in snapshot.views]
     return len(reached) / max(1, len(languages))

@@ -1,4 +1,4 @@
-"""Which words of a document matched which words of a query, and the part of the text that shows it best."""
+"""Finds the matches of query words in a document, and the window of the text that shows them best."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REPEAT = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The document word ``text[start:end]`` and the number of the query's term group that it answers."""
+    """The document word ``text[start:end]`` and the number of the query's term group that it matches."""
 
     start: int
     end: int
@@ -54,9 +54,9 @@ class Matcher:
                 self._alternatives.setdefault(alternative.term, []).append(found)
 
     def matches(self, tokens: Iterable[Token]) -> list[Match]:
-        """Every pair of a document word and a query word that the translation relates, in text order.
+        """All pairs of a document word and a query word that translate each other, in text order.
 
-        Pairs of one document word are ordered by falling probability.
+        Pairs with the same document word are ordered by descending probability.
         """
         found: list[Match] = []
         by_word = self._form == "word"
@@ -78,11 +78,11 @@ def best_window(
     importance: Sequence[float],
     length: int = SNIPPET_LENGTH,
 ) -> Window:
-    """The window of at most ``length`` code points whose matches say most about the query.
+    """The window of at most ``length`` code points with the most valuable matches.
 
-    A match is worth its probability times the importance of its group; a group's further matches in the same
-    window add a tenth. The window starts at a sentence where one is near, never inside a word, and ends with
-    a word; only a word longer than ``length`` is cut. Without matches it is the beginning of the text.
+    The value of a match is its probability times the importance of its group; further matches of a group in the same
+    window count a tenth. The window starts at a sentence if one is near, never inside a word, and ends after a word.
+    Only a word longer than ``length`` is cut. Without matches it is the beginning of the text.
     """
     if len(text) <= length:
         return Window(0, len(text))
@@ -96,12 +96,15 @@ def best_window(
 
 
 def inside(matches: Iterable[Match], window: Window) -> list[Match]:
-    """The matches that lie in the window as a whole."""
+    """The matches that lie entirely in the window."""
     return [match for match in matches if window.start <= match.start and match.end <= window.end]
 
 
 def _densest(matches: Sequence[Match], importance: Sequence[float], length: int) -> tuple[int, int]:
-    """First and last match of the most valuable window: all windows by their sum, the best ones closely."""
+    """First and last match of the most valuable window.
+
+    All windows are compared by the sum of their matches, and the best ones by the exact value.
+    """
     worth = [match.probability * importance[match.group] for match in matches]
     total = list(accumulate(worth, initial=0.0))
     starts = [match.start for match in matches]
@@ -128,7 +131,7 @@ def _densest(matches: Sequence[Match], importance: Sequence[float], length: int)
 
 
 def _start(text: str, tokens: Sequence[Token], low: int, spare: int) -> int:
-    """Where a window whose first match starts at ``low`` begins, at most ``spare`` before it."""
+    """The start of a window whose first match starts at ``low``, at most ``spare`` before it."""
     if spare <= 0:
         return low
     if low <= spare // 2:
@@ -145,7 +148,7 @@ def _start(text: str, tokens: Sequence[Token], low: int, spare: int) -> int:
 
 
 def _end(text: str, tokens: Sequence[Token], start: int, least: int, length: int) -> int:
-    """Where a window from ``start`` ends: after a word and the punctuation that clings to it."""
+    """The end of a window from ``start``: after a word and the punctuation attached to it."""
     limit = start + length
     if limit >= len(text):
         return len(text)

@@ -1,4 +1,4 @@
-"""The data directory: made when missing, and used by one process at a time."""
+"""The data directory: created if missing, and used by one process at a time."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from dragoman.service.core.errors import Conflict, Unavailable
 
 
 class DataDirectory:
-    """Holds the lock of a data directory from construction to :meth:`close`; the kernel lets go of it when
-    the process dies, however it dies.
+    """Holds the lock of a data directory from construction to :meth:`close`.
+
+    The kernel releases the lock whenever the process ends, even after a crash.
 
     Raises:
-        Conflict: another process holds it.
-        Unavailable: it cannot be made or written.
+        Conflict: another process holds the lock.
+        Unavailable: the directory cannot be created or written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -31,7 +32,7 @@ class DataDirectory:
         except BaseException:
             os.close(self._descriptor)
             raise
-        with suppress(OSError):  # a full disk: who holds the lock can then not be told, but it is held
+        with suppress(OSError):  # full disk: the lock is held, only the holder's process id is missing
             os.ftruncate(self._descriptor, 0)
             os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
 
@@ -46,7 +47,7 @@ class DataDirectory:
             ) from fault
         except OSError as fault:
             raise Unavailable(
-                f"the data directory {self.path} cannot be locked: {fault.strerror}; it has to lie on a file system"
+                f"the data directory {self.path} cannot be locked: {fault.strerror}; it has to be on a file system"
                 " with locks, such as a local disk"
             ) from fault
 

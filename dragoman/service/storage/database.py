@@ -37,7 +37,7 @@ from dragoman.service.storage.models import Base, Collection, ServiceInstance, n
 
 BUSY_MS = 30_000
 HEAD = "0004_jobs"
-"""The revision of the present schema: the last one in ``migrations``. A new database is made of the models."""
+"""The current schema revision: the last one in ``migrations``. A new database is created from the models."""
 
 _VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32), nullable=False))
 _VERSION.append_constraint(PrimaryKeyConstraint("version_num", name="alembic_version_pkc"))
@@ -53,15 +53,16 @@ _CONNECTION: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
-"""How long a server that does not answer is waited for, where the URL does not say."""
+"""Timeouts for a server that does not respond, unless the URL sets them."""
 
 EntryRow = tuple[str, str, float, float]
 """source, target, P(target|source), P(source|target)"""
 
 
 class Store:
-    """The database behind the service. ``read`` and ``write`` open a session each; both may be used from
-    any thread. What a ``write`` block did is durable once the block has ended.
+    """The database of the service. ``read`` and ``write`` open a session each and may be used from any thread.
+
+    The changes of a ``write`` block are durable once the block has ended.
     """
 
     def __init__(self, url: str) -> None:
@@ -79,21 +80,21 @@ class Store:
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """A transaction, committed at the end of the block, undone when the block raises.
+        """A transaction, committed at the end of the block, rolled back when the block raises.
 
-        On SQLite it is the only writer from its first statement on, so that it cannot fail half-way for
-        having read before another wrote.
+        On SQLite it is the only writer from its first statement on. So it cannot fail half-way because another
+        transaction wrote after it had read.
         """
         with Session(self._writer, expire_on_commit=False) as session, session.begin():
             yield session
 
     def claim(self, seconds: float) -> None:
-        """Keep every other instance of the service off the database from now on, and migrate it.
+        """Lock the database against all other instances of the service, and migrate it.
 
-        SQLite's is in the data directory, which has a lock of its own.
+        An SQLite database needs no lock: the data directory has one.
 
         Raises:
-            DatabaseTaken: another instance uses it, still after ``seconds`` seconds.
+            DatabaseTaken: another instance still uses it after ``seconds`` seconds.
             Unavailable: as :meth:`migrate`.
         """
         if self.sqlite:
@@ -107,10 +108,10 @@ class Store:
         claim.recorded = True
 
     def migrate(self) -> None:
-        """Bring the database to the present schema; safe when several processes start at once.
+        """Migrate the database to the current schema; safe when several processes start at once.
 
         Raises:
-            Unavailable: the database cannot be reached, or is of a later version than this program.
+            Unavailable: the database cannot be reached, or its schema is newer than this program.
         """
         try:
             with self._writer.connect() as connection, connection.begin():
@@ -132,7 +133,7 @@ class Store:
             upgrade(connection, present)
 
     def writable(self) -> bool:
-        """Whether a transaction that writes can be made now."""
+        """Whether a write transaction is possible now."""
         try:
             with self._writer.connect() as connection, connection.begin() as transaction:
                 connection.execute(update(Collection).where(false()).values(language="en"))
@@ -142,7 +143,7 @@ class Store:
         return True
 
     def check(self) -> None:
-        """Read something; raises what SQLAlchemy does where the database cannot be read."""
+        """Run a query; raises SQLAlchemy's exception if the database cannot be read."""
         with self.read() as session:
             session.execute(text("SELECT version_num FROM alembic_version"))
 
@@ -156,7 +157,7 @@ class Store:
 
 @contextmanager
 def existing_store(url: str) -> Iterator[Store]:
-    """A database of whatever schema it has, closed at the end of the block; a server may be using it as well."""
+    """A database with its schema unchanged, closed at the end of the block; a server may be using it too."""
     store = Store(url)
     try:
         yield store
@@ -166,7 +167,7 @@ def existing_store(url: str) -> Iterator[Store]:
 
 @contextmanager
 def opened_store(url: str) -> Iterator[Store]:
-    """As :func:`existing_store`, brought to the present schema.
+    """As :func:`existing_store`, migrated to the current schema.
 
     Raises:
         Unavailable: see :meth:`Store.migrate`.
@@ -194,7 +195,7 @@ def insert_entries(session: Session, version_id: int, rows: Iterable[EntryRow], 
 
 
 def _copy_entries(connection: Connection, rows: Iterable[tuple[Any, ...]]) -> int:
-    """In binary, which spares the client the writing of numbers and the server the reading of them."""
+    """COPY in binary format, which saves formatting and parsing numbers as text."""
     driver = connection.connection.driver_connection
     if driver is None:
         raise Unavailable("the database connection is closed")
@@ -209,7 +210,7 @@ def _copy_entries(connection: Connection, rows: Iterable[tuple[Any, ...]]) -> in
 
 
 def _revision(connection: Connection) -> str | None:
-    """The revision of the schema that a database has; None where it has none."""
+    """The schema revision of a database; None for an empty database."""
     if not inspect(connection).has_table(_VERSION.name):
         return None
     return connection.scalar(select(_VERSION.c.version_num))
@@ -222,7 +223,7 @@ def _sqlite_engine(url: str) -> Engine:
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _record: Any) -> None:
-        connection.isolation_level = None  # the transactions begin below, not where the driver guesses
+        connection.isolation_level = None  # transactions begin below, not implicitly in the driver
         _write_ahead(connection)
         for pragma in ("synchronous = FULL", "foreign_keys = ON"):
             connection.execute(f"PRAGMA {pragma}")
@@ -237,8 +238,9 @@ def _sqlite_engine(url: str) -> Engine:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Have a new database log its writes ahead. Where another connection is doing so too, SQLite refuses at once,
-    whatever its busy timeout, so the waiting is done here.
+    """Switch a new database to write-ahead logging.
+
+    If another connection does so at the same time, SQLite fails at once despite its busy timeout. So this retries.
     """
     deadline = time.monotonic() + BUSY_MS / 1000
     while True:

@@ -1,4 +1,4 @@
-"""The faults of the database as the errors that callers meet."""
+"""Maps database exceptions to the errors that callers get."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _sqlite(fault: BaseException | None) -> ServiceError | None:
 
 
 def _postgresql(fault: BaseException | None, invalidated: bool = False) -> ServiceError | None:
-    """The error for one of psycopg's, which is told by its SQLSTATE; a lost connection has none."""
+    """The error for an exception of psycopg, by its SQLSTATE; a lost connection has none."""
     if not type(fault).__module__.startswith("psycopg"):
         return None
     state: str | None = getattr(fault, "sqlstate", None)
@@ -59,17 +59,17 @@ def _postgresql(fault: BaseException | None, invalidated: bool = False) -> Servi
     if state is None:
         return None
     if state == "25006":
-        return Unavailable("the database takes no changes now: it is read-only")
+        return Unavailable("the database is read-only now")
     return next((kind(message) for class_, (kind, message) in _SQLSTATES.items() if state.startswith(class_)), None)
 
 
 _SQLSTATES: dict[str, tuple[type[ServiceError], str]] = {
     "08": (Unavailable, "the database cannot be reached"),
     "23": (Conflict, _CHANGED),
-    "40": (Unavailable, "the database undid this for another change; try again"),
+    "40": (Unavailable, "the database rolled back the change because of a concurrent one; try again"),
     "53": (Unavailable, "the database has no resources left"),
     "57": (Unavailable, "the database cannot be reached"),
     "58": (Unavailable, "the database cannot read or write its files"),
     "XX": (Unavailable, "the database is damaged"),
 }
-"""The errors of classes of SQLSTATE, by their first characters."""
+"""The errors by SQLSTATE class, which is its first two characters."""

@@ -1,13 +1,12 @@
-"""One instance of the service to a PostgreSQL database, so that what it keeps beside the database stays true.
+"""Allows only one instance of the service per PostgreSQL database.
 
-An instance follows its own changes alone: documents, tables and versions that another one changed would be missing
-from its indexes and snapshots, and a starting one removes what the other's uploads are still building. So every
-connection of an instance carries the instance's mark, a shared advisory lock, which PostgreSQL takes away when the
-connection ends, however it ends. While another instance's mark is there, a connection is refused. The database also
-records which instance came last, so that one which lost its connections to another does not go on with what it
-knew before.
+An instance tracks only its own changes. Changes by another instance would be missing from its indexes and snapshots,
+and on startup it would remove uploads that the other one is still building. So every connection of an instance holds
+a mark: a shared advisory lock, which PostgreSQL releases when the connection ends for any reason. While another
+instance's mark exists, a connection is refused. The database also records the last instance that used it. So an
+instance that lost its connections to another one does not continue with stale data.
 
-Session locks need a session: a pooler between, such as PgBouncer, has to pool by session.
+The locks belong to a session: a pooler in between, such as PgBouncer, has to use session pooling.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _GATE = 7_203_915_002
 _MARKS = 720_391_503
 _POLL_SECONDS = 0.2
 _SERVER_KEEPALIVES = {"tcp_keepalives_idle": "30", "tcp_keepalives_interval": "10", "tcp_keepalives_count": "3"}
-"""Seconds, seconds and number, after which the server forgets a client whose machine is gone, and its mark."""
+"""Seconds, seconds and count until the server drops a client whose machine has failed, and its mark with it."""
 
 _OTHERS = """
     SELECT coalesce(nullif(activity.application_name, ''), 'process ' || locks.pid)
@@ -42,13 +41,13 @@ class DatabaseTaken(Unavailable):
 
 
 class DatabaseClaim:
-    """The mark of this instance, which is put on each of its connections."""
+    """The mark of this instance, set on each of its connections."""
 
     def __init__(self) -> None:
         self.number = 1 + secrets.randbelow(2**31 - 1)
         self.name = instance_name()
         self.recorded = False
-        """Whether the database names this instance as the last that came."""
+        """Whether the database has recorded this instance as the last one."""
 
     def mark(self, connection: Any) -> None:
         """Mark a new psycopg connection, which holds the mark until it is closed.
@@ -68,18 +67,18 @@ class DatabaseClaim:
                 if last is None or last[0] != self.number:
                     raise DatabaseTaken(
                         "another instance has used the database since "
-                        f"({last[1] if last else 'unknown'}); this one has to be started again"
+                        f"({last[1] if last else 'unknown'}); restart this one"
                     )
             connection.execute("SELECT pg_advisory_lock_shared(%s, %s)", (_MARKS, self.number))
 
 
 def instance_name() -> str:
-    """What PostgreSQL is told that this process is."""
+    """The application name of this process in PostgreSQL."""
     return f"dragoman process {os.getpid()} on {socket.gethostname()}"[:63]
 
 
 def mark_connections(engine: Engine, claim: DatabaseClaim) -> None:
-    """Mark every connection that the engine makes from now on."""
+    """Mark every connection that the engine opens from now on."""
 
     @event.listens_for(engine, "do_connect")
     def connect(dialect: Any, _record: Any, arguments: list[Any], options: dict[str, Any]) -> Any:
@@ -93,10 +92,10 @@ def mark_connections(engine: Engine, claim: DatabaseClaim) -> None:
 
 
 def retry_while_taken(work: Callable[[], None], seconds: float) -> None:
-    """Do ``work``, and again while the database is taken: one that was killed takes a moment to be forgotten.
+    """Run ``work`` and retry while the database is in use: the marks of a killed instance last a moment longer.
 
     Raises:
-        DatabaseTaken: it still is after so many seconds.
+        DatabaseTaken: it is still in use after this many seconds.
     """
     until = time.monotonic() + seconds
     while True:

@@ -1,4 +1,4 @@
-"""The tables of the database, which is the source of truth: indexes and compiled tables are made from it."""
+"""The tables of the database, which is the source of truth; indexes and compiled tables are derived from it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def now() -> datetime:
 
 
 class Instant(TypeDecorator[datetime]):
-    """A point in time, always read back in UTC, also from SQLite, which keeps no time zone."""
+    """A point in time, always read back in UTC, even from SQLite, which stores no time zone."""
 
     impl = SqlDateTime(timezone=True)
     cache_ok = True
@@ -66,7 +66,7 @@ class Collection(Base):
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
     uid: Mapped[str] = mapped_column(String(32), unique=True, default=lambda: uuid4().hex)
-    """Never used again, unlike the name: what the index on disk is called."""
+    """The name of the index on disk; unlike ``name`` it is never reused."""
     name: Mapped[str] = mapped_column(String(64), unique=True)
     language: Mapped[str] = mapped_column(String(8))
     description: Mapped[str | None] = mapped_column(Text)
@@ -78,7 +78,7 @@ class Collection(Base):
 
 
 class Document(Base):
-    """A document; ``deleted`` rows are tombstones that stay until the index has forgotten the document."""
+    """A document; ``deleted`` rows are tombstones, which stay until the index has removed the document."""
 
     __tablename__ = "documents"
 
@@ -106,7 +106,7 @@ class Document(Base):
 
 
 class TranslationTable(Base):
-    """A named translation table; what it holds lies in its versions."""
+    """A named translation table; its content is in its versions."""
 
     __tablename__ = "translation_tables"
 
@@ -120,10 +120,10 @@ class TranslationTable(Base):
 
 
 class TableVersion(Base):
-    """One upload of a table. Only ``ready`` versions can be active, and at most one of a table is.
+    """One upload of a table. Only ``ready`` versions can be active, and at most one per table is.
 
-    A version that is ``building`` has a negative number, which nobody sees; one that is ``deleted`` keeps its
-    number, without entries, so that it is never given again.
+    A ``building`` version has a negative number and is not visible. A ``deleted`` version keeps its number, without
+    entries, so that the number is never reused.
     """
 
     __tablename__ = "table_versions"
@@ -133,7 +133,7 @@ class TableVersion(Base):
     version: Mapped[int] = mapped_column(Integer)
     checksum: Mapped[str] = mapped_column(String(64), default="")
     kind: Mapped[str] = mapped_column(String(16), default="statistical")
-    """``statistical`` or ``glossary``: a glossary outranks statistical tables where both are active."""
+    """``statistical`` or ``glossary``; an active glossary outranks active statistical tables."""
     weight: Mapped[float] = mapped_column(Double, default=1.0)
     format: Mapped[str] = mapped_column(String(16), default="tsv")
     state: Mapped[str] = mapped_column(String(16), default="building")
@@ -174,7 +174,7 @@ class TableEntry(Base):
 
 
 class ApiKey(Base):
-    """An API key, of which only the hash is kept. Rows stay when a key is revoked: the audit log names them."""
+    """An API key, stored only as a hash. Rows of revoked keys stay, because the audit log refers to them."""
 
     __tablename__ = "api_keys"
 
@@ -210,7 +210,7 @@ class AuditEntry(Base):
 
 
 class ServiceInstance(Base):
-    """The instance of the service that came to the database last; one row at most."""
+    """The last instance of the service that used the database; at most one row."""
 
     __tablename__ = "service_instance"
 
@@ -221,7 +221,7 @@ class ServiceInstance(Base):
 
 
 class Job(Base):
-    """A batch of requests. While it is ``uploading`` nobody sees it, and it never runs."""
+    """A batch of requests. While it is ``uploading`` it is not visible and does not run."""
 
     __tablename__ = "jobs"
 
@@ -232,9 +232,9 @@ class Job(Base):
     message: Mapped[str | None] = mapped_column(Text)
     idempotency_key: Mapped[str | None] = mapped_column(String(255), unique=True)
     fingerprint: Mapped[str] = mapped_column(String(64), default="")
-    """SHA-256 of the parameters and the body, to tell a request sent again from another one."""
+    """SHA-256 of the parameters and the body, which identifies a repeated request."""
     instance: Mapped[str] = mapped_column(String(32))
-    """The data directory whose service takes the upload."""
+    """The data directory of the service that receives the upload."""
     total: Mapped[int] = mapped_column(BigInteger, default=0)
     completed: Mapped[int] = mapped_column(BigInteger, default=0)
     failed: Mapped[int] = mapped_column(BigInteger, default=0)
@@ -244,13 +244,13 @@ class Job(Base):
     finished_at: Mapped[datetime | None] = mapped_column(Instant)
     expires_at: Mapped[datetime] = mapped_column(Instant)
     touched_at: Mapped[datetime] = mapped_column(Instant, default=now)
-    """When something was last done for it."""
+    """When the job last made progress."""
 
     __table_args__ = (Index("ix_jobs_created_at", "created_at", "id"),)
 
 
 class JobLine(Base):
-    """One line of a job: what is asked, until it is answered, then the answer, or the error in place of one."""
+    """One line of a job: the request while it is pending, then the answer or the error."""
 
     __tablename__ = "job_lines"
 
@@ -260,10 +260,10 @@ class JobLine(Base):
     state: Mapped[str] = mapped_column(String(16))
     """``pending``, ``completed`` or ``failed``."""
     request: Mapped[bytes | None] = mapped_column(LargeBinary)
-    """The line as sent, packed by zlib; not kept once it is answered."""
+    """The line as sent, compressed with zlib; deleted once it is answered."""
     answer: Mapped[str | None] = mapped_column(Text)
     ids: Mapped[str | None] = mapped_column(Text)
-    """The ids of the documents of a rerank request, a JSON list, where they have any."""
+    """The ids of the documents of a rerank request, as a JSON list, if they have any."""
 
     __table_args__ = (
         Index("ix_job_lines_custom_id", "job_id", "custom_id"),

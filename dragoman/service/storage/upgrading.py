@@ -1,4 +1,4 @@
-"""Upgrades of databases of earlier versions, by Alembic."""
+"""Upgrades databases of earlier versions with Alembic."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ MIGRATIONS = Path(__file__).parent / "migrations"
 
 
 def upgrade(connection: Connection, present: str, to: str = "head") -> None:
-    """Bring a database of the revision ``present`` to another.
+    """Migrate a database from the revision ``present`` to the revision ``to``.
 
     Raises:
-        Unavailable: the database is of a later version than this program.
+        Unavailable: the schema of the database is newer than this program.
     """
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
@@ -28,6 +28,6 @@ def upgrade(connection: Connection, present: str, to: str = "head") -> None:
         ScriptDirectory.from_config(config).get_revision(present)
     except CommandError as fault:
         raise Unavailable(
-            f"the database is of a later version of Dragoman (schema {present}); use that version"
+            f"the database belongs to a later version of Dragoman (schema {present}); use that version"
         ) from fault
     command.upgrade(config, to)

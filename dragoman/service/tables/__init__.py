@@ -1,1 +1,1 @@
-"""Translation tables: uploaded, versioned, activated and rolled back; what searches see is one snapshot of them."""
+"""Translation tables: uploaded, versioned, activated and rolled back. A search uses one snapshot of them."""

@@ -1,4 +1,4 @@
-"""Translation tables in the database: rows that become visible, active or gone in one transaction each."""
+"""Translation tables in the database. Publishing, activating and hiding a version each take one transaction."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ENTRIES_PER_TRANSACTION = 50_000
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
-    """What is known of a version before its entries are stored."""
+    """The data of a version before its entries are stored."""
 
     name: str
     source: str
@@ -39,7 +39,7 @@ class NewVersion:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What reading the file of a version came to."""
+    """The result of reading the file of a version."""
 
     checksum: str
     source_terms: int
@@ -81,14 +81,14 @@ class TableInfo:
 
 
 class TableRepository:
-    """The tables of a database. Versions that are being built or deleted are seen by nobody."""
+    """The tables of a database. Versions that are being built or deleted are not visible."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._beginning = Lock()
 
     def tables(self, name: str | None = None) -> list[TableInfo]:
-        """All tables that have versions, or the one of this name, by name."""
+        """All tables with versions, ordered by name; with ``name`` only that table."""
         wanted = select(TranslationTable, TableVersion).join(TableVersion).where(TableVersion.state == READY)
         if name is not None:
             wanted = wanted.where(TranslationTable.name == name)
@@ -101,7 +101,7 @@ class TableRepository:
         return list(found.values())
 
     def ready(self) -> tuple[list[ActiveVersion], list[ActiveVersion]]:
-        """All versions that could be active, and those that are."""
+        """All ready versions, and the active ones among them."""
         with self._store.read() as session:
             rows = session.execute(
                 select(TranslationTable, TableVersion).join(TableVersion).where(TableVersion.state == READY)
@@ -110,7 +110,7 @@ class TableRepository:
         return [version for version, _ in every], [version for version, active in every if active]
 
     def languages(self, name: str) -> tuple[str, str] | None:
-        """The source and target language of a table, or None where there is none of this name."""
+        """The source and target language of a table, or None if there is no table of this name."""
         with self._store.read() as session:
             row = session.scalar(select(TranslationTable).where(TranslationTable.name == name))
         return None if row is None else (row.source, row.target)
@@ -121,10 +121,10 @@ class TableRepository:
             return _next_number(session, name)
 
     def begin(self, new: NewVersion) -> int:
-        """Make the row of a version that is being built.
+        """Create the row of a version that is being built.
 
         Raises:
-            Conflict: the table is of other languages, or made by another upload at the same moment.
+            Conflict: the table has other languages, or another upload is creating it at the same moment.
         """
         try:
             with self._beginning, self._store.write() as session:
@@ -157,7 +157,7 @@ class TableRepository:
                 number = insert_entries(session, row_id, chunk, number)
 
     def publish(self, row_id: int, number: int, counts: Counts, activate: bool) -> None:
-        """Let a version that was being built be seen, and be active where asked for, in one transaction.
+        """Make a built version visible and, with ``activate``, active, in one transaction.
 
         Raises:
             Conflict: the number is taken.
@@ -187,15 +187,15 @@ class TableRepository:
             session.execute(update(TableVersion).where(TableVersion.id == row_id).values(active=False))
 
     def hide(self, row_id: int) -> None:
-        """Mark a version as deleted: from then on nobody sees it."""
+        """Mark a version as deleted, which makes it invisible."""
         with self._store.write() as session:
             session.execute(update(TableVersion).where(TableVersion.id == row_id).values(state=DELETED))
 
     def purge(self, row_id: int) -> None:
-        """Remove the entries of a version that is building or deleted, and all that nothing needs any more.
+        """Remove the entries of a building or deleted version, and all rows that are no longer needed.
 
-        The row of a deleted version stays, and with it its number, for as long as its table has others.
-        Nothing happens to a version that is ready.
+        The row of a deleted version, with its number, stays as long as its table has other versions. A ready version
+        is left alone.
         """
         with self._store.read() as session:
             if session.scalar(select(TableVersion.state).where(TableVersion.id == row_id)) == READY:
@@ -205,7 +205,7 @@ class TableRepository:
         with self._store.write() as session:
             unfinished = (TableVersion.id == row_id, TableVersion.state == BUILDING)
             session.execute(delete(TableVersion).where(*unfinished))
-            _forget_empty_tables(session)
+            _remove_empty_tables(session)
 
     def _purge_some(self, row_id: int) -> bool:
         of_version = TableEntry.version_id == row_id
@@ -225,7 +225,7 @@ class TableRepository:
             return [*session.scalars(building), *session.scalars(deleted)]
 
     def load(self, version: ActiveVersion) -> Table:
-        """The table of a version from its entries.
+        """Build the table of a version from its entries.
 
         Raises:
             NotFound: it has been deleted.
@@ -241,7 +241,7 @@ class TableRepository:
 
 
 def check_languages(name: str, present: tuple[str, str], wanted: tuple[str, str]) -> None:
-    """Raise :class:`Conflict` unless an upload is for the languages that its table has."""
+    """Raise :class:`Conflict` unless an upload has the languages of its table."""
     if present != wanted:
         raise Conflict(
             f"table '{name}' is from {present[0]} to {present[1]}: "
@@ -250,7 +250,7 @@ def check_languages(name: str, present: tuple[str, str], wanted: tuple[str, str]
 
 
 def entry_rows(table: Table) -> Iterator[EntryRow]:
-    """The entries of a table in the order of their source terms, then of their target terms."""
+    """The entries of a table, ordered by source term, then target term."""
     sources, targets = list(table.sources), list(table.targets)
     side = table.by_source
     for first in range(0, len(table), _ENTRIES_PER_TRANSACTION):
@@ -281,8 +281,8 @@ def _activate(session: Session, row_id: int) -> None:
     session.execute(update(TableVersion).where(TableVersion.id == row_id).values(active=True))
 
 
-def _forget_empty_tables(session: Session) -> None:
-    """Remove tables with no version but deleted ones: their names are free again."""
+def _remove_empty_tables(session: Session) -> None:
+    """Remove tables that have only deleted versions, which frees their names."""
     of_table = TableVersion.table_id == TranslationTable.id
     alive = exists().where(of_table, TableVersion.state != DELETED)
     unpurged = exists().where(of_table, TableEntry.version_id == TableVersion.id)

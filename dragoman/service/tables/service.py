@@ -1,4 +1,4 @@
-"""Translation tables: uploaded, versioned, activated, rolled back; database first, then the compiled files."""
+"""Uploads, activates, rolls back and deletes translation tables: first in the database, then in the compiled files."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from dragoman.service.tables.snapshot import ActiveVersion, CompiledTables, Kind
 
 logger = logging.getLogger("dragoman")
 
-_MEND_SECONDS = 10.0
+_RETRY_SECONDS = 10.0
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """What is uploaded, and what is to become of it."""
+    """The parameters of an upload."""
 
     name: str
     source: str
@@ -48,7 +48,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """What an upload led to; for a dry run, what it would lead to."""
+    """The result of an upload, or the expected result of a dry run."""
 
     version: int
     checksum: str
@@ -63,7 +63,7 @@ class Uploaded:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What a table version knows about a term of ``language``."""
+    """The entries of a table version for a term of ``language``."""
 
     folded: str
     language: str
@@ -74,8 +74,8 @@ class Lookup:
 class Tables:
     """All translation tables of a service. Every method may be called from any thread.
 
-    ``registry`` holds what is active, compiled for searching; from :meth:`start` on it changes right after
-    the database has.
+    ``registry`` holds the active versions, compiled for searching. After :meth:`start` it changes right after the
+    database.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class Tables:
         pinned: Callable[[int], str | None] = lambda id: None,
         installed: Callable[[Snapshot], object] = lambda snapshot: None,
     ) -> None:
-        """``pinned`` says what still needs a version, by its row id, though it may not be active any more.
+        """``pinned`` names what still needs a version, by its row id, even if the version is no longer active.
 
-        ``installed`` is called with every snapshot that searches see from now on.
+        ``installed`` is called with every new snapshot that searches use.
         """
         self._store = TableRepository(store)
         self._settings = settings
@@ -101,7 +101,7 @@ class Tables:
         self.registry = TableRegistry(self._files)
 
     def start(self) -> None:
-        """Remove what unfinished uploads left behind, and compile what is active where it is not yet."""
+        """Remove the remains of unfinished uploads, and compile active versions that are not compiled yet."""
         for row_id in self._store.unfinished():
             logger.warning("table version row %d was never finished and is removed", row_id)
             self._store.purge(row_id)
@@ -110,21 +110,21 @@ class Tables:
         for version in self.registry.snapshot.versions:
             self._files.opened(version)
         if self.registry.snapshot.unserved:
-            Thread(target=self._mend, name="dragoman-tables", daemon=True).start()
+            Thread(target=self._retry_unserved, name="dragoman-tables", daemon=True).start()
 
     def close(self) -> None:
-        """Give up mending."""
+        """Stop retrying tables that could not be compiled."""
         self._closing.set()
 
     def upload(self, upload: Upload, parts: Iterator[bytes], gzip: bool = False) -> Uploaded:
-        """Read a table file as it streams in and keep it as a new version, active at once where asked for.
+        """Read a streamed table file and store it as a new version, active at once if requested.
 
-        A line that gives no entry is rejected with its number and the reason, and the others go on.
+        A line without a valid entry is rejected with its number and the reason; the other lines are kept.
 
         Raises:
-            InvalidRequest: parameters that are not allowed, or a file without a usable entry.
-            Conflict: the table exists for other languages.
-            ServiceError: the file cannot be read to its end; the message has the line. Nothing is kept.
+            InvalidRequest: a parameter is not allowed, or the file has no usable entry.
+            Conflict: the table exists with other languages.
+            ServiceError: the file cannot be read to its end; the message has the line. Nothing is stored.
         """
         _check(upload)
         present = self._store.languages(upload.name)
@@ -166,7 +166,7 @@ class Tables:
         return found[0]
 
     def activate(self, name: str, version: int) -> TableInfo:
-        """Make a version, newer or older, the one that searches use from now on.
+        """Make a version, newer or older, the active one of its table.
 
         Raises:
             NotFound: no such table or version.
@@ -180,7 +180,7 @@ class Tables:
         return self.get(name)
 
     def deactivate(self, name: str) -> TableInfo:
-        """Let searches go on without this table; nothing to do where no version of it is active.
+        """Make the active version of this table inactive, if there is one.
 
         Raises:
             NotFound: there is no table of this name.
@@ -195,7 +195,7 @@ class Tables:
         return self.get(name)
 
     def pin(self, commit: Callable[[Sequence[ActiveVersion]], T]) -> T:
-        """Have ``commit`` note the active versions as pinned before any can be deleted."""
+        """Call ``commit`` with the active versions, to pin them before any can be deleted."""
         with self._publishing:
             return commit(self._store.ready()[1])
 
@@ -203,16 +203,16 @@ class Tables:
         """The snapshot of pinned versions, by their row ids.
 
         Raises:
-            NotFound: one has been deleted all the same.
+            NotFound: one has been deleted nevertheless.
         """
         ready, _ = self._store.ready()
         chosen = [version for version in ready if version.id in ids]
         if len(chosen) < len(set(ids)):
-            raise NotFound("a version of a translation table that is needed has been deleted")
+            raise NotFound("a required version of a translation table has been deleted")
         return self.registry.at(chosen)
 
     def delete(self, name: str, version: int) -> None:
-        """Delete a version; its number is not given again while the table has other versions.
+        """Delete a version; its number is not reused while the table has other versions.
 
         Raises:
             NotFound: no such table or version.
@@ -238,10 +238,10 @@ class Tables:
         return [(one, self._store.load(one)) for one in active if {one.source, one.target} == wanted]
 
     def look_up(self, name: str, term: str, version: int | None = None, inverse: bool | None = None) -> Lookup:
-        """What a version (by default the active one) knows about a term, which is folded first.
+        """The entries of a version (by default the active one) for a term, which is folded first.
 
-        ``inverse`` says whether it is a term of the table's target language; by default it is one where the
-        source side does not know it and the target side does.
+        ``inverse`` says that the term is in the table's target language. By default the source side is searched
+        first, then the target side.
 
         Raises:
             NotFound: no such table or version, or none is active.
@@ -261,24 +261,24 @@ class Tables:
         return next((answer for answer in answers if answer.entries), answers[0])
 
     def _serve(self) -> None:
-        """Let searches see what is active, but for what cannot be compiled."""
+        """Install a snapshot of the active versions, without those that cannot be compiled."""
         with self._publishing:
             ready, active = self._store.ready()
-            self._install(self.registry.prepare(active, forgiving=True), ready)
+            self._install(self.registry.prepare(active, allow_unserved=True), ready)
 
-    def _mend(self) -> None:
-        """Try again what could not be compiled, until all can."""
-        while self.registry.snapshot.unserved and not self._closing.wait(_MEND_SECONDS):
+    def _retry_unserved(self) -> None:
+        """Retry tables that could not be compiled, until all are."""
+        while self.registry.snapshot.unserved and not self._closing.wait(_RETRY_SECONDS):
             try:
                 self._serve()
             except Exception as fault:
-                logger.warning("the tables could not be looked at again: %s", classify(fault) or fault)
+                logger.warning("retrying to compile the tables failed: %s", classify(fault) or fault)
 
     def _load(self, version: ActiveVersion) -> Table:
         table = self._store.load(version)
         if content_checksum(table) != version.checksum:
             raise Unavailable(
-                f"version {version.version} of table '{version.name}' in the database does not agree with its checksum:"
+                f"version {version.version} of table '{version.name}' in the database does not match its checksum:"
                 " upload it again, or activate another version"
             )
         return table
@@ -303,7 +303,7 @@ class Tables:
             raise
 
     def _publish(self, row_id: int, upload: Upload, table: Table, counts: Counts) -> int:
-        """Compile a stored version, then let it be seen; what is compiled is ready before a search needs it."""
+        """Compile a stored version, then make it visible, so that no search has to wait for compilation."""
         with self._publishing:
             number = self._store.next_number(upload.name)
             new = ActiveVersion(
@@ -330,7 +330,7 @@ class Tables:
     def _switch(
         self, ready: Sequence[ActiveVersion], active: Sequence[ActiveVersion], commit: Callable[[], None]
     ) -> None:
-        """Compile what searches will need, change the database, and only then what searches see."""
+        """Compile the new snapshot, change the database, and then install the snapshot."""
         if not self._serving:
             commit()
             return
@@ -347,7 +347,7 @@ class Tables:
 
 
 def check_active(names: Sequence[str], snapshot: Snapshot) -> None:
-    """Raise :class:`NotFound` for a name that no active table has, :class:`Unavailable` for one that is not served."""
+    """Raise :class:`NotFound` if a name has no active table, :class:`Unavailable` if its table is not served."""
     for place, name in enumerate(names):
         if name not in snapshot.names:
             for one in snapshot.unserved.values():
@@ -357,13 +357,13 @@ def check_active(names: Sequence[str], snapshot: Snapshot) -> None:
 
 
 def check_detectable(snapshot: Snapshot, languages: Collection[str]) -> None:
-    """Raise :class:`Unavailable` where background work is to detect a language for want of the tables to tell it by.
+    """Raise :class:`Unavailable` in background work if tables that language detection needs are not served.
 
-    ``languages`` are those of the documents; none where they too are to be detected.
+    ``languages`` are those of the documents; empty if these are to be detected too.
     """
     for pair, one in snapshot.unserved.items():
         if in_background() and not (languages and set(pair).isdisjoint(languages)):
-            raise Unavailable(f"a language cannot be detected now, for lack of {one}")
+            raise Unavailable(f"a language cannot be detected now: {one}")
 
 
 def content_checksum(table: Table) -> str:

@@ -1,4 +1,4 @@
-"""The active translation tables as searches see them: one immutable snapshot, replaced as a whole."""
+"""The point-in-time snapshot of the active translation tables that searches use; immutable, replaced as a whole."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dragoman.service.core.errors import classify
 logger = logging.getLogger("dragoman")
 
 COMPILED_VERSION = "2"
-"""Changes whenever compiled tables of the same versions may differ from those on disk."""
+"""Increase it when the same versions may compile to different files."""
 
 _SELECTIONS = 32
 
@@ -50,19 +50,19 @@ class ActiveVersion:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """All that the active tables know about one pair of languages, in one direction.
+    """The merged entries of the active tables of one language pair, in one direction.
 
-    An entry's origin is the place of its table version in ``members``.
+    An entry's origin is the index of its table version in ``members``.
     """
 
     members: tuple[ActiveVersion, ...]
     surface: Table
-    """Keyed by folded words: what people read and the smt method uses."""
+    """Keyed by folded words; for display and for the smt method."""
     analysed: Table
-    """Keyed by index terms: what the psq method uses."""
+    """Keyed by index terms; for the psq method."""
 
     def inverse(self) -> View:
-        """The same knowledge from the target language to the source language."""
+        """The same entries from the target language to the source language."""
         return View(self.members, self.surface.inverse(), self.analysed.inverse())
 
     @property
@@ -77,7 +77,7 @@ def _glossaries(members: Sequence[ActiveVersion]) -> frozenset[int]:
 
 @dataclass(frozen=True, slots=True)
 class Unserved:
-    """Active versions of one pair of languages that cannot be compiled now, and why."""
+    """Active versions of one language pair that cannot be compiled now, and why."""
 
     members: tuple[ActiveVersion, ...]
     reason: str
@@ -88,37 +88,37 @@ class Unserved:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The active versions at one moment with their compiled views; never changed, so a request holds one."""
+    """The active versions at one moment, with their compiled views. It never changes; a request uses one."""
 
     versions: tuple[ActiveVersion, ...] = ()
     views: dict[Pair, View] = field(default_factory=dict)
-    """By source and target language; both directions of every pair."""
+    """By source and target language, with both directions of every pair."""
     unserved: dict[Pair, Unserved] = field(default_factory=dict)
-    """Active versions that are not among ``versions``."""
+    """Active versions that are not in ``versions``, because they cannot be compiled."""
 
     @property
     def names(self) -> frozenset[str]:
         return frozenset(version.name for version in self.versions)
 
     def missing(self, source: str, target: str) -> Unserved | None:
-        """The active versions between two languages where they cannot be served."""
+        """The unserved active versions between two languages, or None."""
         return self.unserved.get((min(source, target), max(source, target)))
 
     @property
     def languages(self) -> frozenset[str]:
-        """Every language that some active table translates from or to."""
+        """All languages that an active table translates from or to."""
         return frozenset(language for pair in self.views for language in pair)
 
     def knows(self, language: str, word: str) -> bool:
-        """Whether some active table has the folded word on its side of ``language``."""
+        """Whether an active table has the folded word on its ``language`` side."""
         return any(view.surface.sources.index(word) >= 0 for pair, view in self.views.items() if pair[0] == language)
 
 
 class CompiledTables:
-    """The compiled, memory-mapped files under a directory; all of them derived from the database.
+    """The compiled, memory-mapped files in a directory; all of them are derived from the database.
 
-    ``<version id>/<checksum>.safetensors`` holds one version, ``merged/<key>-{surface,analysed}.safetensors``
-    what is active for a pair of languages. A missing or corrupt file is made again.
+    ``<version id>/<checksum>.safetensors`` holds one version. ``merged/<key>-{surface,analysed}.safetensors`` hold
+    the merged view of a language pair. A missing or corrupt file is rebuilt.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class CompiledTables:
         return table
 
     def opened(self, version: ActiveVersion) -> Table | None:
-        """The table of a version where its compiled file is there and whole; a damaged one is removed."""
+        """The table of a version if its compiled file is intact; a damaged file is removed."""
         path = self._path(version)
         table = _open(path, _named([version]))
         if table is None:
@@ -159,7 +159,7 @@ class CompiledTables:
         return table
 
     def view(self, pair: Pair, members: Sequence[ActiveVersion]) -> View:
-        """The merged view of some versions of one pair, opened or compiled."""
+        """The merged view of some versions of one pair, opened from its files or compiled."""
         key = self.key(pair, members)
         surface_path = self._merged / f"{key}-surface.safetensors"
         analysed_path = self._merged / f"{key}-analysed.safetensors"
@@ -174,7 +174,7 @@ class CompiledTables:
         return View(tuple(members), surface, by_term)
 
     def key(self, pair: Pair, members: Sequence[ActiveVersion]) -> str:
-        """The name of a merged view: it tells apart whatever may compile differently."""
+        """The name of a merged view; it differs whenever the compiled files may differ."""
         described = {
             "compiled": COMPILED_VERSION,
             "pair": pair,
@@ -187,7 +187,7 @@ class CompiledTables:
         return hashlib.sha256(json.dumps(described, ensure_ascii=False).encode()).hexdigest()[:32]
 
     def keep_only(self, versions: Iterable[ActiveVersion], merged: Collection[str]) -> None:
-        """Delete the compiled files of all other versions and views; open ones stay usable as they are."""
+        """Delete the compiled files of all other versions and views; open files stay usable."""
         kept = {str(version.id) for version in versions}
         try:
             for folder in list(self._directory.glob("[0-9]*")):
@@ -197,7 +197,7 @@ class CompiledTables:
                 if path.name.split("-")[0] not in merged:
                     path.unlink(missing_ok=True)
         except OSError as fault:
-            logger.warning("compiled tables that nothing uses could not be deleted: %s", fault)
+            logger.warning("unused compiled tables could not be deleted: %s", fault)
 
     def _member(self, pair: Pair, version: ActiveVersion) -> Member:
         table = self.table(version)
@@ -218,7 +218,7 @@ def _open(path: Path, what: str) -> Table | None:
     except FileNotFoundError:
         return None
     except CorruptTable as fault:
-        logger.warning("the compiled file of %s is unusable and is made again: %s: %s", what, path, fault.reason)
+        logger.warning("the compiled file of %s is damaged and is rebuilt: %s: %s", what, path, fault.reason)
         return None
 
 
@@ -229,9 +229,9 @@ def _saved(table: Table, path: Path) -> Table:
 
 
 class TableRegistry:
-    """Holds the current :class:`Snapshot` and compiles what a new one needs before it takes over.
+    """Holds the current :class:`Snapshot`, and compiles a new one before it becomes current.
 
-    Changes are made by one thread at a time (the caller's lock); snapshots may be taken from any thread.
+    Only one thread at a time may change it (the caller has a lock); any thread may read snapshots.
     """
 
     def __init__(self, files: CompiledTables) -> None:
@@ -242,16 +242,16 @@ class TableRegistry:
 
     @property
     def snapshot(self) -> Snapshot:
-        """What is active now. A request takes it once."""
+        """The current snapshot. A request reads it once."""
         return self._snapshot
 
-    def prepare(self, versions: Iterable[ActiveVersion], forgiving: bool = False) -> Snapshot:
+    def prepare(self, versions: Iterable[ActiveVersion], allow_unserved: bool = False) -> Snapshot:
         """The snapshot of these versions, with every view compiled; the current one stays in place.
 
-        What cannot be compiled is ``unserved`` in it where that was so before, or where this is ``forgiving``.
+        A pair that cannot be compiled is ``unserved`` in it if it was before, or with ``allow_unserved``.
 
         Raises:
-            Exception: what compiling failed with.
+            Exception: compiling failed.
         """
         ordered = tuple(sorted(versions, key=lambda version: version.name))
         views: dict[Pair, View] = {}
@@ -265,7 +265,7 @@ class TableRegistry:
                         current = self.files.view(pair, members)
                     except Exception as fault:
                         before = self._snapshot.unserved.get(pair)
-                        if not forgiving and (before is None or before.members != members):
+                        if not allow_unserved and (before is None or before.members != members):
                             raise
                         unserved[pair] = _unserved(members, fault, before)
                         continue
@@ -276,8 +276,8 @@ class TableRegistry:
     def install(self, snapshot: Snapshot, ready: Iterable[ActiveVersion]) -> None:
         """Make ``snapshot`` the current one.
 
-        Files of versions that are not ``ready`` are deleted, and those of views that neither this snapshot
-        has nor the one before it, so that the way back is short.
+        Files of versions that are not ``ready`` are deleted. Files of views are kept for this snapshot and for the
+        previous one, which makes a rollback fast.
         """
         with self._compiling:
             if snapshot.versions != self._snapshot.versions:
@@ -291,9 +291,9 @@ class TableRegistry:
             self.files.keep_only(ready, keys | self._selected.keys())
 
     def at(self, versions: Iterable[ActiveVersion]) -> Snapshot:
-        """The snapshot of these versions, whether or not they are active still; compiled where it has to be.
+        """The snapshot of these versions, active or not, compiled where necessary.
 
-        What cannot be compiled is ``unserved`` in it.
+        A pair that cannot be compiled is ``unserved`` in it.
         """
         current, ordered = self._snapshot, tuple(sorted(versions, key=lambda version: version.name))
         if current.versions == ordered and not current.unserved:
@@ -304,7 +304,7 @@ class TableRegistry:
             members = tuple(version for version in ordered if version.pair == pair)
             whole, before = current.views.get(pair), current.unserved.get(pair)
             if before is not None and before.members == members:
-                unserved[pair] = before  # it is tried again where all that is active is
+                unserved[pair] = before  # the background thread retries it
                 continue
             try:
                 _add(views, pair, whole if whole and whole.members == members else self._subset(pair, members))
@@ -313,9 +313,9 @@ class TableRegistry:
         return Snapshot(tuple(version for version in ordered if version.pair not in unserved), views, unserved)
 
     def select(self, snapshot: Snapshot, names: Collection[str], source: str, targets: Iterable[str]) -> Snapshot:
-        """A snapshot of the tables with these names alone, for queries in ``source`` and documents in ``targets``.
+        """A snapshot of only the tables with these names, for queries in ``source`` and documents in ``targets``.
 
-        A combination that is asked for the first time is compiled now.
+        A new combination of tables is compiled now.
         """
         chosen = tuple(version for version in snapshot.versions if version.name in names)
         views: dict[Pair, View] = {}
@@ -343,7 +343,7 @@ class TableRegistry:
 def _unserved(members: tuple[ActiveVersion, ...], fault: Exception, before: Unserved | None) -> Unserved:
     found = Unserved(members, str(classify(fault) or f"{type(fault).__name__}: {fault}"))
     if found != before:
-        logger.error("%s cannot be served; all else is: %s", _named(members), found.reason, exc_info=fault)
+        logger.error("%s cannot be served; all other tables are: %s", _named(members), found.reason, exc_info=fault)
     return found
 
 

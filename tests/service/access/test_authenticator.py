@@ -404,7 +404,7 @@ def test_a_server_that_cannot_read_its_keys_lets_nobody_in(tmp_path: Path, postg
             with psycopg.connect(url) as connection:
                 connection.execute("LOCK TABLE api_keys")
                 wait_for(lambda: ask(running, None, "GET", "/nothing/here").status_code != 404)
-                check_error(ask(running, None, "GET", "/nothing/here"), 503, "the database does not answer")
+                check_error(ask(running, None, "GET", "/nothing/here"), 503, "the database does not respond")
             wait_for(lambda: ask(running, None, "GET", "/nothing/here").status_code == 404)
         wait_for(lambda: ask(running, None, "GET", "/nothing/here").status_code != 404)
         check_error(ask(running, None, "GET", "/nothing/here"), 503, "database")
@@ -414,7 +414,7 @@ def test_a_server_that_cannot_read_its_keys_lets_nobody_in(tmp_path: Path, postg
 def test_a_path_that_nobody_thought_of_cannot_be_served() -> None:
     router = APIRouter(prefix="/v1/new")
     router.add_api_route("/{name}", lambda: None)
-    with pytest.raises(LookupError, match=r"which keys may use /v1/new/\{name\}"):
+    with pytest.raises(LookupError, match=r"no scopes are declared for /v1/new/\{name\}"):
         check_routes([router])
 
 

@@ -149,18 +149,18 @@ def test_what_no_table_translates_is_told(running: Server) -> None:
     documents = ["Der Vulkan und die Asche", "вулкан", "пепел", "the volcano and its ash"]
     asked = {"query": "the volcano and its ash", "documents": documents}
     answer = running.client.post("/v1/rerank", json=asked).json()
-    assert answer["meta"]["warnings"] == ["documents whose language nothing tells, taken as en: 2"]
+    assert answer["meta"]["warnings"] == ["documents whose language could not be detected, assumed to be en: 2"]
     assert {one["index"]: one.get("language") for one in answer["results"]} == {0: "de", 1: None, 2: None, 3: "en"}
     missing = "no table in use translates en to ru; documents scored without one: 4"
     told = running.client.post("/v2/rerank", json=asked | {"document_language": "ru"}).json()["meta"]["warnings"]
-    assert told == [f"{missing} (the query was taken as en)"]
+    assert told == [f"{missing} (query language: en)"]
     russian = asked | {"query_language": "en", "document_language": "ru"}
     meta = running.client.post("/v1/rerank", json=russian).json()["meta"]
     assert meta["warnings"] == [missing]
     assert meta["translation"] == {"tables": []}
     plain = running.client.post("/rerank", json={"query": "42", "texts": ["die Asche", "the volcano"]})
     (told,) = json.loads(plain.headers["x-dragoman-degraded"])
-    assert told["reason"] == "nothing in the query tells its language: it was taken as en"
+    assert told["reason"] == "the language of the query could not be detected; it was assumed to be en"
 
 
 def test_names_that_no_table_has_are_linked(running: Server) -> None:
@@ -182,7 +182,7 @@ def test_a_word_that_a_glossary_translates_is_not_the_same_word_elsewhere(tmp_pa
 def test_a_model_of_another_name_is_told(running: Server) -> None:
     for path in ("/v1/rerank", "/v2/rerank"):
         (told,) = post(running, path, documents=["Asche"], model="rerank-multilingual-v3.0").json()["meta"]["warnings"]
-        assert told == "scored by the model 'links', as there is none named 'rerank-multilingual-v3.0'"
+        assert told == "scored by the model 'links'; there is no model named 'rerank-multilingual-v3.0'"
 
 
 @pytest.mark.parametrize("path", ["/v1/rerank", "/v2/rerank", "/rerank"])

@@ -54,7 +54,7 @@ from dragoman.service.cli import main as cli
 from dragoman.service.inference import batching as worker
 thread = threading.Thread(target=time.sleep, args=(60,), daemon=True)
 thread.start()
-worker._LEFT.append(thread)
+worker._ABANDONED.append(thread)
 atexit.register(print, "the interpreter's own end, which would stop the thread inside of torch")
 cli.main()
 """
@@ -226,7 +226,8 @@ def test_a_search_without_hits_says_so_and_as_what_language_the_query_was_taken(
     found = dragoman("search", "volcano eruption", *where)
     assert found.returncode == 0, found.stderr
     assert re.fullmatch(
-        rf"no hits; the query was taken as \w+ \({answer['query']['language']}\), --query-language names another\n",
+        rf"no hits; the detected language of the query is \w+ \({answer['query']['language']}\);"
+        " --query-language sets another\n",
         found.stdout,
     )
 

@@ -135,7 +135,7 @@ def test_what_is_there_is_not_made_again(data: Path, encoder: Encoder) -> None:
         with pytest.raises(ConfigError, match=r"weak/en-de: these lists were made from other sources or settings"):
             prepare(changed, encoder, data / "lists", data / "tuning", lambda: None)
     with (
-        patch("dragoman.service.evaluation.candidate_sources.MADE_AS", 0),
+        patch("dragoman.service.evaluation.candidate_sources.LISTS_VERSION", 0),
         pytest.raises(ConfigError, match="other sources or settings"),
     ):
         prepare(sources(data), encoder, data / "lists", data / "tuning", lambda: None)

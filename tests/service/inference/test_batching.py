@@ -219,7 +219,7 @@ while working.waiting():
     time.sleep(0.01)
 working.close()
 print("closed")
-worker.leave(3)
+worker.exit_if_computing(3)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (status, "closed\n"), done.stderr

@@ -160,7 +160,7 @@ def test_a_worker_with_another_model_is_noticed(tmp_path: Path, monkeypatch: pyt
         worker.end(signal.SIGTERM)
         monkeypatch.setenv("STANDING_IN_PLACEBO", "1")
         worker.start()
-        check_error(rerank(api, "Asche"), 503, "another model now, which reads tables otherwise")
+        check_error(rerank(api, "Asche"), 503, "the worker now has a model that reads tables differently")
         answer = rerank(api, "Asche").json()
         assert (answer["model"], answer["meta"]["translation"]["tables"]) == ("third", [])
     assert worker.end(signal.SIGTERM) in (0, -signal.SIGTERM)

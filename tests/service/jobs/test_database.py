@@ -63,7 +63,7 @@ def test_an_instance_that_lost_its_database_to_another_leaves_the_jobs_to_it(
         other = claimed(cluster.url)
         scorer.barrier.set()
         wait_for(lambda: durable._open is None)
-        told = [one.getMessage() for one in caplog.records if "jobs are not run any more" in one.getMessage()]
+        told = [one.getMessage() for one in caplog.records if "jobs no longer run here" in one.getMessage()]
         assert len(told) == 1 and "in use by another instance" in told[0]
         runtime.jobs._runner.wake()
         other.close()

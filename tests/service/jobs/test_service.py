@@ -188,7 +188,7 @@ def test_a_job_waits_for_what_is_down_and_gives_lines_up_after_a_while(tmp_path:
     with service(Settings(data_dir=tmp_path), scorer, **down) as runtime:
         id = submit(runtime, rerank_lines(3))
         wait_for(lambda: runtime.jobs.get(id).message is not None)
-        assert runtime.jobs.get(id).message == "waits: the worker cannot be reached: ConnectError"
+        assert runtime.jobs.get(id).message == "waiting: the worker cannot be reached: ConnectError"
         assert runtime.jobs.get(id).status == "in_progress"
         assert finished(runtime, id).failed == 3
         assert {one["error"]["status"] for one in read(runtime.jobs.errors(id))} == {503}
@@ -267,11 +267,11 @@ def test_background_work_knows_that_it_is_and_lets_requests_pass() -> None:
     assert not in_background() and wait_limit(3.0) == 3.0
     with background(9.0), traffic.live():
         assert in_background() and wait_limit(3.0) == 9.0
-        traffic.give_way(60.0)  # nothing to wait for: it is no request itself
+        traffic.wait_until_idle(60.0)  # nothing to wait for: it is no request itself
     assert not in_background()
     passed: list[bool] = []
     with traffic.live():
-        waiting = Thread(target=lambda: (traffic.give_way(60.0), passed.append(True)))
+        waiting = Thread(target=lambda: (traffic.wait_until_idle(60.0), passed.append(True)))
         waiting.start()
         assert not passed
     waiting.join(60)

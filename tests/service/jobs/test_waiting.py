@@ -36,7 +36,7 @@ def test_only_lines_that_need_a_damaged_table_wait_for_it(
         runtime.tables.upload(Upload("other", "en", "fr", activate=True), iter([b"volcano\tvolcan\n"]))
         change_entry(runtime, "volcan", "falcon")
     shutil.rmtree(settings.tables_dir)
-    monkeypatch.setattr(tables, "_MEND_SECONDS", 0.2)
+    monkeypatch.setattr(tables, "_RETRY_SECONDS", 0.2)
     with service(settings, scorer) as runtime:
         unharmed = finished(runtime, submit(runtime, rerank_lines(3)))
         assert unharmed.completed == 3
@@ -44,10 +44,10 @@ def test_only_lines_that_need_a_damaged_table_wait_for_it(
         (line,) = rerank_lines(1)
         id = submit(runtime, [line | {"document_language": "fr", "documents": ["volcan"]}])
         undeclared = submit(runtime, [line | {"document_language": None}])
-        for one, why in ((id, "a table that is needed cannot be served now"), (undeclared, "a language cannot be")):
+        for one, why in ((id, "a required table cannot be served now"), (undeclared, "a language cannot be")):
             wait_for(lambda one=one: runtime.jobs.get(one).message is not None)  # type: ignore[misc]
             told = runtime.jobs.get(one)
-            assert told.status == "in_progress" and str(told.message).startswith(f"waits: {why}")
+            assert told.status == "in_progress" and str(told.message).startswith(f"waiting: {why}")
             assert "table 'other' version 1" in str(told.message)
         change_entry(runtime, "falcon", "volcan")
         assert [finished(runtime, one).completed for one in (id, undeclared)] == [1, 1]
@@ -64,15 +64,15 @@ def test_searches_of_a_job_wait_for_tables_and_for_indexes_that_lack_changes(
         add(runtime, "c", {"id": "1", "text": "Vulkan"})
         change_entry(runtime, "vulkan", "fulkan")
     shutil.rmtree(settings.tables_dir)
-    monkeypatch.setattr(tables, "_MEND_SECONDS", 0.2)
+    monkeypatch.setattr(tables, "_RETRY_SECONDS", 0.2)
     with service(settings, scorer) as runtime:
         line = {"custom_id": "q", "query": "volcano", "query_language": "en", "rerank": False}
         id = runtime.jobs.submit(NewJob("search", "tag"), iter([body([line])])).id
-        wait_for(lambda: "what translates en to de cannot be served" in str(runtime.jobs.get(id).message))
+        wait_for(lambda: "the tables from en to de cannot be served" in str(runtime.jobs.get(id).message))
         monkeypatch.setattr(CollectionIndex, "open", lambda self: None)  # else it is mended at once
         runtime.collections.index_of("c").state = IndexState.STALE
         change_entry(runtime, "fulkan", "vulkan")
-        wait_for(lambda: "collection 'c': the index lacks the latest changes" in str(runtime.jobs.get(id).message))
+        wait_for(lambda: "collection 'c': the index is stale" in str(runtime.jobs.get(id).message))
         assert runtime.jobs.get(id).status == "in_progress"
         runtime.collections.index_of("c").state = IndexState.READY
         assert finished(runtime, id).completed == 1
@@ -87,7 +87,7 @@ def test_what_keeps_a_job_from_its_lines_is_told(
         pinned = runtime.tables.pinned
         monkeypatch.setattr(runtime.tables, "pinned", _unavailable)
         id = submit(runtime, rerank_lines(3))
-        wait_for(lambda: runtime.jobs.get(id).message == "waits: not now")
+        wait_for(lambda: runtime.jobs.get(id).message == "waiting: not now")
         monkeypatch.setattr(runtime.tables, "pinned", pinned)
         done = finished(runtime, id)
         assert (done.completed, done.message) == (3, None)

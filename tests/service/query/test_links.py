@@ -6,7 +6,7 @@ import pytest
 
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.table.table import Table
-from dragoman.service.query.links import LEAST_ALIKE, lexical_links, linked_words
+from dragoman.service.query.links import MIN_SIMILARITY, lexical_links, linked_words
 from dragoman.service.tables.snapshot import ActiveVersion, Kind, View
 
 
@@ -43,7 +43,7 @@ def test_what_tables_say_of_a_word_stands() -> None:
 @pytest.mark.parametrize(("text", "name"), [("Тесла построил", "тесл"), ("بناه تسلا", "تسلا")])
 def test_a_name_that_no_table_has_is_linked_by_its_sound(text: str, name: str) -> None:
     target = "ru" if name == "тесл" else "ar"
-    assert LEAST_ALIKE <= reached("Tesla", text, target)["tesla"][name] < 1
+    assert MIN_SIMILARITY <= reached("Tesla", text, target)["tesla"][name] < 1
     assert reached("Tesla", text, target, view(("tesla", "erfinder"))) == {}
 
 

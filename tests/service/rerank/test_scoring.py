@@ -97,7 +97,7 @@ def test_of_a_long_document_only_what_is_read_is_sent_and_that_is_said(snapshot:
 def test_nothing_is_read_that_nobody_waits_for(snapshot: Snapshot) -> None:
     scoring = Recorder()
     reranking, documents = Reranking(scoring, analysis), [Document("un cane", "it")]
-    with pytest.raises(Unavailable, match="not read in time"):
+    with pytest.raises(Unavailable, match="not analysed in time"):
         reranking.begin("dog", "en", documents, snapshot, 0.0)
     with pytest.raises(ClientDisconnected):
         reranking.begin("dog", "en", documents, snapshot, 60, lambda: True)

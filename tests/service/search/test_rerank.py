@@ -159,7 +159,7 @@ def test_a_query_that_is_too_long_is_read_in_part_and_says_so(runtime: Runtime) 
     answer = ask(runtime, "volcano ash " + "word " * 150)
     assert answer.degraded == []
     assert all(hit.scores.rerank is not None for hit in answer.hits)
-    assert answer.truncated == ["rerank: only the beginning of the query was read beside the documents"]
+    assert answer.truncated == ["rerank: only the beginning of the query was read, to leave room for the documents"]
 
 
 def test_memory_that_is_out_halves_the_batch(runtime: Runtime, scorer: LinkScorer) -> None:

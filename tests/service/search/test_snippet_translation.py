@@ -50,7 +50,7 @@ def test_snippets_that_fail_or_take_too_long_are_null(settings: Settings, monkey
         add(runtime, "de", {"id": "2", "text": "7 endless"})
         answer = ask(runtime, "7", method="none", translate_snippets=True)
         assert {hit.id: hit.snippet_translation for hit in answer.hits} == {"1": "7 JA", "2": "7 ENDLESS"}
-        cut = "1 of 2 snippets were cut off, for the translator came to no end"
+        cut = "1 of 2 snippets were cut off, because the translation did not end"
         assert reasons(answer, "translate_snippets") == [cut]
         translator.barrier.clear()
         answer = ask(runtime, "7", method="none", translate_snippets=True)

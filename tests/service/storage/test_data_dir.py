@@ -51,7 +51,7 @@ def test_a_file_system_without_locks_is_told_apart_from_a_second_process(
 
     monkeypatch.setattr(data_dir.fcntl, "flock", refuse)
     before = len(list(Path("/proc/self/fd").iterdir()))
-    with pytest.raises(Unavailable, match="cannot be locked: No locks available; it has to lie on a file system"):
+    with pytest.raises(Unavailable, match="cannot be locked: No locks available; it has to be on a file system"):
         DataDirectory(tmp_path)
     assert len(list(Path("/proc/self/fd").iterdir())) == before
     monkeypatch.undo()

@@ -90,7 +90,7 @@ def test_an_instance_that_another_took_over_from_is_kept_out_for_good(url: str) 
         session.scalars(select(Collection)).all()
     second.close()
     assert not first.writable()
-    with pytest.raises(DatabaseTaken, match="has to be started again"), first.write() as session:
+    with pytest.raises(DatabaseTaken, match="restart this one"), first.write() as session:
         session.scalars(select(Collection)).all()
     first.close()
     claimed(url).close()

@@ -119,8 +119,8 @@ def test_damaged_compiled_tables_are_named_and_made_again(tmp_path: Path) -> Non
             assert len(terms["translations"]) == 1
         log = "".join(second.log)
     for language in TABLES:
-        assert f"the compiled file of table '{language}' version 1 is unusable and is made again" in log
-    assert log.count("is unusable and is made again") == 8
+        assert f"the compiled file of table '{language}' version 1 is damaged and is rebuilt" in log
+    assert log.count("is damaged and is rebuilt") == 8
 
 
 def test_a_table_that_cannot_be_compiled_is_named_and_all_else_is_served(
@@ -131,11 +131,11 @@ def test_a_table_that_cannot_be_compiled_is_named_and_all_else_is_served(
             runtime.tables.upload(Upload(language, "en", language, activate=True), iter([content]))
         _entry(runtime, "vulkan", "fulkan")
     shutil.rmtree(settings.tables_dir)
-    monkeypatch.setattr(tables, "_MEND_SECONDS", 0.2)
+    monkeypatch.setattr(tables, "_RETRY_SECONDS", 0.2)
     with running(settings) as runtime:
         snapshot = runtime.tables.registry.snapshot
         assert {version.name for version in snapshot.versions} == {"fr", "es"}
-        with pytest.raises(Unavailable, match="version 1 of table 'de' in the database does not agree with its"):
+        with pytest.raises(Unavailable, match="version 1 of table 'de' in the database does not match its"):
             tables.check_active(["de"], snapshot)
         runtime.tables.upload(Upload("more", "en", "fr", activate=True), iter([b"ash\tcendre\n"]))
         assert {version.name for version in runtime.tables.registry.snapshot.versions} == {"fr", "es", "more"}
@@ -169,7 +169,7 @@ def test_readiness_and_searches_name_a_table_that_is_not_served(tmp_path: Path) 
         body = _asked(second, collections=["in_de"]).json()
         (told,) = body["degraded"]
         assert told["stage"] == "translate"
-        assert "what translates en to de cannot be served (table 'de' version 1: " in told["reason"]
+        assert "the tables from en to de cannot be served (table 'de' version 1: " in told["reason"]
         check_error(_asked(second, tables=["de"]), 503, r"tables\[0\]: cannot be served now: table 'de' version 1")
         second.client.put("/v1/tables/de?source=en&target=de&activate=true", content=TABLES["de"]).raise_for_status()
         ready(second)

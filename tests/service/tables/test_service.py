@@ -310,7 +310,7 @@ def test_lost_and_damaged_compiled_files_are_made_again_from_the_database(
     assert again.registry.snapshot.versions == snapshot.versions
     assert contents(settings) == expected
     assert translations(again, "house") == translations(tables, "house")
-    assert "is made again" in caplog.text
+    assert "is rebuilt" in caplog.text
 
 
 def test_a_truncated_compiled_file_is_made_again(tables: Tables, reopen: Opener, settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""Which instance of the service came to the database last."""
+"""The last instance of the service that used the database."""
 
 import sqlalchemy as sa
 from alembic import op
