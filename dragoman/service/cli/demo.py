@@ -14,13 +14,13 @@ from pathlib import Path
 import typer
 
 from dragoman.files.atomic import atomic_file
+from dragoman.lexicon.table.compose import Kind
 from dragoman.service.core.errors import NotFound, ServiceError
 from dragoman.service.core.settings import Settings
 from dragoman.service.observability.logs import configure_log
 from dragoman.service.runtime import Runtime
 from dragoman.service.server import serve
 from dragoman.service.tables.service import Upload
-from dragoman.service.tables.snapshot import Kind
 
 LANGUAGES = {
     "ar": "Arabic",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dragoman.files.streams import StreamFault, file_parts, lines, unpacked
+from dragoman.lexicon.formats.reader import Rejection
 
 MAX_LINE_BYTES = 1 << 20
 SHOWN_REJECTIONS = 20
@@ -16,14 +17,6 @@ COLUMN_NAMES = ("source", "target", "_")
 
 class TrainingError(ValueError):
     """Input that a table cannot be trained from; the message names the file and the line if there is one."""
-
-
-@dataclass(frozen=True)
-class Rejection:
-    """A line that was left out because it is malformed."""
-
-    line: int
-    reason: str
 
 
 @dataclass
