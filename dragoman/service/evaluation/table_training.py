@@ -33,9 +33,9 @@ from dragoman.lexicon.alignment.training import (
 )
 from dragoman.lexicon.text.languages import check_language
 from dragoman.lexicon.text.tokens import Analysis, PlainAnalysis, Token
-from dragoman.service.evaluation.parallel_text import Columns, FileReport, Rejection, TrainingError, expand, read_pairs
+from dragoman.service.evaluation.parallel_text import Columns, FileReport, TrainingError, expand, read_pairs
 
-__all__ = ["FileReport", "Rejection", "TrainingError", "TrainingReport", "progress_bars", "train_table"]
+__all__ = ["FileReport", "TrainingError", "TrainingReport", "progress_bars", "train_table"]
 
 GRID = 1e-9
 

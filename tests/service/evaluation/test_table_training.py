@@ -17,10 +17,10 @@ import pytest
 from rich.console import Console
 
 from dragoman.lexicon.alignment.training import AlignmentConfig
+from dragoman.lexicon.formats.reader import Rejection
 from dragoman.lexicon.text.languages import UnknownLanguage
 from dragoman.service.evaluation.parallel_text import MAX_LINE_BYTES
 from dragoman.service.evaluation.table_training import (
-    Rejection,
     TrainingError,
     TrainingReport,
     progress_bars,
