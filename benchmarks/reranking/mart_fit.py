@@ -18,6 +18,7 @@ from pathlib import Path
 import torch
 
 from dragoman.backbone.checkpoints import CONFIG
+from dragoman.files.atomic import atomic_file
 from dragoman.ranking.about import LateInteractionAbout
 from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.training.fitting import Fit, fit
@@ -50,9 +51,8 @@ def main() -> None:
     about, found = fit(model, about, tuning, match, queries=arguments.questions)
     print(summary(found))  # noqa: T201
     config = json.loads(path.read_text(encoding="utf-8")) | asdict(about)
-    unfinished = path.with_suffix(".unfinished")
-    unfinished.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    unfinished.replace(path)
+    with atomic_file(path) as unfinished:
+        unfinished.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def summary(found: Fit) -> str:

@@ -6,10 +6,7 @@ Nothing here unpickles: a checkpoint in any other form is refused.
 from __future__ import annotations
 
 import json
-import os
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +17,7 @@ from torch import Tensor
 
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.veco import Veco, VecoConfig
+from dragoman.files.atomic import atomic_folder
 
 CONFIG, TOKENIZER, WEIGHTS = "config.json", "tokenizer.json", "model.safetensors"
 PICKLED = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".msgpack", ".h5")
@@ -110,43 +108,10 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-@contextmanager
-def written_whole(folder: Path) -> Iterator[Path]:
-    """A new folder to write into that takes `folder`'s name, on disk, only once the block ends without an error.
-
-    What was written before an error, such as a full disk, is removed.
-    """
-    unfinished = folder.with_name(folder.name + ".unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
-    try:
-        yield unfinished
-        for path in [*unfinished.iterdir(), unfinished]:
-            _sync(path)
-    except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise
-    old = folder.with_name(folder.name + ".old")
-    shutil.rmtree(old, ignore_errors=True)
-    if folder.exists():
-        folder.rename(old)
-    unfinished.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
-    _sync(folder.parent)
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def save_veco(folder: Path, model: Veco, subwords: Subwords, about: Mapping[str, Any] | None = None) -> None:
     """Save a model with its vocabulary, weights in bfloat16; `about` (languages, training) goes into config.json."""
     tensors = {name: tensor.to(torch.bfloat16) for name, tensor in model.state_dict().items()}
-    with written_whole(folder) as unfinished:
+    with atomic_folder(folder) as unfinished:
         config = {"model_type": "veco", **model.config.as_dict(), **(about or {})}
         (unfinished / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         subwords.save(unfinished / TOKENIZER)

@@ -20,12 +20,12 @@ from dragoman.backbone.checkpoints import (
     read_tensors,
     veco_config,
     write_tensors,
-    written_whole,
 )
 from dragoman.backbone.padding import padded
 from dragoman.backbone.seq2seq import Hypothesis, Seq2Seq, beam_search
 from dragoman.backbone.tokenizer import BOS, EOS, Subwords, cut
 from dragoman.backbone.veco import Veco
+from dragoman.files.atomic import atomic_folder
 
 TOKENS_AT_ONCE = 2_048
 MODEL_TYPE = "veco-seq2seq"
@@ -117,7 +117,7 @@ def save_seq2seq(folder: Path, model: Seq2Seq, subwords: Subwords, about: Mappin
         "decoder_layers": len(model.decoder),
         **about,
     }
-    with written_whole(folder) as unfinished:
+    with atomic_folder(folder) as unfinished:
         (unfinished / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         subwords.save(unfinished / TOKENIZER)
         write_tensors(unfinished, tensors)

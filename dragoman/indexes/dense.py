@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
 from typing import Any, NamedTuple
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from dragoman.files.atomic import atomic_file
 from dragoman.indexes.errors import IndexCorrupt, IndexFault
 from dragoman.indexes.passages import Span
 
@@ -238,16 +237,11 @@ class DenseIndex:
         tensors = self._tensors()
         metadata = _metadata(header)
         metadata["checksum"] = _checksum(metadata, tensors)
-        temporary = path.with_name(f"{path.name}.{uuid4().hex}.tmp")
         try:
-            save_file(tensors, temporary, metadata)
-            _synchronise(temporary)
-            temporary.replace(path)
+            with atomic_file(path) as unfinished:
+                save_file(tensors, unfinished, metadata)
         except SafetensorError as fault:  # how the library reports an operating-system error
             raise OSError(str(fault)) from fault
-        finally:
-            temporary.unlink(missing_ok=True)
-        _synchronise(path.parent)
 
     @classmethod
     def load(cls, path: Path, collection: str, encoder: str) -> tuple[DenseIndex, DenseHeader]:
@@ -327,11 +321,3 @@ def _checksum(metadata: Mapping[str, str], tensors: Mapping[str, NDArray[Any]]) 
         digest.update(f"{name} {tensor.dtype} {tensor.shape}".encode())
         digest.update(tensor.data)
     return digest.hexdigest()
-
-
-def _synchronise(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

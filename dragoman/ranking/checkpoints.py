@@ -20,10 +20,10 @@ from dragoman.backbone.checkpoints import (
     read_json,
     save_veco,
     write_tensors,
-    written_whole,
 )
 from dragoman.backbone.encoder import Encoder, VecoEncoder
 from dragoman.backbone.loading import load_encoder
+from dragoman.files.atomic import atomic_folder
 from dragoman.ranking.about import SHIPPED, MartAbout, shipped_names
 from dragoman.ranking.mart import Mart, MartConfig
 
@@ -37,7 +37,7 @@ def save_mart(folder: Path, model: Mart, about: MartAbout) -> None:
         CheckpointError: if this kind of encoder cannot be saved.
     """
     heads = {name: value.bfloat16() for name, value in model.state_dict().items() if not name.startswith("encoder.")}
-    with written_whole(folder) as unfinished:
+    with atomic_folder(folder) as unfinished:
         config = {"model_type": "mart", "mart": asdict(model.config), **asdict(about)}
         (unfinished / CONFIG).write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         write_tensors(unfinished, heads)

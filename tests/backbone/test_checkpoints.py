@@ -13,7 +13,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from dragoman.backbone.checkpoints import CheckpointError, load_veco, save_veco, write_tensors, written_whole
+from dragoman.backbone.checkpoints import CheckpointError, load_veco, save_veco, write_tensors
 from dragoman.backbone.encoder import VecoEncoder
 from dragoman.backbone.loading import load_encoder, load_translator
 from dragoman.backbone.seq2seq import Seq2Seq
@@ -184,15 +184,3 @@ def test_a_translation_model_comes_back(tmp_path: Path, subwords: Subwords) -> N
     changed(tmp_path / "model", languages=None)
     with pytest.raises(CheckpointError, match="languages is missing"):
         load_seq2seq(tmp_path / "model")
-
-
-def test_a_folder_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
-    target = tmp_path / "model"
-    for word in ("one", "two"):
-        with written_whole(target) as unfinished:
-            (unfinished / "a").write_text(word)
-    with pytest.raises(OSError, match="full"), written_whole(target) as unfinished:
-        (unfinished / "a").write_text("three")
-        raise OSError("full")
-    assert (target / "a").read_text() == "two"
-    assert list(tmp_path.iterdir()) == [target]

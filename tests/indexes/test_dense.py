@@ -158,7 +158,7 @@ def test_a_failed_save_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.Mo
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("dragoman.indexes.dense._synchronise", full)
+    monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="No space"):
         DenseIndex(WIDTH).save(path, HEADER)
     assert path.read_bytes() == before

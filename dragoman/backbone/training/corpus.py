@@ -11,7 +11,6 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.training.text_files import CorpusError, TextFile
 from dragoman.backbone.training.vocabulary import smoothed
+from dragoman.files.atomic import atomic_folder
 
 Ids = NDArray[np.int32]
 ROWS_AT_ONCE = 2_000
@@ -124,12 +124,9 @@ def prepare(files: Sequence[TextFile], subwords: Subwords, folder: Path, max_len
 
 def _write_all(files: Sequence[TextFile], subwords: Subwords, target: Path, checksum: str, max_length: int) -> None:
     if not (target / "corpus.json").exists():
-        unfinished = target.with_name(f"{target.name}.unfinished")
-        shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir(parents=True)
-        about = [_write(file, subwords, unfinished, number, max_length - 2) for number, file in enumerate(files)]
-        (unfinished / "corpus.json").write_text(json.dumps({"checksum": checksum, "sections": about}, indent=1))
-        unfinished.rename(target)
+        with atomic_folder(target) as unfinished:
+            about = [_write(file, subwords, unfinished, number, max_length - 2) for number, file in enumerate(files)]
+            (unfinished / "corpus.json").write_text(json.dumps({"checksum": checksum, "sections": about}, indent=1))
 
 
 def _checksum(files: Sequence[TextFile], subwords: Subwords, max_length: int) -> str:

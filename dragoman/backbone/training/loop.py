@@ -22,10 +22,11 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from dragoman.backbone.checkpoints import fill, read_file, read_json, written_whole
+from dragoman.backbone.checkpoints import fill, read_file, read_json
 from dragoman.backbone.training.config import ConfigError, TrainingConfig
 from dragoman.backbone.training.corpus import Corpus, Pairs, Position, batches
 from dragoman.backbone.training.workers import Workers, keep_freed_memory
+from dragoman.files.atomic import atomic_file, atomic_folder
 
 KEPT_CHECKPOINTS = 2
 
@@ -169,7 +170,7 @@ class Trainer(Generic[B]):
             with (self.output / "measures.jsonl").open("a", encoding="utf-8") as measures:
                 measures.write(json.dumps({"step": progress.step, **found}) + "\n")
             if better:
-                with written_whole(self.output / "best") as unfinished:
+                with atomic_folder(self.output / "best") as unfinished:
                     save_file(self._weights(), unfinished / "model.safetensors")
 
     def take_best(self) -> None:
@@ -232,7 +233,7 @@ class Trainer(Generic[B]):
             for name, parameter in self.model.named_parameters()
             for kind, value in self.optimizer.state.get(parameter, {}).items()
         }
-        with written_whole(self.output / "checkpoints" / f"{self.progress.step:08d}") as unfinished:
+        with atomic_folder(self.output / "checkpoints" / f"{self.progress.step:08d}") as unfinished:
             save_file(self._weights(), unfinished / "model.safetensors")
             save_file(moments, unfinished / "moments.safetensors")
             progress = asdict(self.progress) | self._inputs()
@@ -263,9 +264,8 @@ class Trainer(Generic[B]):
             return
         whole = [line for line in lines.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
         kept = [line for line in whole if json.loads(line)["step"] <= self.progress.step]  # a kill may cut the last
-        unfinished = lines.with_suffix(".unfinished")
-        unfinished.write_text("".join(kept), encoding="utf-8")
-        unfinished.rename(lines)
+        with atomic_file(lines) as unfinished:
+            unfinished.write_text("".join(kept), encoding="utf-8")
 
     def _load(self, folder: Path) -> None:
         device = self.workers.device

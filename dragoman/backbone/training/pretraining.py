@@ -20,6 +20,7 @@ from dragoman.backbone.training.text_files import CorpusError, TextFile
 from dragoman.backbone.training.vocabulary import train_subwords
 from dragoman.backbone.training.workers import Workers
 from dragoman.backbone.veco import Veco, VecoConfig, middle_layer
+from dragoman.files.atomic import atomic_file
 
 Config = TypeVar("Config", bound=TrainingConfig)
 
@@ -143,9 +144,8 @@ def claim(config: Config, output: Path, resume: bool) -> None:
         if differing:
             raise ConfigError(f"{output} was begun with another {', '.join(differing)} (see {known})")
     output.mkdir(parents=True, exist_ok=True)
-    unfinished = known.with_suffix(".unfinished")
-    unfinished.write_text(json.dumps(asdict(config), indent=2) + "\n", encoding="utf-8")
-    unfinished.rename(known)
+    with atomic_file(known) as unfinished:
+        unfinished.write_text(json.dumps(asdict(config), indent=2) + "\n", encoding="utf-8")
 
 
 def _text(config: PretrainingConfig, output: Path) -> tuple[Subwords, Corpus]:
@@ -160,9 +160,8 @@ def _text(config: PretrainingConfig, output: Path) -> tuple[Subwords, Corpus]:
         text = [file for file in files if not file.dictionary]
         size = int(config.sizes().get("vocabulary", 24_000))
         subwords = _learn(config, text, size)
-        unfinished = own.with_suffix(".unfinished")
-        subwords.save(unfinished)
-        unfinished.rename(own)
+        with atomic_file(own) as unfinished:
+            subwords.save(unfinished)
     if config.start_from is not None and load_subwords(Path(config.start_from)).checksum != subwords.checksum:
         raise ConfigError("tokenizer: the weights of start_from were learned with another one")
     length = int(config.sizes().get("max_length", VecoConfig(vocabulary=1).max_length))

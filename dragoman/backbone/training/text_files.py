@@ -9,17 +9,18 @@ Two kinds of file, plain or gzip, UTF-8:
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import regex
 
+from dragoman.files.streams import StreamFault, file_parts, lines, unpacked
+
 PAIR = regex.compile(r"([a-z]{2,3})-([a-z]{2,3})(\.tsv(\.gz)?)?")
 RAW_FILE = regex.compile(r"([a-z]{2,3})\..*\.?txt(\.gz)?")
-GZIP_MAGIC = b"\x1f\x8b"
+LONGEST = 1 << 24
+"""Bytes of a line."""
 
 
 class CorpusError(ValueError):
@@ -38,23 +39,22 @@ class TextFile:
         """Each line's columns, one text per language; blank lines and blank sides are passed over.
 
         Raises:
-            CorpusError: damaged gzip, text that is not UTF-8, too few columns.
+            CorpusError: damaged gzip, text that is not UTF-8, a line too long or of too few columns.
         """
         number = 0
         try:
-            with self.path.open("rb") as plain:
-                packed = plain.read(2) == GZIP_MAGIC
-            with gzip.open(self.path, "rb") if packed else self.path.open("rb") as lines:
-                for number, line in enumerate(lines, start=1):
-                    columns = tuple(part.strip() for part in line.decode("utf-8").split("\t"))
-                    if columns == ("",):
-                        continue
-                    if len(columns) < len(self.languages):
-                        raise CorpusError(f"{self.path}, line {number}: {len(self.languages)} columns are wanted")
-                    if all(columns[: len(self.languages)]):
-                        yield columns[: len(self.languages)]
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise CorpusError(f"{self.path}, after line {number}: damaged gzip: {error}") from error
+            for number, content in lines(unpacked(file_parts(self.path)), LONGEST):
+                if content is None:
+                    raise CorpusError(f"{self.path}, line {number}: longer than {LONGEST} bytes")
+                columns = tuple(part.strip() for part in content.decode().split("\t"))
+                if columns == ("",):
+                    continue
+                if len(columns) < len(self.languages):
+                    raise CorpusError(f"{self.path}, line {number}: {len(self.languages)} columns are wanted")
+                if all(columns[: len(self.languages)]):
+                    yield columns[: len(self.languages)]
+        except StreamFault as error:
+            raise CorpusError(f"{self.path}, after line {number}: {error}") from error
         except UnicodeDecodeError as error:
             raise CorpusError(f"{self.path}, line {number}: not UTF-8: {error.reason}") from error
 

@@ -64,11 +64,14 @@ _P_TS = "P(target|source)"
 _P_ST = "P(source|target)"
 
 
-def read(chunks: Iterable[bytes], format: str, limits: Limits | None = None) -> Iterator[RawEntry | Rejection]:
+def read(
+    chunks: Iterable[bytes], format: str, limits: Limits | None = None, gzip: bool = False
+) -> Iterator[RawEntry | Rejection]:
     """Read a file given as chunks of bytes of any size, without holding more than a block of it.
 
     Raises (while iterating):
         ValueError: for an unknown format, listing the known ones.
+        NotGzip: for a file that is not gzip where, with ``gzip``, it has to be.
         TableTooLarge: if the file exceeds a limit.
         TableFormatError: naming the line, if the file cannot be read at all (empty, binary, truncated or
             damaged gzip, XML that is not well-formed) or none of its lines is an entry.
@@ -76,7 +79,7 @@ def read(chunks: Iterable[bytes], format: str, limits: Limits | None = None) -> 
     if format not in FORMATS:
         raise ValueError(f"unknown table format {_shown(format)}: choose one of {', '.join(FORMATS)}")
     limits = limits or Limits()
-    content = blocks(chunks, limits)
+    content = blocks(chunks, limits, gzip)
     items = (
         _freedict(content, limits)
         if format == "freedict"
@@ -147,8 +150,7 @@ def _term(side: str, term: str, limits: Limits) -> str:
         raise _Rejected(f"the {side} is empty")
     if len(term) > limits.term_characters:
         raise _Rejected(f"the {side} is longer than {limits.term_characters:,} characters")
-    forbidden = _FORBIDDEN.search(term)
-    if forbidden:
+    if not term.isprintable() and (forbidden := _FORBIDDEN.search(term)):
         kind = "lone surrogate" if "\ud800" <= forbidden[0] <= "\udfff" else "control character"
         raise _Rejected(f"the {side} holds the {kind} U+{ord(forbidden[0]):04X}")
     return term
@@ -165,13 +167,13 @@ def _probability(name: str, value: str | float) -> float:
         number = float(value)
     except OverflowError:
         number = math.inf if value > 0 else -math.inf  # type: ignore[operator]
+    if 0 <= number <= 1:
+        return abs(number)
     if not math.isfinite(number):
         raise _Rejected(f"{name} is {number}, not a number between 0 and 1")
     if number < 0:
         raise _Rejected(f"{name} is negative: {_shown(value)}")
-    if number > 1:
-        raise _Rejected(f"{name} is over 1: {_shown(value)}")
-    return abs(number)
+    raise _Rejected(f"{name} is over 1: {_shown(value)}")
 
 
 def _shown(value: object) -> str:

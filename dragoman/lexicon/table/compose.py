@@ -14,7 +14,10 @@ from dragoman.lexicon.table.index_terms import Analysed, analyse, analysed
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.vocabulary import Vocabulary
 
-__all__ = ["Analysed", "Member", "analyse", "analysed", "merge"]
+__all__ = ["Analysed", "Kind", "Member", "analyse", "analysed", "merge"]
+
+Kind = Literal["statistical", "glossary"]
+"""What a table holds; a glossary outranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class Member:
     table: Table
     name: str
     version: int
-    kind: Literal["statistical", "glossary"] = "statistical"
+    kind: Kind = "statistical"
     weight: float = 1.0
 
 

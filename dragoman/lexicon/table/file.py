@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
+
+from dragoman.files.atomic import atomic_file
 
 Arrays = dict[str, NDArray[np.generic]]
 
@@ -34,7 +34,7 @@ class CorruptTable(Exception):
 
 
 def write_arrays(path: Path, arrays: Arrays, metadata: dict[str, str]) -> None:
-    """Write ``arrays`` and ``metadata`` with their checksum: temporary file, fsync, rename, directory fsync.
+    """Write ``arrays`` and ``metadata`` with their checksum, in one durable step.
 
     Raises:
         OSError: if the file cannot be written (a full disk: ENOSPC); nothing is left behind then.
@@ -42,23 +42,8 @@ def write_arrays(path: Path, arrays: Arrays, metadata: dict[str, str]) -> None:
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     metadata = {**metadata, _CHECKSUM: checksum(arrays, metadata)}
     content = save(arrays, metadata=metadata)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fchmod(file.fileno(), 0o644)
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    with atomic_file(path) as unfinished:
+        unfinished.write_bytes(content)
 
 
 def checksum(arrays: Arrays, metadata: dict[str, str]) -> str:

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from dragoman.backbone.checkpoints import read_json, written_whole
+from dragoman.backbone.checkpoints import read_json
+from dragoman.files.atomic import atomic_folder
 from dragoman.lexicon.table.table import Table
 from dragoman.ranking.attention import NO_LINKS, Direction, ExtraLinks, Links, TranslationReference, Words
 from dragoman.ranking.passages import Read
@@ -161,7 +162,7 @@ class ListsWriter:
             "names": [one.name for one in self._lists],
             "beside": extra,
         }
-        with written_whole(folder) as unfinished:
+        with atomic_folder(folder) as unfinished:
             save_file(arrays, unfinished / _ARRAYS)
             (unfinished / _ABOUT).write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
             if own is not None:
@@ -200,7 +201,7 @@ def relinked(folder: Path, table: Table | None, output: Path) -> None:
     digest = hashlib.sha256(lists.checksum.encode())
     for array in _numbers(own):
         digest.update(np.ascontiguousarray(array).data)
-    with written_whole(output) as unfinished:
+    with atomic_folder(output) as unfinished:
         shutil.copyfile(folder / _ARRAYS, unfinished / _ARRAYS)
         about["checksum"] = digest.hexdigest()
         (unfinished / _ABOUT).write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")

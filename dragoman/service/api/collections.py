@@ -13,9 +13,8 @@ from dragoman.service.api.dependencies import RecordDep, RuntimeDep
 from dragoman.service.collections.importing import Imported
 from dragoman.service.collections.service import CollectionInfo, DocumentInfo
 from dragoman.service.core.names import check_name
+from dragoman.service.core.validation import LanguageCode, Text
 from dragoman.service.http.bodies import (
-    CleanText,
-    LanguageCode,
     StrictRoute,
     check_media_type,
     content_gzip,
@@ -69,7 +68,7 @@ class NewCollection(BaseModel):
         description="1 to 64 characters of a-z, 0-9, '_', '.' and '-', the first of them a letter or digit."
     )
     language: LanguageCode = Field(description="ISO 639-1 code of the documents' language.")
-    description: CleanText | None = Field(default=None, max_length=10_000)
+    description: Text | None = Field(default=None, max_length=10_000)
 
 
 class IndexInfo(BaseModel):

@@ -8,12 +8,13 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request, Response
 
 from dragoman.lexicon.formats.reader import Format
+from dragoman.lexicon.table.compose import Kind
 from dragoman.service.api.dependencies import CallerDep, RecordDep, RuntimeDep
-from dragoman.service.http.bodies import CleanText, LanguageCode, StrictRoute, content_gzip
+from dragoman.service.core.validation import LanguageCode, Text
+from dragoman.service.http.bodies import StrictRoute, content_gzip
 from dragoman.service.http.streaming import work_on_upload
 from dragoman.service.query.translation import significant
 from dragoman.service.schemas.tables import (
-    Kind,
     RejectedLine,
     TableBody,
     TableList,
@@ -115,7 +116,7 @@ def delete_version(name: TableName, version: Version, runtime: RuntimeDep, recor
 @router.get("/{name}/terms/{term:whole}")
 def look_up_term(
     name: TableName,
-    term: Annotated[CleanText, Path(max_length=1000, description="A term of either language, percent-encoded.")],
+    term: Annotated[Text, Path(max_length=1000, description="A term of either language, percent-encoded.")],
     runtime: RuntimeDep,
     version: Annotated[
         int | None, Query(ge=1, le=2**31 - 1, description="Number of the version; default: the active one.")

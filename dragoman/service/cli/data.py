@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 from uuid import uuid4
 
 import typer
@@ -18,7 +18,6 @@ from dragoman.service.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, Da
 if TYPE_CHECKING:
     from dragoman.service.evaluation.service import TableFile
     from dragoman.service.schemas.search import QueryRead
-    from dragoman.service.tables.snapshot import Kind
 
 index = typer.Typer(help="Maintain the indexes.", no_args_is_help=True)
 
@@ -179,6 +178,7 @@ def evaluate(
 
 def _table_file(given: str, source: str, target: str) -> TableFile:
     """Parse a value of ``--table``: a file and, after commas, its options."""
+    from dragoman.lexicon.table.compose import Kind
     from dragoman.service.evaluation.service import TableFile
 
     path, *options = given.split(",")
@@ -190,6 +190,6 @@ def _table_file(given: str, source: str, target: str) -> TableFile:
     except ValueError as fault:
         raise typer.BadParameter(f"{given}: weight is not a number", param_hint="--table") from fault
     kind = chosen.get("kind", "statistical")
-    if kind not in ("statistical", "glossary"):
-        raise typer.BadParameter(f"{given}: kind is statistical or glossary", param_hint="--table")
+    if kind not in get_args(Kind):
+        raise typer.BadParameter(f"{given}: kind is {' or '.join(get_args(Kind))}", param_hint="--table")
     return TableFile(Path(path), chosen.get("source", source), chosen.get("target", target), cast("Kind", kind), weight)

@@ -13,13 +13,14 @@ from pathlib import Path
 
 import typer
 
+from dragoman.files.atomic import atomic_file
+from dragoman.lexicon.table.compose import Kind
 from dragoman.service.core.errors import NotFound, ServiceError
 from dragoman.service.core.settings import Settings
 from dragoman.service.observability.logs import configure_log
 from dragoman.service.runtime import Runtime
 from dragoman.service.server import serve
 from dragoman.service.tables.service import Upload
-from dragoman.service.tables.snapshot import Kind
 
 LANGUAGES = {
     "ar": "Arabic",
@@ -182,7 +183,6 @@ def _remembered(state: Path) -> dict[str, Loaded]:
 
 
 def _remember(state: Path, parts: dict[str, Loaded]) -> None:
-    draft = state.with_suffix(".tmp")
     content = {name: asdict(part) for name, part in parts.items()}
-    draft.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    draft.replace(state)
+    with atomic_file(state) as unfinished:
+        unfinished.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

@@ -10,12 +10,12 @@ from typing import Any
 from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
 
+from dragoman.files.streams import Line, StreamFault, lines, unpacked
 from dragoman.service.collections.changes import Change, indexed_text
 from dragoman.service.collections.document_line import DocumentLine, LineRejected, parse_document
 from dragoman.service.collections.lucene_index import CollectionIndex
 from dragoman.service.core.errors import InvalidRequest, NotFound, ServiceError, classify
 from dragoman.service.core.settings import Settings
-from dragoman.service.core.streams import Line, lines, unpack
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection, Document
@@ -102,7 +102,7 @@ class DocumentImport:
 
     def _import(self, parts: Iterator[bytes], gzip: bool) -> None:
         settings = self._settings
-        plain = unpack(parts, limit=settings.decompressed_bytes, ratio=settings.decompression_ratio, gzip=gzip)
+        plain = unpacked(parts, limit=settings.decompressed_bytes, ratio=settings.decompression_ratio, gzip=gzip)
         batch = _Batch()
         try:
             for line in lines(plain, settings.ndjson_line_bytes):
@@ -111,7 +111,7 @@ class DocumentImport:
                 if len(batch.documents) >= settings.import_batch or batch.size >= settings.import_batch_bytes:
                     full, batch = batch, _Batch(last_line=line.number)
                     self._save(full)
-        except ServiceError:
+        except (StreamFault, ServiceError):
             self._save(batch)  # the lines before the fault are whole
             raise
         self._save(batch)

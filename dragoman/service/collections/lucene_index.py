@@ -7,7 +7,6 @@ it holds, so that after a crash exactly what came later is added again, and noth
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from pathlib import Path
 from threading import Condition, RLock
 from uuid import uuid4
 
+from dragoman.files.atomic import atomic_file
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.errors import IndexClosed, IndexCorrupt
 from dragoman.indexes.java.jvm import JavaError
@@ -317,17 +317,8 @@ class CollectionIndex:
 
     def _point_to(self, name: str) -> None:
         """Swap the build ``name`` in: whatever happens, ``current`` names one whole index."""
-        temporary = self.directory / f"current.{uuid4().hex}"
-        with temporary.open("w", encoding="ascii") as file:
-            file.write(name)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(self.directory / "current")
-        descriptor = os.open(self.directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with atomic_file(self.directory / "current") as unfinished:
+            unfinished.write_text(name, encoding="ascii")
 
     def _remove_others(self, name: str) -> None:
         for path in self.directory.iterdir():

@@ -6,6 +6,7 @@ import errno
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from dragoman.files.streams import NotGzip, StreamFault, StreamTooLarge
 from dragoman.lexicon.text.languages import UnknownLanguage
 
 
@@ -173,6 +174,10 @@ def _classify_one(fault: BaseException) -> ServiceError | None:
         return fault
     if isinstance(fault, UnknownLanguage):
         return InvalidRequest(str(fault))
+    if isinstance(fault, NotGzip):
+        return MalformedBody("the body is not gzip, which its Content-Encoding says it is")
+    if isinstance(fault, StreamFault):
+        return TooLarge(str(fault)) if isinstance(fault, StreamTooLarge) else MalformedBody(str(fault))
     if isinstance(fault, OSError) and fault.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageFull(DISK_FULL)
     if "No space left on device" in str(fault):

@@ -3,35 +3,48 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any, NoReturn
 
+from pydantic_core import from_json
+
+from dragoman.files.streams import BOM
 from dragoman.service.core.errors import MalformedBody
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def parse(body: bytes, depth: int) -> Any:
-    """The value of a JSON text.
+    """The value of a JSON text. A lone surrogate stays in it, for validation to name the field that holds it.
 
     Raises:
         MalformedBody: not UTF-8, not JSON, NaN or Infinity, a number too large to hold, or nested deeper
             than ``depth``; the message says where.
     """
     try:
-        text = body.decode("utf-8-sig")
-    except UnicodeDecodeError as fault:
-        raise MalformedBody(f"the body is not UTF-8: byte {fault.start}") from fault
-    try:
-        value = json.loads(text, parse_constant=_refuse_constant)
-    except json.JSONDecodeError as fault:
-        where = f"line {fault.lineno} column {fault.colno} (character {fault.pos})"
-        raise MalformedBody(f"the body is not valid JSON: {fault.msg} at {where}") from fault
-    except RecursionError as fault:
-        raise MalformedBody(f"the JSON is nested deeper than {depth} levels") from fault
+        value = from_json(body.removeprefix(BOM), allow_inf_nan=False)
     except ValueError as fault:
-        if "integer string conversion" in str(fault):
-            raise MalformedBody("the body holds a whole number of more digits than can be read") from fault
-        raise MalformedBody(f"the body is not valid JSON: {str(fault).splitlines()[0]}") from fault
+        value = _parse_again(body, fault, depth)
     check_depth(value, depth)
     return value
+
+
+def _parse_again(body: bytes, fault: ValueError, depth: int) -> Any:
+    """The value of a text that pydantic refuses for lone surrogates alone, which the standard library reads.
+
+    Raises:
+        MalformedBody: it has another fault.
+    """
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError as encoding:
+        raise MalformedBody(f"the body is not UTF-8: byte {encoding.start}") from encoding
+    if "recursion limit" in str(fault):
+        raise MalformedBody(f"the JSON is nested deeper than {depth} levels") from fault
+    if "hex escape" in str(fault):
+        with suppress(ValueError, RecursionError):
+            return json.loads(text, parse_constant=_refuse_constant)
+    raise MalformedBody(f"the body is not valid JSON: {fault}") from fault
 
 
 def check_depth(value: Any, depth: int) -> None:
@@ -70,7 +83,7 @@ def check_value(value: Any) -> None:
     Raises:
         ValueError: as ``check_text``, or a number that JSON cannot hold.
     """
-    encoded = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    encoded = _ENCODER.encode(value)
     if "\\u0000" in encoded and "\0" in _strings(value):
         raise ValueError("holds a NUL character")
     try:

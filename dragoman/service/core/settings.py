@@ -86,7 +86,9 @@ class Settings(BaseSettings):
     )
 
     body_bytes: int = Field(default=64 * MIB, gt=0, description="Largest JSON request body, bytes.")
-    body_depth: int = Field(default=64, gt=0, description="Deepest nesting of a JSON request body or NDJSON line.")
+    body_depth: int = Field(
+        default=64, gt=0, le=200, description="Deepest nesting of a JSON request body or NDJSON line."
+    )
     upload_bytes: int = Field(default=4 * GIB, gt=0, description="Largest streamed upload as sent, bytes.")
     decompressed_bytes: int = Field(
         default=16 * GIB, gt=0, description="Largest streamed upload after decompression, bytes."

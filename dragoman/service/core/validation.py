@@ -1,9 +1,28 @@
-"""Validation errors of pydantic as one line of text that names the fields."""
+"""Types that requests and the lines of uploads share, and pydantic's errors as one line that names the fields."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, StrictStr
+
+from dragoman.lexicon.text.languages import check_language
+from dragoman.service.core.json import check_text
+
+
+def _check_not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
+
+
+Clean = BeforeValidator(lambda value: check_text(value) if isinstance(value, str) else value)
+"""Text without NUL and without lone surrogates: what the database and the index can hold."""
+
+Text = Annotated[StrictStr, Clean]
+NotBlank = Annotated[Text, AfterValidator(_check_not_blank)]
+LanguageCode = Annotated[StrictStr, AfterValidator(check_language)]
 
 _REPORTED = 5
 _PLACES = {

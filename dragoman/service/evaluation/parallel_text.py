@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, cast
 
-GZIP_MAGIC = b"\x1f\x8b"
-BOM = b"\xef\xbb\xbf"
+from dragoman.files.streams import StreamFault, file_parts, lines, unpacked
+from dragoman.lexicon.formats.reader import Rejection
+
 MAX_LINE_BYTES = 1 << 20
 SHOWN_REJECTIONS = 20
 SUFFIXES = (".tsv", ".tsv.gz", ".txt", ".txt.gz")
@@ -19,14 +17,6 @@ COLUMN_NAMES = ("source", "target", "_")
 
 class TrainingError(ValueError):
     """Input that a table cannot be trained from; the message names the file and the line if there is one."""
-
-
-@dataclass(frozen=True)
-class Rejection:
-    """A line that was left out because it is malformed."""
-
-    line: int
-    reason: str
 
 
 @dataclass
@@ -101,14 +91,13 @@ def read_pairs(report: FileReport, columns: Columns) -> Iterator[tuple[str, str]
         TrainingError: unreadable file, damaged gzip, or most of the file malformed (after its last line).
     """
     try:
-        with report.path.open("rb") as plain:
-            magic = plain.read(2)
-            plain.seek(0)
-            stream = cast(BinaryIO, gzip.GzipFile(fileobj=plain)) if magic == GZIP_MAGIC else plain
-            yield from _lines(stream, report, columns)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise TrainingError(f"{report.path}, after line {report.lines}: damaged gzip: {error}") from error
-    except OSError as error:
+        for line in lines(unpacked(file_parts(report.path)), MAX_LINE_BYTES, blank=True):
+            report.lines = line.number
+            pair = _parse(line.content, report, columns)
+            if pair is not None:
+                report.pairs += 1
+                yield pair
+    except (StreamFault, OSError) as error:
         raise TrainingError(f"{report.path}, after line {report.lines}: {error}") from error
     if report.malformed * 2 > report.lines:
         first = report.rejections[0]
@@ -118,27 +107,12 @@ def read_pairs(report: FileReport, columns: Columns) -> Iterator[tuple[str, str]
         )
 
 
-def _lines(stream: BinaryIO, report: FileReport, columns: Columns) -> Iterator[tuple[str, str]]:
-    while raw := stream.readline(MAX_LINE_BYTES + 1):
-        report.lines += 1
-        if len(raw) > MAX_LINE_BYTES:
-            _skip_line(stream, raw)
-            report.reject(f"longer than {MAX_LINE_BYTES} bytes")
-            continue
-        pair = _parse(raw.removeprefix(BOM) if report.lines == 1 else raw, report, columns)
-        if pair is not None:
-            report.pairs += 1
-            yield pair
-
-
-def _skip_line(stream: BinaryIO, raw: bytes) -> None:
-    while raw and not raw.endswith(b"\n"):
-        raw = stream.readline(MAX_LINE_BYTES)
-
-
-def _parse(raw: bytes, report: FileReport, columns: Columns) -> tuple[str, str] | None:
+def _parse(raw: bytes | None, report: FileReport, columns: Columns) -> tuple[str, str] | None:
+    if raw is None:
+        report.reject(f"longer than {MAX_LINE_BYTES} bytes")
+        return None
     try:
-        line = raw.decode("utf-8").rstrip("\r\n")
+        line = raw.decode()
     except UnicodeDecodeError as error:
         report.reject(f"not UTF-8 at byte {error.start + 1}")
         return None

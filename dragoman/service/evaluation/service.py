@@ -29,11 +29,12 @@ from rich.progress import Progress
 from rich.table import Table as ScreenTable
 from scipy.stats import ttest_rel
 
+from dragoman.lexicon.table.compose import Kind
+from dragoman.service.core.trec import RunLine, trec_run
 from dragoman.service.evaluation.test_collection import Benchmark, BenchmarkError, Keep, load_benchmark
 from dragoman.service.search.service import MODEL_METHODS
 from dragoman.service.tables.repository import entry_rows
 from dragoman.service.tables.service import Tables
-from dragoman.service.tables.snapshot import Kind
 
 SYSTEMS = {
     "bm25": "BM25 with the human-translated query: the upper bound of query translation",
@@ -343,8 +344,8 @@ def _p_value(first: Evaluation, second: Evaluation, queries: Sequence[str]) -> f
 def _write_run(path: Path, result: Evaluation) -> None:
     with path.open("w", encoding="utf-8") as stream:
         for query, hits in result.run.items():
-            for rank, (document, score) in enumerate(hits.items(), 1):
-                stream.write(f"{query} Q0 {document} {rank} {score!r} {result.system}\n")
+            lines = [RunLine("", document, score) for document, score in hits.items()]
+            stream.write(trec_run(query, lines, result.system))
 
 
 def _screen(report: dict[str, Any]) -> ScreenTable:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import math
-import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -23,6 +22,7 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bars
 
+from dragoman.files.atomic import atomic_file
 from dragoman.lexicon.alignment.training import (
     AlignmentConfig,
     CorpusCounts,
@@ -33,9 +33,9 @@ from dragoman.lexicon.alignment.training import (
 )
 from dragoman.lexicon.text.languages import check_language
 from dragoman.lexicon.text.tokens import Analysis, PlainAnalysis, Token
-from dragoman.service.evaluation.parallel_text import Columns, FileReport, Rejection, TrainingError, expand, read_pairs
+from dragoman.service.evaluation.parallel_text import Columns, FileReport, TrainingError, expand, read_pairs
 
-__all__ = ["FileReport", "Rejection", "TrainingError", "TrainingReport", "progress_bars", "train_table"]
+__all__ = ["FileReport", "TrainingError", "TrainingReport", "progress_bars", "train_table"]
 
 GRID = 1e-9
 
@@ -202,37 +202,22 @@ def _analysis(language: str, plain: bool) -> Analysis:
 
 
 def write_table(table: TrainedTable, output: Path) -> None:
-    """Write to a temporary file beside `output`, then move it into place: no reader ever sees half a table.
+    """Write a table to `output` in one step: no reader ever sees half of it.
 
     Probabilities are rounded down to multiples of 1e-9, so that those of a term never sum to more than 1.
 
     Raises:
         TrainingError: the file cannot be written, and is as it was before.
     """
-    temporary = output.with_name(f".{output.name}.{os.getpid()}.tmp")
     try:
-        _write_and_move(table, temporary, output)
+        with atomic_file(output) as unfinished, unfinished.open("wb") as file:
+            if output.name.endswith(".gz"):
+                with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+                    _write_entries(table, cast(BinaryIO, packed))
+            else:
+                _write_entries(table, file)
     except OSError as error:
         raise TrainingError(f"{output}: cannot be written: {error}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _write_and_move(table: TrainedTable, temporary: Path, output: Path) -> None:
-    with temporary.open("wb") as file:
-        if output.name.endswith(".gz"):
-            with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-                _write_entries(table, cast(BinaryIO, packed))
-        else:
-            _write_entries(table, file)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(output)
-    folder = os.open(output.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _write_entries(table: TrainedTable, file: BinaryIO) -> None:

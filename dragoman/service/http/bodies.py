@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import anyio.from_thread
 import anyio.to_thread
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
-from pydantic import AfterValidator
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import Scope
 
-from dragoman.lexicon.text.languages import check_language
 from dragoman.service.core.errors import UnsupportedMedia
-from dragoman.service.core.json import check_text, parse
+from dragoman.service.core.json import parse
 from dragoman.service.core.settings import Settings
 from dragoman.service.http.streaming import BodyStream
 
 T = TypeVar("T")
-
-CleanText = Annotated[str, AfterValidator(check_text)]
-"""Text without NUL and without lone surrogates: what the database and the index can hold."""
-
-LanguageCode = Annotated[str, AfterValidator(check_language)]
 
 _DRAIN_SECONDS = 5.0
 _PARSED_AT_ONCE = 256 * 1024

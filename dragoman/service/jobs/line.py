@@ -7,11 +7,9 @@ import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from dragoman.service.collections.document_line import LineRejected
-from dragoman.service.core.errors import MalformedBody
-from dragoman.service.core.json import check_text, parse
+from dragoman.service.collections.document_line import LineId, LineRejected, parse_object
 from dragoman.service.core.settings import Settings
 from dragoman.service.core.validation import describe
 from dragoman.service.inference.batching import Cancelled
@@ -20,7 +18,6 @@ from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.schemas.rerank import RerankV1
 from dragoman.service.schemas.search import SearchRequest
 from dragoman.service.search.service import Search
-from dragoman.service.storage.models import ID_CHARS
 from dragoman.service.tables.snapshot import Snapshot
 
 JobType = Literal["rerank", "search"]
@@ -42,19 +39,22 @@ class LineAnswer:
     ids: str | None = None
 
 
+class _Named(BaseModel):
+    custom_id: LineId
+
+
 def parse_line(content: bytes, type: JobType, depth: int) -> LineRequest:
     """The request of one line.
 
     Raises:
         LineRejected: not JSON, without a usable custom_id, or not what the endpoint takes.
     """
+    value = parse_object(content, depth)
     try:
-        value = parse(content, depth)
-    except MalformedBody as fault:
-        raise LineRejected(str(fault).replace("the body is", "the line is")) from fault
-    if not isinstance(value, dict):
-        raise LineRejected("the line is not an object with 'custom_id' and 'query'")
-    custom_id = _custom_id(value.pop("custom_id", None))
+        custom_id = _Named.model_validate(value).custom_id
+    except ValidationError as fault:
+        raise LineRejected(describe(fault.errors())) from fault
+    del value["custom_id"]
     try:
         request = (RerankV1 if type == "rerank" else SearchRequest).model_validate(value)
         if isinstance(request, RerankV1):
@@ -92,19 +92,6 @@ class LineAnswers:
         check_scored(ranked, len(texts))
         response = answer_v1(line.custom_id, request, ranked).model_dump(mode="json", exclude_none=True)
         return LineAnswer(_dump(response), _ids(request))
-
-
-def _custom_id(value: Any) -> str:
-    if value is None:
-        raise LineRejected("custom_id: missing")
-    if not isinstance(value, str) or not value:
-        raise LineRejected("custom_id: must be a text that is not empty")
-    if len(value) > ID_CHARS:
-        raise LineRejected(f"custom_id: longer than {ID_CHARS} characters")
-    try:
-        return check_text(value)
-    except ValueError as fault:
-        raise LineRejected(f"custom_id: {fault}") from fault
 
 
 def _ids(request: RerankV1) -> str | None:

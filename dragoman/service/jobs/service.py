@@ -13,6 +13,7 @@ from uuid import uuid4
 
 from sqlalchemy import select
 
+from dragoman.files.atomic import atomic_file
 from dragoman.service.core.errors import Conflict, InvalidRequest
 from dragoman.service.core.priority import Traffic
 from dragoman.service.core.settings import Settings
@@ -220,5 +221,6 @@ def _instance(directory: Path) -> str:
     """What this data directory is called, also after a restart."""
     path = directory / "instance"
     if not path.exists() or not path.read_text(encoding="ascii").strip():
-        path.write_text(uuid4().hex, encoding="ascii")
+        with atomic_file(path) as unfinished:
+            unfinished.write_text(uuid4().hex, encoding="ascii")
     return path.read_text(encoding="ascii").strip()

@@ -14,10 +14,10 @@ from uuid import uuid4
 from sqlalchemy import func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from dragoman.files.streams import Line, lines, unpacked
 from dragoman.service.collections.document_line import LineRejected
 from dragoman.service.core.errors import Conflict, InvalidRequest, TooLarge, TooManyRequests, classify
 from dragoman.service.core.settings import Settings
-from dragoman.service.core.streams import Line, lines, unpack
 from dragoman.service.jobs.line import JobType, parse_line
 from dragoman.service.jobs.repository import FAILED, PENDING, UNFINISHED, UPLOADING, VALIDATING, pins
 from dragoman.service.storage.database import Store
@@ -107,7 +107,7 @@ class JobSubmission:
     def _unpacked(self, parts: Iterator[bytes], gzip: bool) -> Iterator[bytes]:
         settings = self._settings
         limits = {"limit": settings.decompressed_bytes, "ratio": settings.decompression_ratio}
-        for part in unpack(parts, gzip=gzip, **limits):
+        for part in unpacked(parts, gzip=gzip, **limits):
             self._digest.update(part)
             yield part
 

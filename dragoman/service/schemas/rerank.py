@@ -7,10 +7,11 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PlainValidator, SkipValidation, StrictBool, StrictInt
 
 from dragoman.service.core.json import check_text, check_value
-from dragoman.service.schemas.search import LanguageCode, Names, QueryText, TableUsed, Text
+from dragoman.service.core.validation import LanguageCode, NotBlank, Text
+from dragoman.service.schemas.search import Names, TableUsed
 
 _Query = Annotated[
-    QueryText, Field(min_length=1, description="The query's text.", examples=["volcano eruption and ash"])
+    NotBlank, Field(min_length=1, description="The query's text.", examples=["volcano eruption and ash"])
 ]
 _TopN = Annotated[
     Annotated[StrictInt, Field(ge=0)] | None, Field(description="How many of the best to return; null or 0: all.")

@@ -5,35 +5,21 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     ConfigDict,
     Discriminator,
     Field,
     StrictBool,
     StrictInt,
-    StrictStr,
     Tag,
     field_validator,
 )
 
-from dragoman.lexicon.text.languages import check_language
-from dragoman.service.core.json import check_text
+from dragoman.service.core.validation import LanguageCode, NotBlank, Text
 
-Text = Annotated[StrictStr, AfterValidator(check_text)]
-LanguageCode = Annotated[StrictStr, AfterValidator(check_language)]
 Name = Annotated[Text, Field(min_length=1, max_length=200)]
 Names = Annotated[list[Name], Field(min_length=1)]
 Method = Literal["psq", "smt", "none", "dense", "hybrid"]
-
-
-def _check_not_blank(query: str) -> str:
-    if not query.strip():
-        raise ValueError("must not be blank")
-    return query
-
-
-QueryText = Annotated[Text, AfterValidator(_check_not_blank)]
 
 
 class _Request(BaseModel):
@@ -59,7 +45,7 @@ _Rerank = Annotated[
 class SearchRequest(_Request):
     """A query over one or more collections, in any language that the service has tables or documents in."""
 
-    query: QueryText = Field(
+    query: NotBlank = Field(
         min_length=1,
         description="The query's text, by default up to 10,000 characters. Lucene syntax has no effect.",
         examples=["volcano eruption and ash"],

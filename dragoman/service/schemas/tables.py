@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
 
 from pydantic import BaseModel, Field
 
-Kind = Literal["statistical", "glossary"]
+from dragoman.lexicon.table.compose import Kind
 
 
 class RejectedLine(BaseModel):

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from dragoman.service.schemas.search import LanguageCode, Text
+from dragoman.service.core.validation import LanguageCode, Text
 
 Texts = Annotated[list[Text], Field(min_length=1, max_length=10_000)]
 

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 from dragoman.lexicon.formats.build import Normalised, normalise
 from dragoman.lexicon.formats.reader import FORMATS, Limits, TableFormatError, TableTooLarge, read
-from dragoman.service.core.errors import InvalidRequest, MalformedBody, TooLarge
+from dragoman.service.core.errors import InvalidRequest, TooLarge
 from dragoman.service.core.settings import Settings
-
-_GZIP_MAGIC = b"\x1f\x8b"
 
 
 def read_table(
@@ -19,7 +17,7 @@ def read_table(
 
     Raises:
         InvalidRequest: an unknown format, or a file that is no table; the message has the line.
-        MalformedBody: a file that is not gzip and has to be.
+        NotGzip: a file that is not gzip and has to be.
         TooLarge: a file beyond the limits.
     """
     if format not in FORMATS:
@@ -30,20 +28,8 @@ def read_table(
         line_bytes=settings.table_line_bytes,
     )
     try:
-        return normalise(read(_packed(parts) if gzip else parts, format, limits), source, target)
+        return normalise(read(parts, format, limits, gzip), source, target)
     except TableTooLarge as fault:
         raise TooLarge(str(fault)) from fault
     except TableFormatError as fault:
         raise InvalidRequest(str(fault)) from fault
-
-
-def _packed(parts: Iterator[bytes]) -> Iterator[bytes]:
-    head = b""
-    for part in parts:
-        head += part
-        if len(head) >= len(_GZIP_MAGIC):
-            break
-    if not head.startswith(_GZIP_MAGIC):
-        raise MalformedBody("the body is not gzip, which its Content-Encoding says it is")
-    yield head
-    yield from parts

@@ -14,11 +14,12 @@ from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from dragoman.lexicon.table.compose import Kind
 from dragoman.lexicon.table.table import Table
 from dragoman.service.core.errors import Conflict, NotFound
 from dragoman.service.storage.database import EntryRow, Store, insert_entries
 from dragoman.service.storage.models import TableEntry, TableVersion, TranslationTable
-from dragoman.service.tables.snapshot import ActiveVersion, Kind
+from dragoman.service.tables.snapshot import ActiveVersion
 
 BUILDING, READY, DELETED = "building", "ready", "deleted"
 _ENTRIES_PER_TRANSACTION = 50_000

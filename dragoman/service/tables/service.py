@@ -13,6 +13,7 @@ import numpy as np
 
 from dragoman.lexicon.formats.build import Normalised
 from dragoman.lexicon.formats.reader import Rejection
+from dragoman.lexicon.table.compose import Kind
 from dragoman.lexicon.table.table import Entry, Table
 from dragoman.lexicon.text.languages import check_language
 from dragoman.lexicon.text.tokens import Analysis, fold_term
@@ -23,7 +24,7 @@ from dragoman.service.core.settings import Settings
 from dragoman.service.storage.database import Store
 from dragoman.service.tables.reading import read_table
 from dragoman.service.tables.repository import Counts, NewVersion, TableInfo, TableRepository, check_languages
-from dragoman.service.tables.snapshot import ActiveVersion, CompiledTables, Kind, Snapshot, TableRegistry
+from dragoman.service.tables.snapshot import ActiveVersion, CompiledTables, Snapshot, TableRegistry
 
 logger = logging.getLogger("dragoman")
 

@@ -11,9 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Literal
 
-from dragoman.lexicon.table.compose import Member, analysed, merge
+from dragoman.lexicon.table.compose import Kind, Member, analysed, merge
 from dragoman.lexicon.table.table import CorruptTable, Table
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.core.errors import classify
@@ -25,7 +24,6 @@ COMPILED_VERSION = "2"
 
 _SELECTIONS = 32
 
-Kind = Literal["statistical", "glossary"]
 Pair = tuple[str, str]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.backbone.training.text_files import CorpusError, TextFile, text_files
+from dragoman.backbone.training.text_files import LONGEST, CorpusError, TextFile, text_files
 from tests.backbone.samples import SENTENCES
 
 
@@ -27,6 +27,12 @@ def test_blank_lines_and_sides_are_passed_over(tmp_path: Path) -> None:
     assert list(TextFile(path, ("en", "de")).rows()) == [("a", "b"), ("c", "d")]
 
 
+def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_bytes(b"\xef\xbb\xbfa\tb\r\n")
+    assert list(TextFile(path, ("en", "de")).rows()) == [("a", "b")]
+
+
 def damaged(content: bytes, place: int) -> bytes:
     return content[:place] + bytes([content[place] ^ 0xFF]) + content[place + 1 :]
 
@@ -39,10 +45,11 @@ PACKED = gzip.compress(b"".join(b"%d a\t%d b\n" % (n * 7919, n * 104729) for n i
     [
         (b"a\tb\nonly one\n", "line 2: 2 columns are wanted"),
         (b"a\tb\nc\td\n\xe4\tx\n", "line 3: not UTF-8"),
-        (PACKED[:2000], "after line .*: damaged gzip"),
-        (damaged(PACKED, 2000), "after line .*: damaged gzip"),
-        (damaged(PACKED, len(PACKED) - 6), "after line 3000: damaged gzip"),
-        (b"\x1f\x8bnot gzip at all", "after line 0: damaged gzip"),
+        (PACKED[:2000], "after line [1-9].*: the gzip stream ends early"),
+        (damaged(PACKED, 2000), "after line .*: the gzip stream is damaged near byte"),
+        (damaged(PACKED, len(PACKED) - 6), f"after line .*: the gzip stream is damaged near byte {len(PACKED)}"),
+        (b"\x1f\x8bnot gzip at all", "after line 0: the gzip stream is damaged"),
+        (b"a\tb\n" + b"x" * (LONGEST + 1), f"line 2: longer than {LONGEST} bytes"),
     ],
 )
 def test_malformed_files_are_named_with_the_line(tmp_path: Path, content: bytes, message: str) -> None:

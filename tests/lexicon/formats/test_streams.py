@@ -34,7 +34,7 @@ def plain(data: bytes) -> list[tuple[int, str] | Rejection]:
         except UnicodeDecodeError:
             found.append(Rejection(number, "not valid UTF-8"))
             continue
-        if text:
+        if text.strip():
             found.append((number, text))
     return found
 
@@ -72,21 +72,21 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line() -> None:
 def test_truncated_gzip_is_refused(length: int) -> None:
     packed = gzip.compress(bytes(range(256)).hex().encode())
     cut = packed[: 2 + length % (len(packed) - 2)]
-    with pytest.raises(TableFormatError, match="gzip file is truncated"):
+    with pytest.raises(TableFormatError, match="gzip stream ends early"):
         read(cut, 10)
 
 
 def test_gzip_without_its_checksum_is_truncated() -> None:
-    with pytest.raises(TableFormatError, match="truncated"):
+    with pytest.raises(TableFormatError, match="ends early"):
         read(gzip.compress(b"a\tb\n")[:-1])
 
 
 def test_damaged_gzip_is_refused() -> None:
     packed = bytearray(gzip.compress(b"a\tb\n"))
     packed[-6] ^= 1
-    with pytest.raises(TableFormatError, match="gzip file is damaged"):
+    with pytest.raises(TableFormatError, match="gzip stream is damaged"):
         read(bytes(packed))
-    with pytest.raises(TableFormatError, match="gzip file is damaged"):
+    with pytest.raises(TableFormatError, match="gzip stream is damaged"):
         read(gzip.compress(b"a\tb\n") + b"garbage after the end")
 
 
@@ -102,15 +102,15 @@ def test_a_gzip_bomb_stops_at_the_limit() -> None:
             seen += 1
             yield packed
 
-    with pytest.raises(TableTooLarge, match="more than 1,048,576 bytes"):
+    with pytest.raises(TableTooLarge, match="larger than 1048576 bytes when unpacked"):
         list(blocks(bomb(), limits))
     assert seen < 100
 
 
 def test_a_compression_ratio_no_text_has_is_refused() -> None:
-    data = gzip.compress(b"\n" * (1 << 20), 9)
-    with pytest.raises(TableTooLarge, match="over 200 times its size"):
-        list(blocks([data], Limits(ratio_from=1 << 19)))
+    data = gzip.compress(b"\n" * (17 << 20), 9)
+    with pytest.raises(TableTooLarge, match="more than 200 times its size"):
+        list(blocks([data], Limits()))
 
 
 def test_plain_text_is_limited_as_well() -> None:

@@ -162,7 +162,7 @@ def _truncated_gzip() -> bytes:
         (_documents("1"), {"content-type": "application/json"}, 415, "send the body as NDJSON"),
         (_documents("1"), {"content-type": "text/csv"}, 415, "send the body as NDJSON"),
         (gzip.compress(b" " * 5_000_000, mtime=0), {}, 413, "larger than 4000000 bytes when unpacked"),
-        (gzip.compress(b" " * 50_000_000, mtime=0), {}, 413, "line 1: the upload "),
+        (gzip.compress(b" " * 50_000_000, mtime=0), {}, 413, "line 1: the content "),
         (b"x\n" * 60, {}, 422, "line 51: more than 50 lines rejected"),
     ],
 )

@@ -89,7 +89,7 @@ def test_lines_that_are_no_requests_are_errors_and_the_others_go_on(client: http
     ]
     messages = [one["error"]["message"] for one in read(client, id, "errors")]
     assert "not valid JSON" in messages[0]
-    assert messages[1] == "custom_id: missing"
+    assert messages[1] == "custom_id: Field required"
     assert messages[3] == "query: must not be blank"
     assert messages[4].startswith("documents: ")
     assert messages[5] == "custom_id: that of line 1 already"

@@ -341,7 +341,7 @@ def test_a_collection_named_twice_is_searched_once(client: httpx.Client) -> None
         ({"query": ["a"]}, 422, "query"),
         ({"query": "x" * 10_001}, 422, "query.*10000"),
         ({"query": "a\0b"}, 422, "query.*NUL"),
-        ({"query": "a\ud800b"}, 422, "query.*unicode"),
+        ({"query": "a\ud800b"}, 422, "query: holds a lone surrogate at position 1"),
         ({"query_language": "klingon"}, 422, "query_language"),
         ({"query_language": 1}, 422, "query_language"),
         ({"collections": ["nowhere"]}, 404, r"collections\[0\].*nowhere"),

@@ -25,24 +25,46 @@ def test_valid_json_is_read_as_the_standard_library_does(value):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (b"", "line 1 column 1"),
+        (b"", "line 1 column 0"),
         (b'{"a": 1,\n "b": }', "line 2 column 7"),
         (b'{"a": 1} x', "line 1 column 10"),
         (b"{'a': 1}", "line 1 column 2"),
-        (b'{"a": NaN}', "NaN is not a JSON number"),
-        (b"[-Infinity]", "-Infinity is not a JSON number"),
+        (b'{"a": NaN}', "expected value at line 1 column 7"),
+        (b"[-Infinity]", "invalid number at line 1 column 3"),
         (b'"\xff"', "not UTF-8: byte 1"),
         (b'"\xed\xa0\x80"', "not UTF-8: byte 1"),
         ('{"a": 1}'.encode("utf-16"), "not UTF-8: byte 0"),
         (b"[" * 100_000, "deeper than 64"),
         (b"[" * 65 + b"]" * 65, "deeper than 64"),
         (b'{"a":' * 66 + b"1" + b"}" * 66, "deeper than 64"),
-        (b"1" * 5000, "more digits than can be read"),
+        (b"[" * 200 + b"]" * 200, "deeper than 64"),
+        (b"1" * 5000, "number out of range at line 1 column"),
+        (b'{"a": "\\ud800", "b": }', "line 1 column 1[0-9]"),
+        (b'["\\ud800", NaN]', "line 1 column"),
+        (b'"\\ud800" "', "line 1 column"),
+        (b'"\\ud8"', "line 1 column 6"),
+        (b'["\\ud800", \xff]', "not UTF-8: byte 11"),
+        (b'["\\ud800", ' + b"[" * 100_000, "line 1 column"),
+        (b'["\\ud800", ' + b"[" * 65 + b"]" * 66, "deeper than 64"),
+        (b'["\\ud800", ' + b"1" * 5000 + b"]", "line 1 column"),
     ],
 )
 def test_what_is_not_json_is_refused_with_its_place(body, message):
     with pytest.raises(MalformedBody, match=message):
         parse(body, 64)
+
+
+@given(VALUES, st.lists(st.sampled_from(["\ud800", "a\udfffb"]), min_size=1, max_size=3), st.booleans())
+def test_lone_surrogates_stay_for_validation_to_name_their_field(value, lone, first):
+    value = [*lone, value] if first else [value, {"a": lone}]
+    assert parse(json.dumps(value).encode(), 64) == value
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text():
+    assert parse(b'\xef\xbb\xbf{"a": 1}', 64) == {"a": 1}
+    assert parse(b'\xef\xbb\xbf{"a": "\\ud800"}', 64) == {"a": "\ud800"}
+    with pytest.raises(MalformedBody, match="line 1 column 2"):
+        parse(b"\xef\xbb\xbf{x", 64)
 
 
 @given(st.integers(0, 30), st.integers(0, 30))

@@ -14,6 +14,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
+from dragoman.files.streams import NotGzip
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import PlainAnalysis
 from dragoman.service.core.errors import Conflict, InvalidRequest, MalformedBody, NotFound, ServiceError, TooLarge
@@ -228,9 +229,9 @@ def test_parameters_that_are_not_allowed(tables: Tables, store: Store, options: 
         (b"", InvalidRequest, "empty"),
         (b"no tabs here\n", InvalidRequest, "line 1"),
         (b"a\tb\tnan\n", InvalidRequest, "line 1"),
-        (gzip.compress(b"house\tHaus\n" * 500, mtime=0)[:-12], InvalidRequest, "truncated"),
+        (gzip.compress(b"house\tHaus\n" * 500, mtime=0)[:-12], InvalidRequest, "ends early"),
         (b"PK\x03\x04" + bytes(50), InvalidRequest, "ZIP"),
-        (gzip.compress(b"house\tHaus\n" * 2_000_000, 9, mtime=0), TooLarge, "times its size|more than"),
+        (gzip.compress(b"house\tHaus\n" * 2_000_000, 9, mtime=0), TooLarge, "times its size|larger than"),
     ],
 )
 def test_a_file_that_is_no_table_leaves_nothing(
@@ -244,7 +245,7 @@ def test_a_file_that_is_no_table_leaves_nothing(
 
 
 def test_what_is_declared_gzip_has_to_be(tables: Tables) -> None:
-    with pytest.raises(MalformedBody, match="not gzip"):
+    with pytest.raises(NotGzip):
         tables.upload(Upload("words", "en", "de"), iter([b"house\tHaus\n"]), gzip=True)
     done = tables.upload(Upload("words", "en", "de"), iter([gzip.compress(b"house\tHaus\n")]), gzip=True)
     assert done.entries == 1
