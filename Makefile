@@ -31,7 +31,7 @@ $(RUNNING): pyproject.toml constraints.txt scripts/install.py Makefile
 
 $(DEVELOPING): $(RUNNING)
 	@echo "Installing what developing Dragoman needs as well"
-	@$(INSTALL) dev evaluation postgresql telemetry
+	@UV_COMPILE_BYTECODE=1 $(INSTALL) dev evaluation postgresql telemetry  # the tests start hundreds of processes
 	@touch $@
 
 demo: $(RUNNING)
@@ -39,6 +39,7 @@ demo: $(RUNNING)
 
 # Two processes: most of the tests' time is spent waiting for servers. A file's tests stay together, with what they share.
 test: $(DEVELOPING)
+	@$(BIN)/python -m compileall -q dragoman tests benchmarks  # where Python writes no bytecode by itself
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 browser-test: $(DEVELOPING)
