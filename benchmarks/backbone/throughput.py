@@ -22,8 +22,8 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertForMaskedLM, BertModel
 
 from dragoman.backbone.training.corpus import Pairs
+from dragoman.backbone.training.distributed import keep_freed_memory
 from dragoman.backbone.training.objectives import losses
-from dragoman.backbone.training.workers import keep_freed_memory
 from dragoman.backbone.veco import Veco, VecoConfig
 
 BF16 = torch.bfloat16

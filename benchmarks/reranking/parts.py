@@ -26,7 +26,7 @@ from scipy.stats import ttest_rel
 
 from benchmarks.reranking.quality import scored
 from dragoman.ranking.checkpoints import load_mart
-from dragoman.ranking.matching import load_late_interaction
+from dragoman.ranking.late_interaction import load_late_interaction
 from dragoman.ranking.scoring import TOKENS_AT_ONCE, Scorer
 from dragoman.ranking.training.fitting import (
     DEPTH,

@@ -24,7 +24,7 @@ from dragoman.backbone.veco import Veco, VecoConfig
 from dragoman.lexicon.table.table import Table
 from dragoman.ranking.attention import NO_LINKS, THRESHOLD, Ints, TranslationReference, Words
 from dragoman.ranking.mart import Mart, MartConfig
-from dragoman.ranking.mixing import Mixing, Row
+from dragoman.ranking.mixed_attention import Mixing, Row
 from dragoman.ranking.passages import Passage
 from dragoman.ranking.scoring import Scorer, padded_states, pooled
 

@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dragoman.service.evaluation import service as evaluation
-from dragoman.service.evaluation.service import TableFile
+from dragoman.service.evaluation import benchmark as evaluation
+from dragoman.service.evaluation.benchmark import TableFile
 from dragoman.service.evaluation.table_training import train_table
 from dragoman.service.evaluation.test_collection import load_benchmark
 

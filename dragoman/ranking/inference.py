@@ -17,7 +17,7 @@ from dragoman.backbone.post_norm import Norm, PostNormEncoder, Tokens
 from dragoman.backbone.products import Product
 from dragoman.backbone.veco import Added
 from dragoman.ranking.mart import Mart, TranslationHead
-from dragoman.ranking.mixing import Mixing
+from dragoman.ranking.mixed_attention import Mixing
 
 if TYPE_CHECKING:
     from dragoman.ranking.passages import Passage

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.backbone.encoder import Encoder
-from dragoman.ranking.mixing import Mixing
+from dragoman.ranking.mixed_attention import Mixing
 
 Start = Literal["zero_gamma", "official"]
 

@@ -9,7 +9,7 @@ from dragoman.backbone.encoder import Encoder, Pair
 from dragoman.backbone.tokenizer import cut
 from dragoman.ranking.attention import Ints, Links, word_of_pieces
 from dragoman.ranking.limits import DOCUMENT_SUBWORDS
-from dragoman.ranking.mixing import Row
+from dragoman.ranking.mixed_attention import Row
 
 MIN_PASSAGE_SUBWORDS = 16
 """Subwords of a passage that must fit after a long query is shortened."""

@@ -20,11 +20,11 @@ from dragoman.ranking.about import DEFAULT, MartAbout
 from dragoman.ranking.attention import Links
 from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.inference import for_inference
+from dragoman.ranking.late_interaction import LateInteraction, load_late_interaction
 from dragoman.ranking.mart import Mart, Rows
-from dragoman.ranking.matching import LateInteraction, load_late_interaction
-from dragoman.ranking.mixing import Mixing
+from dragoman.ranking.mixed_attention import Mixing
 from dragoman.ranking.passages import Passage, Read, passages, truncated
-from dragoman.ranking.structured import share
+from dragoman.ranking.structured_query import share
 
 TOKENS_AT_ONCE = 1_024
 """Padded tokens per batch: more would not fit into CPU caches and run at half the speed."""

@@ -9,7 +9,7 @@ from threading import Lock, Thread
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from dragoman.service.collections.lucene_indexes import Indexes
+from dragoman.service.collections.lucene_registry import Indexes
 from dragoman.service.inference.scoring import Scoring
 from dragoman.service.observability.metrics import gauge
 from dragoman.service.storage.database import Store

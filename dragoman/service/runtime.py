@@ -9,8 +9,8 @@ from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.java import jvm
 from dragoman.service.access.audit import Audit
 from dragoman.service.access.keys import Keys
-from dragoman.service.collections.dense_indexes import DenseIndexes
-from dragoman.service.collections.lucene_indexes import Indexes
+from dragoman.service.collections.dense_registry import DenseIndexes
+from dragoman.service.collections.lucene_registry import Indexes
 from dragoman.service.collections.service import Collections
 from dragoman.service.core.errors import InvalidRequest, NotInstalled, Unavailable
 from dragoman.service.core.priority import Traffic
@@ -19,7 +19,7 @@ from dragoman.service.gauges import ServiceState
 from dragoman.service.inference.gauges import WorkerState
 from dragoman.service.inference.models import Load, Models, has_reranker
 from dragoman.service.inference.scoring import LocalScoring, Scoring
-from dragoman.service.inference.translation import Translations
+from dragoman.service.inference.text_translation import Translations
 from dragoman.service.jobs.line import LineAnswers
 from dragoman.service.jobs.service import Jobs
 from dragoman.service.observability.metrics import Metrics

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from dragoman.lexicon.table.table import Table
 from dragoman.ranking.attention import Direction, Words
-from dragoman.ranking.mixing import Row
+from dragoman.ranking.mixed_attention import Row
 
 
 def probability(query: str, passage: str, table: Table, direction: Direction, threshold: float) -> float:

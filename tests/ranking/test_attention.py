@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import words
 from dragoman.ranking.attention import NO_LINKS, Direction, Ints, TranslationReference, Words, word_of_pieces
-from dragoman.ranking.mixing import Mixing, Row
+from dragoman.ranking.mixed_attention import Mixing, Row
 from tests.ranking.dense_reference import dense
 
 VOCABULARY = [

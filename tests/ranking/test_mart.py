@@ -19,7 +19,7 @@ from dragoman.backbone.training.objectives import concatenate, pad
 from dragoman.lexicon.table.table import Table
 from dragoman.ranking.attention import NO_LINKS, TranslationReference, word_of_pieces
 from dragoman.ranking.mart import Mart, MartConfig, Rows, TranslationHead
-from dragoman.ranking.mixing import Mixing, Row
+from dragoman.ranking.mixed_attention import Mixing, Row
 from tests.backbone.samples import tiny
 from tests.ranking.samples import split
 

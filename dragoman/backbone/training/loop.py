@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from dragoman.backbone.checkpoints import fill, read_file, read_json
 from dragoman.backbone.training.config import ConfigError, TrainingConfig
 from dragoman.backbone.training.corpus import Corpus, Pairs, Position, batches
-from dragoman.backbone.training.workers import Workers, keep_freed_memory
+from dragoman.backbone.training.distributed import Workers, keep_freed_memory
 from dragoman.files.atomic import atomic_file, atomic_folder
 
 KEPT_CHECKPOINTS = 2

@@ -14,11 +14,11 @@ from dragoman.backbone.checkpoints import CONFIG, fill, load_subwords, read_json
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.training.config import ConfigError, TrainingConfig
 from dragoman.backbone.training.corpus import Corpus, prepare
+from dragoman.backbone.training.distributed import Workers
 from dragoman.backbone.training.loop import Report, Trainer, pairs_of
 from dragoman.backbone.training.objectives import OBJECTIVES, cropped, losses, parse_objectives
 from dragoman.backbone.training.text_files import CorpusError, TextFile
 from dragoman.backbone.training.vocabulary import train_subwords
-from dragoman.backbone.training.workers import Workers
 from dragoman.backbone.veco import Veco, VecoConfig, middle_layer
 from dragoman.files.atomic import atomic_file
 

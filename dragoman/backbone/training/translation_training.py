@@ -16,9 +16,9 @@ from dragoman.backbone.seq2seq import Seq2Seq, translation_loss
 from dragoman.backbone.tokenizer import BOS, EOS, Subwords
 from dragoman.backbone.training.config import ConfigError, TrainingConfig
 from dragoman.backbone.training.corpus import Ids, Pairs, prepare
+from dragoman.backbone.training.distributed import Workers
 from dragoman.backbone.training.loop import Report, Trainer, pairs_of
 from dragoman.backbone.training.pretraining import claim
-from dragoman.backbone.training.workers import Workers
 from dragoman.backbone.translator import save_seq2seq
 from dragoman.backbone.veco import Veco
 

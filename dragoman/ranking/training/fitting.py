@@ -22,8 +22,8 @@ from torch.nn import functional as F
 
 from dragoman.backbone.weights import shipped_names
 from dragoman.ranking.about import Floats, LateInteractionAbout, MartAbout, StandaloneAbout, interpolated
+from dragoman.ranking.late_interaction import LateInteraction, load_late_interaction
 from dragoman.ranking.mart import Mart
-from dragoman.ranking.matching import LateInteraction, load_late_interaction
 from dragoman.ranking.scoring import TOKENS_AT_ONCE, Scorer
 from dragoman.ranking.training.lists import Lists, ListsError
 from dragoman.ranking.training.measuring import WEIGHTS, average_precision, rows_of_lists

@@ -17,14 +17,14 @@ from torch.nn import functional as F
 
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.training.config import ConfigError, TrainingConfig
+from dragoman.backbone.training.distributed import Workers
 from dragoman.backbone.training.loop import EarlyStopping, Report, Trainer
 from dragoman.backbone.training.pretraining import claim
-from dragoman.backbone.training.workers import Workers
 from dragoman.ranking.about import LEAST_SHARE, LateInteractionAbout, MartAbout
 from dragoman.ranking.attention import Direction
 from dragoman.ranking.checkpoints import load_mart, save_mart
+from dragoman.ranking.late_interaction import load_late_interaction
 from dragoman.ranking.mart import Mart, MartConfig
-from dragoman.ranking.matching import load_late_interaction
 from dragoman.ranking.passages import passages
 from dragoman.ranking.scoring import Scorer, padded_states, pooled
 from dragoman.ranking.training.examples import Examples, examples_of, sizes, weighted_shares

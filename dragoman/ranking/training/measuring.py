@@ -23,7 +23,7 @@ WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 2
 class Scored:
     """The candidates of one query: first-stage scores, model scores and relevance.
 
-    `shares` are standalone structured query scores (see `structured`); the model scores do not include them.
+    `shares` are standalone structured query scores (see `structured_query`); the model scores do not include them.
     """
 
     name: str

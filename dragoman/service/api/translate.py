@@ -11,7 +11,7 @@ from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.inference.models import Load
-from dragoman.service.inference.translation import check_pair
+from dragoman.service.inference.text_translation import check_pair
 from dragoman.service.schemas.translate import TranslateRequest, TranslateResponse
 
 router = APIRouter(prefix="/v1/translate", route_class=StrictRoute, tags=["reading"])

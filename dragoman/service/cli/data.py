@@ -16,7 +16,7 @@ from rich.table import Table
 from dragoman.service.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, opened
 
 if TYPE_CHECKING:
-    from dragoman.service.evaluation.service import TableFile
+    from dragoman.service.evaluation.benchmark import TableFile
     from dragoman.service.schemas.search import QueryRead
 
 index = typer.Typer(help="Maintain the indexes.", no_args_is_help=True)
@@ -160,7 +160,7 @@ def evaluate(
     database_url: DatabaseUrl = DATABASE_URL,
 ) -> None:
     """Run a benchmark through the HTTP API: MAP@100, nDCG@20 and R@100 per system, with significance tests."""
-    from dragoman.service.evaluation.service import active_tables, run
+    from dragoman.service.evaluation.benchmark import active_tables, run
 
     names = [name.strip() for name in systems.split(",")]
     files = [_table_file(given, source, target) for given in table or ()]
@@ -179,7 +179,7 @@ def evaluate(
 def _table_file(given: str, source: str, target: str) -> TableFile:
     """Parse a value of ``--table``: a file and, after commas, its options."""
     from dragoman.lexicon.table.compose import Kind
-    from dragoman.service.evaluation.service import TableFile
+    from dragoman.service.evaluation.benchmark import TableFile
 
     path, *options = given.split(",")
     chosen = dict(option.partition("=")[::2] for option in options)

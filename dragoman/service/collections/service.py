@@ -12,10 +12,10 @@ from sqlalchemy.exc import IntegrityError
 
 from dragoman.lexicon.text.languages import check_language
 from dragoman.service.collections.changes import Change
-from dragoman.service.collections.dense_indexes import DenseIndexes
+from dragoman.service.collections.dense_registry import DenseIndexes
 from dragoman.service.collections.importing import DocumentImport, Imported
 from dragoman.service.collections.lucene_index import CollectionIndex, IndexState
-from dragoman.service.collections.lucene_indexes import Indexes
+from dragoman.service.collections.lucene_registry import Indexes
 from dragoman.service.core.errors import Conflict, InvalidRequest, NotFound
 from dragoman.service.core.names import check_name, is_name
 from dragoman.service.core.settings import Settings

@@ -14,7 +14,7 @@ from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.fusion import normalised
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.collections.lucene_index import IndexState
-from dragoman.service.collections.lucene_indexes import Indexes
+from dragoman.service.collections.lucene_registry import Indexes
 from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import NotFound, ServiceError, Unavailable, classify
 from dragoman.service.core.priority import in_background

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from dragoman.indexes.dense import DenseHit
 from dragoman.service.collections.dense_index import Coverage
-from dragoman.service.collections.dense_indexes import DenseIndexes
+from dragoman.service.collections.dense_registry import DenseIndexes
 from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import NotFound, Unavailable
 from dragoman.service.inference.batching import Cancelled

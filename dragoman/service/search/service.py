@@ -10,14 +10,14 @@ from threading import BoundedSemaphore
 
 from dragoman.indexes.analysis.pipeline import LONGEST_WORD
 from dragoman.lexicon.text.tokens import Analysis
-from dragoman.service.collections.lucene_indexes import Indexes
+from dragoman.service.collections.lucene_registry import Indexes
 from dragoman.service.collections.service import CollectionInfo, Collections
 from dragoman.service.core.errors import InvalidRequest, NotFound, TooManyRequests
 from dragoman.service.core.priority import Traffic, in_background
 from dragoman.service.core.settings import Settings
 from dragoman.service.core.trec import RunLine
 from dragoman.service.inference.batching import Cancelled
-from dragoman.service.inference.translation import Translations
+from dragoman.service.inference.text_translation import Translations
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.observability.tracing import span
 from dragoman.service.query.language import FALLBACK, detect

@@ -17,10 +17,10 @@ from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.training.config import TrainingConfig
 from dragoman.backbone.training.corpus import prepare
+from dragoman.backbone.training.distributed import Workers
 from dragoman.backbone.training.loop import Sums, Trainer, pairs_of
 from dragoman.backbone.training.pretraining import PretrainingConfig, pretrain
 from dragoman.backbone.training.text_files import text_files
-from dragoman.backbone.training.workers import Workers
 from tests.backbone.samples import config_table, curves, run_with_kills
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]

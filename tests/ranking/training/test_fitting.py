@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.ranking.about import LateInteractionAbout, MartAbout, standalone
+from dragoman.ranking.late_interaction import load_late_interaction
 from dragoman.ranking.mart import Mart, MartConfig
-from dragoman.ranking.matching import load_late_interaction
 from dragoman.ranking.scoring import Scorer
 from dragoman.ranking.training.fitting import Fit, Question, Weights, _calibration, balanced_cross_entropy, fit
 from dragoman.ranking.training.lists import ListsError, read_lists

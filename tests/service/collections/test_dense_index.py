@@ -12,7 +12,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from dragoman.indexes.lucene.index import LuceneIndex
-from dragoman.service.collections import dense_indexes as dense_registry
+from dragoman.service.collections import dense_registry as dense_registry
 from dragoman.service.core.errors import NotFound, TooManyRequests, Unavailable
 from dragoman.service.core.settings import Settings
 from dragoman.service.runtime import Runtime

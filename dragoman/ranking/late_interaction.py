@@ -30,7 +30,7 @@ from dragoman.backbone.weights import shipped_names
 from dragoman.ranking.about import Floats, LateInteractionAbout, MartAbout
 from dragoman.ranking.attention import Ints
 from dragoman.ranking.inference import packed
-from dragoman.ranking.structured import word_surprisals, words_read
+from dragoman.ranking.structured_query import word_surprisals, words_read
 
 if TYPE_CHECKING:
     from dragoman.ranking.passages import Passage

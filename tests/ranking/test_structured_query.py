@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from dragoman.backbone.encoder import Pair
 from dragoman.ranking.about import StandaloneAbout, standalone
 from dragoman.ranking.attention import Links
-from dragoman.ranking.mixing import Row
+from dragoman.ranking.mixed_attention import Row
 from dragoman.ranking.passages import Passage
-from dragoman.ranking.structured import share
+from dragoman.ranking.structured_query import share
 
 WORDS = st.lists(st.sampled_from([-1, 0, 0, 1, 1, 1]), max_size=8).map(
     lambda steps: [-1 if step < 0 else sum(one > 0 for one in steps[: place + 1]) for place, step in enumerate(steps)]

@@ -6,7 +6,7 @@ import ir_measures
 import pytest
 
 from dragoman.service.core.settings import Settings
-from dragoman.service.evaluation.service import Evaluation, TableFile, active_tables, choice, run
+from dragoman.service.evaluation.benchmark import Evaluation, TableFile, active_tables, choice, run
 from dragoman.service.evaluation.test_collection import BenchmarkError, load_benchmark
 from dragoman.service.runtime import Runtime
 from dragoman.service.tables.service import Upload

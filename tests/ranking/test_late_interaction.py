@@ -19,8 +19,8 @@ from dragoman.lexicon.table.table import Table
 from dragoman.ranking.about import LateInteractionAbout, MartAbout
 from dragoman.ranking.attention import TranslationReference
 from dragoman.ranking.checkpoints import save_mart
+from dragoman.ranking.late_interaction import LateInteraction, load_late_interaction
 from dragoman.ranking.mart import Mart, MartConfig
-from dragoman.ranking.matching import LateInteraction, load_late_interaction
 from dragoman.ranking.passages import Passage, read
 from dragoman.ranking.scoring import Scorer, load_scorer
 from tests.ranking.samples import randomised, split, write_encoder
