@@ -242,7 +242,7 @@ class Trainer(Generic[B]):
             shutil.rmtree(old)
 
     def _inputs(self) -> dict[str, Any]:
-        """What else decides which batch comes next, beside the configuration."""
+        """What else decides which batch comes next, besides the configuration."""
         return {"corpus": self.source.checksum, "workers": self.workers.count}
 
     def restore(self) -> None:

@@ -88,7 +88,7 @@ class PretrainingConfig(TrainingConfig):
 
 
 def pretrain(config: PretrainingConfig, output: Path, *, resume: bool = False, report: Report | None = None) -> Path:
-    """Train, and save the model to `output / "model"` with the learning curves beside it; returns that folder.
+    """Train, and save the model to `output / "model"` with the learning curves next to it; returns that folder.
 
     With `resume` a training in `output` goes on from its newest checkpoint, or starts if there is none.
 

@@ -63,7 +63,7 @@ class Lists:
         """A digest of the sources of the lists, if it was given."""
         self._terms: list[str] = about["terms"]  # type: ignore[assignment]
         self._names: list[str] = about["names"]  # type: ignore[assignment]
-        self._extra_links: ExtraLinks | None = about.get("beside")  # type: ignore[assignment]
+        self._extra_links: ExtraLinks | None = about.get("extra_links")  # type: ignore[assignment]
         self._arrays, self._table = arrays, table
 
     def __len__(self) -> int:
@@ -136,7 +136,7 @@ class ListsWriter:
     ) -> None:
         """Write the folder, whole or not at all, with what `table` (from the queries' language) says of the texts.
 
-        `beside` is what links their terms beside it, see `TranslationReference`.
+        `extra` links their terms besides the table, see `TranslationReference`.
         """
         candidates = [candidate for one in self._lists for candidate in one.candidates]
         arrays: dict[str, NDArray[Any]] = {
@@ -160,7 +160,7 @@ class ListsWriter:
             "made_from": made_from,
             "terms": list(self._terms),
             "names": [one.name for one in self._lists],
-            "beside": extra,
+            "extra_links": extra,
         }
         with atomic_folder(folder) as unfinished:
             save_file(arrays, unfinished / _ARRAYS)

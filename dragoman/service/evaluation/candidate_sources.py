@@ -30,7 +30,7 @@ from dragoman.service.evaluation.test_collection import Benchmark, load_benchmar
 WEIGHTS = {"": 0.7, ".dictionary": 0.3}
 """The weights of a pair's tables: `en-xx.tsv`, trained on parallel text, and `en-xx.dictionary.tsv`."""
 
-LISTS_VERSION = 3
+LISTS_VERSION = 4
 """Increase it when the same sources would give other lists, for example after a change of psq."""
 PARTS = 8
 """How many parts to rank for each document."""

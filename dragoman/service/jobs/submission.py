@@ -28,7 +28,7 @@ from dragoman.service.tables.snapshot import ActiveVersion
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """What a job is to be, beside its lines."""
+    """What a job is to be, besides its lines."""
 
     type: JobType
     tag: str
