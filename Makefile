@@ -25,7 +25,7 @@ $(RUNNING): pyproject.toml constraints.txt scripts/install.py Makefile
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { echo "Creating $(VENV) with $(PYTHON)"; "$(PYTHON)" -m venv $(VENV); } || { \
 	    echo "No virtual environment could be made: $(PYTHON) lacks the venv module (Debian: the package python3-venv)" >&2; \
 	    rm -rf $(VENV); exit 1; }
-	@echo "Installing what Dragoman needs to run into $(VENV) (about 1.5 GB on disk with a CPU build of torch, a few minutes at most)"
+	@echo "Installing what Dragoman needs to run into $(VENV) (about 1.5 GB on disk with a CPU build of torch)"
 	@$(INSTALL)
 	@touch $@
 

@@ -31,19 +31,22 @@ def atomic_file(path: Path) -> Iterator[Path]:
 def atomic_folder(folder: Path) -> Iterator[Path]:
     """A new folder to write into that takes ``folder``'s name, on disk, only once the block ends without an error.
 
-    What was written before an error is removed; what a kill has left is removed when the folder is written again.
+    What was written before an error is removed. A kill leaves the old folder or the new one, at worst under the name
+    ``<folder>.old``, which the next writing restores.
     """
+    old = folder.with_name(folder.name + ".old")
+    if old.exists() and not folder.exists():
+        old.rename(folder)
     unfinished = folder.with_name(folder.name + ".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
     try:
         yield unfinished
-        for path in [*unfinished.iterdir(), unfinished]:
+        for path in [*unfinished.rglob("*"), unfinished]:
             sync(path)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
-    old = folder.with_name(folder.name + ".old")
     shutil.rmtree(old, ignore_errors=True)
     if folder.exists():
         folder.rename(old)

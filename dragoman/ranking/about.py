@@ -21,7 +21,7 @@ SHIPPED = Path(__file__).parent / "weights"
 
 @dataclass(frozen=True)
 class LateInteractionAbout:
-    """Late interaction (see `late_interaction`): adds `weight * match` to the model's score, from one layer of an encoder.
+    """Late interaction (see `late_interaction`) adds `weight * match` to a model's score, from one layer of an encoder.
 
     `encoder` is the name of a shipped encoder or a folder. Its tokenizer must be that of the model's encoder.
     """
@@ -46,8 +46,8 @@ class LateInteractionAbout:
 class StandaloneAbout:
     """A document's standalone score: `scale * (score + weight * share) - offset`.
 
-    `share` is the score of a structured query on the document alone (see `structured_query`). Scale and offset calibrate
-    the sigmoid to a probability, for equal numbers of relevant and other documents.
+    `share` is the score of a structured query on the document alone (see `structured_query`). Scale and offset
+    calibrate the sigmoid to a probability, for equal numbers of relevant and other documents.
     """
 
     weight: float

@@ -51,7 +51,7 @@ class _Server(uvicorn.Server):
             signal.signal(sig, signal.SIG_DFL)
             signal.raise_signal(sig)
         self._app.drain()
-        self._stop_at = time.monotonic() + self._drain_seconds
+        self._stop_at = time.monotonic() + (self._drain_seconds if self._app.started else 0)
         if sig == signal.SIGINT:
             super().handle_exit(sig, frame)
 
@@ -66,11 +66,17 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._app.drain()
-        logger.info("stopping; %d requests are under way", len(self.server_state.tasks))
+        if self._app.fault is None:
+            logger.info("stopping; %d requests are under way", len(self.server_state.tasks))
         self._app.stop_uploads()
+        starting = not self._app.started
+        if starting:
+            self._stopped()  # what is being opened cannot be cancelled, and has acknowledged nothing
         await super().shutdown(sockets)
-        logger.info("stopped")
-        self._stopped()
+        if self._app.fault is None:
+            logger.info("stopped")
+        if not starting:
+            self._stopped()
 
 
 def serve(settings: Settings, ready: Callable[[str], None] | None = None) -> None:

@@ -72,6 +72,26 @@ def test_a_block_that_writes_nothing_is_an_error(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_a_folder_that_a_kill_left_under_its_old_name_is_restored(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    with atomic_folder(folder) as unfinished:
+        (unfinished / "inner").mkdir()
+        (unfinished / "inner" / "a").write_text("good")
+    folder.rename(tmp_path / "folder.old")  # where a kill between the two renames leaves it
+    with pytest.raises(OSError, match="full"), atomic_folder(folder):
+        raise OSError("full")
+    assert (folder / "inner" / "a").read_text() == "good"
+
+
+def test_files_in_inner_folders_are_on_disk_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr(os, "fsync", lambda handle: seen.append(Path(f"/proc/self/fd/{handle}").readlink().name))
+    with atomic_folder(tmp_path / "folder") as unfinished:
+        (unfinished / "inner").mkdir()
+        (unfinished / "inner" / "a").write_text("a")
+    assert {"a", "inner", "folder.unfinished"} <= set(seen)
+
+
 WRITER = """
 import sys, time
 from pathlib import Path

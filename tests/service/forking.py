@@ -1,7 +1,7 @@
 """Processes of the command line forked from one that has imported it: half of a server's start is imports.
 
-Each is a real process, to be signalled and killed as one. What a test says of imports or of the interpreter's own start
-uses ``subprocess``.
+Each is a real process, to be signalled and killed as one. It ends without the interpreter's own end, so a test of
+imports, or of how a process starts or ends, uses ``subprocess``.
 """
 
 from __future__ import annotations
@@ -63,6 +63,9 @@ class Forked:
         if self.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)

@@ -51,10 +51,19 @@ def module_of(command: Sequence[str]) -> str:
 class Server:
     """A running ``dragoman serve``; ``log`` holds what it has written to standard error."""
 
-    def __init__(self, data_dir: Path, command: Sequence[str] = COMMAND, **settings: object) -> None:
+    def __init__(
+        self, data_dir: Path, command: Sequence[str] = COMMAND, *, forked: bool = True, **settings: object
+    ) -> None:
+        """Without ``forked`` it is an interpreter of its own, from its start to its end."""
         self.data_dir = data_dir
         arguments = ["serve", "--data-dir", str(data_dir), "--port", "0"]
-        self._process = Forked(module_of(command), arguments, environment(**settings))
+        self._process: Forked | subprocess.Popen[str] = (
+            Forked(module_of(command), arguments, environment(**settings))
+            if forked
+            else subprocess.Popen(
+                [*command, *arguments], env=environment(**settings), stderr=subprocess.PIPE, text=True
+            )
+        )
         self._follow()
 
     def _follow(self) -> None:

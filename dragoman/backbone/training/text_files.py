@@ -62,7 +62,7 @@ class TextFile:
 def text_files(parallel: Sequence[Path], raw: Sequence[Path] = (), dictionaries: Sequence[Path] = ()) -> list[TextFile]:
     """The training files in folders, at any depth, sorted by path so that the order is the same everywhere.
 
-    Dictionaries have the form of parallel files; they are told apart so that a training can give them a share.
+    Dictionaries have the form of parallel files; they are kept apart so that a training can give them a share.
 
     Raises:
         CorpusError: a path that is not a folder, or one without a training file.

@@ -41,12 +41,12 @@ def _read_files() -> dict[str, _PageFile]:
 
 
 _FILES = _read_files()
-"""What can be asked for is what was there at the start: no name from a request ever reaches the file system."""
+"""The files as they were at the start: no name from a request ever reaches the file system."""
 _PAGE = _FILES.pop("index.html")
 
 
 def _answer(request: Request, file: _PageFile) -> Response:
-    """The file, or 304 where the browser has it: it asks every time, so that all of them are always of one version."""
+    """The file, or 304 where the browser has it: it revalidates every time, so that all are of one version."""
     headers = {
         "Cache-Control": "no-cache",
         "ETag": file.etag,

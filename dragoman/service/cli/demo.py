@@ -55,7 +55,7 @@ class Loaded:
 
 
 def run(data_dir: Path, port: int, host: str = "127.0.0.1") -> None:
-    """Load into ``data_dir`` what is not there yet, and serve it until told to stop.
+    """Load into ``data_dir`` what is not there yet, and serve it until the process is stopped.
 
     Raises:
         ServiceError: the address, the data directory or a part of the demo cannot be used.

@@ -94,7 +94,7 @@ def parse_object(line: bytes, depth: int) -> dict[str, Any]:
 
 
 def _id_or_none(id: Any) -> str | None:
-    """The id as it can be told in a response, or None."""
+    """The id if a response can hold it, or None."""
     try:
         return _ID.validate_python(id)
     except ValidationError:

@@ -17,6 +17,18 @@ class ServiceError(Exception):
     error_type: ClassVar[str] = "internal"
     headers: ClassVar[dict[str, str]] = {}
 
+    def body(self, request_id: str) -> dict[str, str]:
+        """The one error body, whatever the endpoint."""
+        message = str(self)
+        return {
+            "id": request_id,
+            "message": message,
+            "detail": message,
+            "error": message,
+            "error_type": self.error_type,
+            "request_id": request_id,
+        }
+
 
 class MalformedBody(ServiceError):
     """A body that cannot be parsed; the message says where."""

@@ -53,6 +53,7 @@ def _describe_one(error: Any) -> str:
         if step in _ALTERNATIVES:
             continue
         field += f"[{step}]" if isinstance(step, int) else f".{step}" if field else str(step)
+    field = field if field.isprintable() else ascii(field)
     if len(field) > 200:
         field = field[:200] + "..."
     if not field:

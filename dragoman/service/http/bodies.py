@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any
 
 import anyio
-import anyio.from_thread
 import anyio.to_thread
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
@@ -18,9 +17,6 @@ from dragoman.service.core.json import parse
 from dragoman.service.core.settings import Settings
 from dragoman.service.http.streaming import BodyStream
 
-T = TypeVar("T")
-
-_DRAIN_SECONDS = 5.0
 _PARSED_AT_ONCE = 256 * 1024
 
 

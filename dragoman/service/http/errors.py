@@ -45,16 +45,9 @@ def request_id(request: Request) -> str:
 
 def error_response(error: ServiceError, identifier: str) -> Response:
     """The error as a response; text that cannot be sent as UTF-8 is escaped."""
-    message = str(error)
-    body = ErrorBody(
-        id=identifier,
-        message=message,
-        detail=message,
-        error=message,
-        error_type=error.error_type,
-        request_id=identifier,
+    return Response(
+        json.dumps(error.body(identifier)), error.status, headers=error.headers, media_type="application/json"
     )
-    return Response(json.dumps(body.model_dump()), error.status, headers=error.headers, media_type="application/json")
 
 
 def unexpected(fault: BaseException, identifier: str) -> ServiceError:

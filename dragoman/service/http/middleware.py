@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from typing import Any
 from urllib.parse import unquote_to_bytes
-from uuid import uuid4
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.service.core.errors import InvalidRequest, Unavailable
 from dragoman.service.http.errors import error_response, unexpected
+from dragoman.service.http.request_id import request_identifier
 from dragoman.service.observability.logs import access, request_id
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.observability.tracing import request_span
 
 _LOGGED = ("key_id", "degraded", "query")
 """Attributes of the request's state that endpoints set for its log line."""
-_USABLE_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}", re.ASCII)
 
 
 class RequestContext:
@@ -32,7 +30,7 @@ class RequestContext:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        request = identifier(scope)
+        request = request_identifier(scope)
         scope.setdefault("state", {})["request_id"] = request
         request_id.set(request)
         method = scope["method"]
@@ -94,13 +92,3 @@ def _check_address(scope: Scope) -> None:
             unquote_to_bytes(part).decode("utf-8")
         except UnicodeDecodeError as fault:
             raise InvalidRequest(f"the address's {where} is not UTF-8: {fault.reason}") from fault
-
-
-def identifier(scope: Scope) -> str:
-    """The id of a request: its X-Request-Id if that is valid, or a new one."""
-    for name, value in scope["headers"]:
-        if name == b"x-request-id":
-            given = value.decode("latin-1")
-            if _USABLE_ID.fullmatch(given):
-                return str(given)
-    return uuid4().hex

@@ -7,7 +7,8 @@ ready, ``/healthz`` succeeds and everything else gets 503. This module imports n
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
@@ -15,8 +16,9 @@ import anyio.to_thread
 from starlette.types import Receive, Scope, Send
 
 from dragoman.service.core.errors import Unavailable
+from dragoman.service.http.request_id import request_identifier
 
-_HEALTHY = b'{"status":"ok"}'
+_STARTING = b'{"status":"starting"}'
 
 
 class Application(Protocol):
@@ -54,6 +56,11 @@ class StartingApp:
         elif scope["type"] == "http":
             await self._answer(scope, receive, send)
 
+    @property
+    def started(self) -> bool:
+        """Whether the application answers requests."""
+        return self._app is not None
+
     def listening(self) -> None:
         """The server listens now; ``ready`` may be called."""
         self._listening.set()
@@ -82,6 +89,8 @@ class StartingApp:
         """Create the application and keep it open until the server stops. A lifespan has to stay in one task."""
         try:
             app = await anyio.to_thread.run_sync(self._make)
+            if self._stopping.is_set():
+                return
             lifespan: AbstractAsyncContextManager[Any] = app.router.lifespan_context(app)
             async with lifespan:
                 app.state.draining = self._draining
@@ -95,14 +104,15 @@ class StartingApp:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == "/healthz" and scope["method"] in ("GET", "HEAD"):
-            headers = [(b"content-type", b"application/json"), (b"content-length", str(len(_HEALTHY)).encode())]
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
-            await send({"type": "http.response.body", "body": _HEALTHY if scope["method"] == "GET" else b""})
+            await _send(send, 200, {"Content-Type": "application/json"}, _STARTING, head=scope["method"] == "HEAD")
             return
-        from dragoman.service.http.errors import error_response  # imports FastAPI
-        from dragoman.service.http.middleware import identifier
+        error, request = Unavailable("the service is starting"), request_identifier(scope)
+        headers = {"X-Request-Id": request, "Content-Type": "application/json", **error.headers}
+        await _send(send, error.status, headers, json.dumps(error.body(request)).encode())
 
-        request = identifier(scope)
-        response = error_response(Unavailable("the service is starting"), request)
-        response.headers["X-Request-Id"] = request
-        await response(scope, receive, send)
+
+async def _send(send: Send, status: int, headers: Mapping[str, str], body: bytes, head: bool = False) -> None:
+    encoded = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    encoded.append((b"content-length", str(len(body)).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    await send({"type": "http.response.body", "body": b"" if head else body})

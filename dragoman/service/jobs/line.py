@@ -80,7 +80,7 @@ class LineAnswers:
         ``timings_ms`` are left out, so that two runs of a job are equal.
 
         Raises:
-            ServiceError: what the endpoint would answer in place of it, or nobody waits any more.
+            ServiceError: what the endpoint would answer in place of it, or the line was cancelled.
         """
         if isinstance(line.request, SearchRequest):
             found = self._search.search(line.request, line.custom_id, cancelled, snapshot)

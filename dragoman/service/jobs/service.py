@@ -1,4 +1,4 @@
-"""Batch jobs: taken as streams of lines, worked on behind all requests, told as results and errors."""
+"""Batch jobs: taken as streams of lines, worked on behind all requests, read as results and errors."""
 
 from __future__ import annotations
 

@@ -170,5 +170,5 @@ class JobSubmission:
 
 
 def line_error(message: str, status: int = 422, error_type: str = "validation") -> str:
-    """The error of a line as it is stored and told."""
+    """The error of a line as it is stored and returned."""
     return json.dumps({"status": status, "error_type": error_type, "message": message}, ensure_ascii=False)

@@ -27,7 +27,7 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
@@ -116,18 +116,17 @@ class Store:
         try:
             with self._writer.connect() as connection, connection.begin():
                 self._migrate(connection)
-        except OperationalError as fault:
+        except DBAPIError as fault:
             raise Unavailable(f"the database cannot be opened: {_first_line(fault)}") from fault
 
     def _migrate(self, connection: Connection) -> None:
         if not self.sqlite:
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
-        present = _revision(connection)
-        if present is None:
-            Base.metadata.create_all(connection)
+        if not inspect(connection).has_table(_VERSION.name):
+            Base.metadata.create_all(connection, checkfirst=False)  # tables of another program must not be taken over
             _VERSION.create(connection)
             connection.execute(_VERSION.insert().values(version_num=HEAD))
-        elif present != HEAD:
+        elif (present := connection.scalar(select(_VERSION.c.version_num))) != HEAD:
             from dragoman.service.storage.upgrading import upgrade  # imports Alembic, which takes most of a second
 
             upgrade(connection, present)
@@ -207,13 +206,6 @@ def _copy_entries(connection: Connection, rows: Iterable[tuple[Any, ...]]) -> in
             copy.write_row(row)
             count += 1
     return count
-
-
-def _revision(connection: Connection) -> str | None:
-    """The schema revision of a database; None for an empty database."""
-    if not inspect(connection).has_table(_VERSION.name):
-        return None
-    return connection.scalar(select(_VERSION.c.version_num))
 
 
 def _sqlite_engine(url: str) -> Engine:

@@ -15,7 +15,7 @@ from dragoman.service.core.errors import Unavailable
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 
-def upgrade(connection: Connection, present: str, to: str = "head") -> None:
+def upgrade(connection: Connection, present: str | None) -> None:
     """Migrate a database from the revision ``present`` to the revision ``to``.
 
     Raises:
@@ -25,9 +25,10 @@ def upgrade(connection: Connection, present: str, to: str = "head") -> None:
     config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["connection"] = connection
     try:
-        ScriptDirectory.from_config(config).get_revision(present)
+        if present is not None:
+            ScriptDirectory.from_config(config).get_revision(present)
     except CommandError as fault:
         raise Unavailable(
             f"the database belongs to a later version of Dragoman (schema {present}); use that version"
         ) from fault
-    command.upgrade(config, to)
+    command.upgrade(config, "head")

@@ -1,4 +1,4 @@
-"""An uploaded table file, read within the service's limits, with faults as the service tells them."""
+"""An uploaded table file, read within the service's limits, with faults as errors of the service."""
 
 from __future__ import annotations
 

@@ -264,7 +264,7 @@ def test_the_file_of_a_deleted_collection_goes(slow: Settings, encoder: WordEnco
         assert len(list(slow.dense_dir.iterdir())) == 1
         assert set(ids(ask(runtime, "bee"))) == {"v", "h", "b"}
     (slow.dense_dir / f"{'0' * 32}.safetensors").write_bytes(b"x")
-    (slow.dense_dir / f"{'0' * 32}.safetensors.abc.tmp").write_bytes(b"x")
+    (slow.dense_dir / f".{'0' * 32}.safetensors.abc.tmp").write_bytes(b"x")
     with running(slow) as runtime:
         assert len(list(slow.dense_dir.iterdir())) == 1
         runtime.collections.delete("b")

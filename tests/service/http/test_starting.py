@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -15,7 +16,8 @@ from fastapi import FastAPI
 
 from dragoman.service.http.starting import StartingApp
 from tests.service.api.errorbody import check_error
-from tests.service.serving import dragoman, server, wait_for
+from tests.service.forking import Forked
+from tests.service.serving import COMMAND, dragoman, environment, module_of, server, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -42,13 +44,14 @@ class Made:
     def __init__(self) -> None:
         self.let_through = Event()
         self.ready = Event()
-        self.closed = False
+        self.opened = self.closed = False
 
     def make(self) -> FastAPI:
         self.let_through.wait(30)
 
         @asynccontextmanager
         async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+            self.opened = True
             yield
             self.closed = True
 
@@ -66,7 +69,7 @@ def made() -> Iterator[Made]:
 
 def test_it_is_alive_before_it_is_made_and_answers_all_else_from_then_on(made: Made) -> None:
     with serving(StartingApp(made.make, made.ready.set)) as (_, client):
-        assert client.get("/healthz").json() == {"status": "ok"}
+        assert client.get("/healthz").json() == {"status": "starting"}
         assert client.head("/healthz").status_code == 200
         refused = client.get("/there", headers={"X-Request-Id": "mine"})
         check_error(refused, 503, "the service is starting")
@@ -79,13 +82,13 @@ def test_it_is_alive_before_it_is_made_and_answers_all_else_from_then_on(made: M
     assert made.closed
 
 
-def test_a_stop_while_it_is_being_made_closes_it_and_does_not_announce_it(made: Made) -> None:
+def test_a_stop_while_it_is_being_made_neither_opens_nor_announces_it(made: Made) -> None:
     app = StartingApp(made.make, made.ready.set)
     with serving(app) as (running, _):
         running.should_exit = True
         time.sleep(0.2)
         made.let_through.set()
-    assert made.closed and not made.ready.is_set() and app.fault is None
+    assert not made.opened and not made.ready.is_set() and app.fault is None
 
 
 @pytest.mark.parametrize("where", ["made", "started"])
@@ -111,3 +114,10 @@ def test_a_service_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None:
         ended = dragoman("serve", "--data-dir", tmp_path, "--port", "0")
     assert ended.returncode == 2
     assert "is in use by another dragoman process" in ended.stderr and "Traceback" not in ended.stderr
+
+
+def test_a_signal_while_it_starts_ends_the_process_soon(tmp_path: Path) -> None:
+    starting = Forked(module_of(COMMAND), ["serve", "--data-dir", str(tmp_path), "--port", "0"], environment())
+    wait_for(lambda: (tmp_path / "lock").exists())
+    starting.send_signal(signal.SIGTERM)
+    assert starting.wait(30) in (0, -signal.SIGTERM)

@@ -269,3 +269,11 @@ def test_writers_wait_for_each_other(store: Store) -> None:
         thread.join()
     with store.read() as session:
         assert session.scalars(select(Collection.generation)).one() == 120
+
+
+def test_tables_of_another_program_are_not_taken_over(store: Store) -> None:
+    with store._writer.connect() as connection, connection.begin():
+        connection.execute(text("DROP TABLE alembic_version"))
+    with pytest.raises(Unavailable, match="already exists"):
+        store.migrate()
+    assert "alembic_version" not in inspect(store.engine).get_table_names()
