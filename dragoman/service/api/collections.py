@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from dragoman.service.api.dependencies import RecordDep, RuntimeDep
 from dragoman.service.collections.importing import Imported
 from dragoman.service.collections.service import CollectionInfo, DocumentInfo
-from dragoman.service.core.names import check_name
+from dragoman.service.core.names import ID_CHARS, check_name
 from dragoman.service.core.validation import LanguageCode, Text
 from dragoman.service.http.bodies import (
     StrictRoute,
@@ -20,7 +20,6 @@ from dragoman.service.http.bodies import (
     content_gzip,
 )
 from dragoman.service.http.streaming import work_on_upload
-from dragoman.service.storage.models import ID_CHARS
 
 router = APIRouter(prefix="/v1/collections", route_class=StrictRoute, tags=["collections"])
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field
 
 from dragoman.service.api.collections import NDJSON_TYPES
 from dragoman.service.api.dependencies import RuntimeDep
+from dragoman.service.core.names import ID_CHARS
 from dragoman.service.core.trec import TREC_TYPE
 from dragoman.service.http.bodies import StrictRoute, check_media_type, content_gzip
 from dragoman.service.http.streaming import work_on_upload
@@ -19,7 +20,6 @@ from dragoman.service.jobs.line import JobType
 from dragoman.service.jobs.repository import JobInfo
 from dragoman.service.jobs.submission import NewJob
 from dragoman.service.schemas.search import TableUsed
-from dragoman.service.storage.models import ID_CHARS
 
 router = APIRouter(prefix="/v1/jobs", route_class=StrictRoute, tags=["jobs"])
 

@@ -12,9 +12,10 @@ from sqlalchemy.orm import Session
 
 from dragoman.files.streams import Line, StreamFault, lines, unpacked
 from dragoman.service.collections.changes import Change, indexed_text
-from dragoman.service.collections.document_line import DocumentLine, LineRejected, parse_document
+from dragoman.service.collections.document_line import DocumentLine, parse_document
 from dragoman.service.collections.lucene_index import CollectionIndex
 from dragoman.service.core.errors import InvalidRequest, NotFound, ServiceError, classify
+from dragoman.service.core.line import LineRejected
 from dragoman.service.core.settings import Settings
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.storage.database import Store

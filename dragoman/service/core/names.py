@@ -1,8 +1,11 @@
-"""The names that collections and tables may have."""
+"""The names that collections and tables may have, and how long ids may be."""
 
 from __future__ import annotations
 
 import re
+
+ID_CHARS = 512
+"""Longest id of a document or of a job's line, characters."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}", re.ASCII)
 

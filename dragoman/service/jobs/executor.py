@@ -9,8 +9,8 @@ from collections.abc import Callable, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
-from dragoman.service.collections.document_line import LineRejected
 from dragoman.service.core.errors import InternalError, ServiceError, classify
+from dragoman.service.core.line import LineRejected
 from dragoman.service.core.priority import Traffic, background
 from dragoman.service.core.settings import Settings
 from dragoman.service.jobs.line import JobType, LineAnswers, parse_line

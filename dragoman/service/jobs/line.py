@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
-from dragoman.service.collections.document_line import LineId, LineRejected, parse_object
+from dragoman.service.core.line import LineId, LineRejected, parse_object
 from dragoman.service.core.settings import Settings
 from dragoman.service.core.validation import describe
 from dragoman.service.inference.batching import Cancelled

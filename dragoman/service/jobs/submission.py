@@ -15,8 +15,8 @@ from sqlalchemy import func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from dragoman.files.streams import Line, lines, unpacked
-from dragoman.service.collections.document_line import LineRejected
 from dragoman.service.core.errors import Conflict, InvalidRequest, TooLarge, TooManyRequests, classify
+from dragoman.service.core.line import LineRejected
 from dragoman.service.core.settings import Settings
 from dragoman.service.jobs.line import JobType, parse_line
 from dragoman.service.jobs.repository import FAILED, PENDING, UNFINISHED, UPLOADING, VALIDATING, pins

@@ -1,0 +1,38 @@
+"""A line of an NDJSON upload: its id, its JSON object, and why it is rejected."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, StrictStr
+
+from dragoman.service.core.errors import MalformedBody
+from dragoman.service.core.json import parse
+from dragoman.service.core.names import ID_CHARS
+from dragoman.service.core.validation import Clean
+
+LineId = Annotated[StrictStr, Field(min_length=1, max_length=ID_CHARS), Clean]
+"""What names a line of an upload."""
+
+
+class LineRejected(ValueError):
+    """Why a line cannot be used: the message names the field; ``id`` is the line's where it has one."""
+
+    def __init__(self, reason: str, id: str | None = None) -> None:
+        super().__init__(reason)
+        self.id = id
+
+
+def parse_object(line: bytes, depth: int) -> dict[str, Any]:
+    """The JSON object of one line.
+
+    Raises:
+        LineRejected: not JSON, or another value.
+    """
+    try:
+        value = parse(line, depth)
+    except MalformedBody as fault:
+        raise LineRejected(str(fault).replace("the body is", "the line is")) from fault
+    if not isinstance(value, dict):
+        raise LineRejected("the line is not a JSON object")
+    return value
