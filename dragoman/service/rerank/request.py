@@ -146,7 +146,9 @@ def _check(settings: Settings, request: RerankRequest, texts: Sequence[str]) -> 
     if len(texts) > settings.rerank_documents:
         raise InvalidRequest(f"documents: {len(texts)} of them; at most {settings.rerank_documents} are allowed")
     if len(request.tables or ()) > settings.search_names:
-        raise InvalidRequest(f"tables: {len(request.tables or ())}; at most {settings.search_names} are allowed")
+        raise InvalidRequest(
+            f"tables: {len(request.tables or ())} of them; at most {settings.search_names} are allowed"
+        )
     for place, text in enumerate(texts):
         if len(text) > settings.document_chars:
             raise InvalidRequest(f"documents[{place}]: longer than {settings.document_chars} characters")
