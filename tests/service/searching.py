@@ -54,7 +54,7 @@ def crash(runtime: Runtime) -> None:
         runtime.dense._thread.join()
     runtime.models.close()
     runtime.indexes._closing.set()
-    runtime.indexes._keeper.join()
+    runtime.indexes._thread.join()
     for index in runtime.indexes._snapshot():
         index._retire()
     runtime.store.close()
