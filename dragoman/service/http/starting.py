@@ -1,7 +1,7 @@
 """An ASGI application that responds while the real one starts.
 
 Importing the service, opening its database and indexes, and starting Java takes seconds. Until the application is
-ready, ``/healthz`` succeeds and everything else gets 503. This module imports nothing heavy.
+ready, ``/healthz`` succeeds, ``/readyz`` gets 503, and everything else waits. This module imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
+import anyio
 import anyio.to_thread
 from starlette.types import Receive, Scope, Send
 
@@ -19,6 +20,8 @@ from dragoman.service.core.errors import Unavailable
 from dragoman.service.http.request_id import request_identifier
 
 _STARTING = b'{"status":"starting"}'
+_WAIT_SECONDS = 30.0
+"""How long a request waits for the start. Clients that take `/healthz` for readiness are served so."""
 
 
 class Application(Protocol):
@@ -45,6 +48,7 @@ class StartingApp:
         self._draining = False
         self._listening = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._settled = asyncio.Event()
         self.fault: BaseException | None = None
         """Why the application could not be created or started."""
 
@@ -82,6 +86,7 @@ class StartingApp:
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self._stopping.set()
+        self._settled.set()
         await running
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -95,17 +100,26 @@ class StartingApp:
             async with lifespan:
                 app.state.draining = self._draining
                 self._app = app
+                self._settled.set()
                 await self._listening.wait()
                 if not self._stopping.is_set():
                     self._ready()
                 await self._stopping.wait()
         except BaseException as fault:
             self.fault = fault
+        finally:
+            self._settled.set()
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == "/healthz" and scope["method"] in ("GET", "HEAD"):
             await _send(send, 200, {"Content-Type": "application/json"}, _STARTING, head=scope["method"] == "HEAD")
             return
+        if scope["path"] != "/readyz":
+            with anyio.move_on_after(_WAIT_SECONDS):
+                await self._settled.wait()
+            if self._app is not None:
+                await self._app(scope, receive, send)
+                return
         error, request = Unavailable("the service is starting"), request_identifier(scope)
         headers = {"X-Request-Id": request, "Content-Type": "application/json", **error.headers}
         await _send(send, error.status, headers, json.dumps(error.body(request)).encode())

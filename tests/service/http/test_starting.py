@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from threading import Event, Thread
@@ -14,6 +15,8 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
+from dragoman.service.http import starting
+from dragoman.service.http.errors import ErrorBody
 from dragoman.service.http.starting import StartingApp
 from tests.service.api.errorbody import check_error
 from tests.service.forking import Forked
@@ -71,15 +74,25 @@ def test_it_is_alive_before_it_is_made_and_answers_all_else_from_then_on(made: M
     with serving(StartingApp(made.make, made.ready.set)) as (_, client):
         assert client.get("/healthz").json() == {"status": "starting"}
         assert client.head("/healthz").status_code == 200
-        refused = client.get("/there", headers={"X-Request-Id": "mine"})
+        refused = client.get("/readyz", headers={"X-Request-Id": "mine"})
         check_error(refused, 503, "the service is starting")
+        assert set(refused.json()) == set(ErrorBody.model_fields)
         assert refused.headers["x-request-id"] == "mine" and "retry-after" in refused.headers
-        check_error(client.post("/healthz"), 503, "the service is starting")
         assert not made.ready.is_set()
-        made.let_through.set()
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(client.get, "/there")
+            time.sleep(0.2)
+            assert not waiting.done()
+            made.let_through.set()
+            assert waiting.result().json() == "there"
         assert made.ready.wait(30)
-        assert client.get("/there").json() == "there"
     assert made.closed
+
+
+def test_a_request_that_waits_too_long_for_the_start_is_refused(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starting, "_WAIT_SECONDS", 0.2)
+    with serving(StartingApp(made.make, made.ready.set)) as (_, client):
+        check_error(client.get("/there"), 503, "the service is starting")
 
 
 def test_a_stop_while_it_is_being_made_neither_opens_nor_announces_it(made: Made) -> None:
@@ -117,7 +130,7 @@ def test_a_service_that_cannot_start_says_why_and_ends(tmp_path: Path) -> None:
 
 
 def test_a_signal_while_it_starts_ends_the_process_soon(tmp_path: Path) -> None:
-    starting = Forked(module_of(COMMAND), ["serve", "--data-dir", str(tmp_path), "--port", "0"], environment())
+    process = Forked(module_of(COMMAND), ["serve", "--data-dir", str(tmp_path), "--port", "0"], environment())
     wait_for(lambda: (tmp_path / "lock").exists())
-    starting.send_signal(signal.SIGTERM)
-    assert starting.wait(30) in (0, -signal.SIGTERM)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) in (0, -signal.SIGTERM)
