@@ -15,7 +15,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from dragoman.indexes.dense import DenseHeader, DenseIndex, Embedded
+from dragoman.indexes.dense import DenseIndex, Embedded
+from dragoman.indexes.dense_file import DenseHeader
 
 QUERIES = 20
 HITS = 100

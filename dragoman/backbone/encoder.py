@@ -1,6 +1,6 @@
 """The encoder interface of ranking, reasoning and tagging, for our backbone and Hugging Face checkpoints.
 
-`load_encoder("small")` loads the shipped backbone; `load_encoder("/path")` or `load_encoder("xlm-roberta-base")` loads
+`load_encoder("e5-small")` loads multilingual-e5-small from its package, `load_encoder("small")` the shipped backbone; `load_encoder("/path")` or `load_encoder("xlm-roberta-base")` loads
 a folder trained by this project, or an encoder of transformers (BERT, XLM-R, the encoder of T5 or mT5, …). Only
 safetensors are read, and code in a checkpoint is never run.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import torch
@@ -19,7 +20,7 @@ from torch import Tensor, nn
 from dragoman.backbone.padding import padded
 from dragoman.backbone.post_norm import PostNormEncoder, of_veco
 from dragoman.backbone.tokenizer import BOS, EOS, PAD, Encoded, Subwords
-from dragoman.backbone.veco import Added, Veco
+from dragoman.backbone.veco import Added, BertEncoder, Veco
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,10 @@ class Encoder(nn.Module, ABC):
     sentence_layer: int
     """The layer whose mean over tokens encodes a sentence; 0 is the embeddings."""
     pad: int
+    prefixes: Mapping[str, str] = MappingProxyType({})
+    """What precedes a sentence before it is encoded, by its kind: `query` or `passage`."""
+    checksum: str | None = None
+    """Identifies the weights, if they are one file."""
 
     @abstractmethod
     def forward(
@@ -87,10 +92,14 @@ class Encoder(nn.Module, ABC):
         """-log p of each subword; None if the vocabulary has no probabilities."""
         return None
 
-    def for_inference(self, dtype: torch.dtype) -> PostNormEncoder | None:
+    def for_inference(self, dtype: torch.dtype, *, whole: bool = False) -> PostNormEncoder | None:
         """A several times faster encoder for first states and inner layers; None without BERT layers.
 
-        It computes in `dtype`, and must be rebuilt when weights change.
+        With `whole` it computes all states of the last layer, and no first states alone. It computes in `dtype`
+        (float32, 16 bits or int8), and must be rebuilt when weights change.
+
+        Raises:
+            RuntimeError: for int8 without a kernel.
         """
         return None
 
@@ -116,15 +125,14 @@ class Encoder(nn.Module, ABC):
         return padded(framed, next(self.parameters()).device, self.pad)
 
 
-class VecoEncoder(Encoder):
-    """The encoder path of a VECO model."""
+class OwnEncoder(Encoder):
+    """A model in the form of our backbone's encoder path, with a vocabulary of ours."""
 
-    def __init__(self, model: Veco, vocabulary: Subwords, name: str, sentence_layer: int) -> None:
+    def __init__(self, model: BertEncoder, vocabulary: Subwords, name: str, sentence_layer: int) -> None:
         super().__init__()
         self.model, self.vocabulary, self.name = model, vocabulary, name
         self.width, self.layers = model.config.width, model.config.layers
         self.max_length, self.sentence_layer = model.config.max_length, sentence_layer
-        self.pad = PAD
 
     def forward(
         self,
@@ -140,8 +148,8 @@ class VecoEncoder(Encoder):
     def surprisals(self) -> NDArray[np.float64]:
         return self.vocabulary.surprisals()
 
-    def for_inference(self, dtype: torch.dtype) -> PostNormEncoder | None:
-        return of_veco(self.model, dtype)
+    def for_inference(self, dtype: torch.dtype, *, whole: bool = False) -> PostNormEncoder | None:
+        return of_veco(self.model, dtype, whole=whole)
 
     def subwords(self, texts: Sequence[str]) -> list[Encoded]:
         return self.vocabulary.encode(texts)
@@ -149,6 +157,13 @@ class VecoEncoder(Encoder):
     @property
     def tokenizer_checksum(self) -> str:
         return self.vocabulary.checksum
+
+
+class VecoEncoder(OwnEncoder):
+    """The encoder path of a VECO model."""
+
+    model: Veco
+    pad = PAD
 
     def framed(self, ids: Sequence[int]) -> list[int]:
         return [BOS, *ids, EOS]

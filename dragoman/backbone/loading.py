@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError, load_veco, read_json
 from dragoman.backbone.encoder import Encoder, VecoEncoder
+from dragoman.backbone.pretrained import e5
 from dragoman.backbone.translator import MODEL_TYPE, Translator, VecoTranslator, load_seq2seq
 from dragoman.backbone.veco import middle_layer
 from dragoman.backbone.weights import shipped, shipped_names
@@ -17,6 +18,8 @@ def load_encoder(name_or_path: str = "small", device: str = "cpu") -> Encoder:
     Raises:
         CheckpointError: if there is no such checkpoint, or its files are pickled, damaged or inconsistent.
     """
+    if name_or_path == e5.NAME:
+        return e5.load_e5().to(device).eval()
     folder = shipped(name_or_path) if name_or_path in shipped_names() else Path(name_or_path)
     if (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == "veco":
         model, vocabulary, about = load_veco(folder, cross_attention=False)

@@ -8,8 +8,9 @@ Shapes: B rows, T tokens of all rows, L length of a row, W width, H heads.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -17,8 +18,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.backbone.products import Product
-from dragoman.backbone.veco import Added, Veco
+from dragoman.backbone.products import Product, product
+from dragoman.backbone.veco import Added, BertEncoder
 
 try:
     from torch.nn.attention import varlen
@@ -78,11 +79,26 @@ class Layer:
         return self.feed_forward_norm(self.outer(self.inner.gelu(x)).add_(x))
 
 
+@dataclass(frozen=True)
+class Embeddings:
+    """The embeddings of tokens; `tokens` looks up the rows (T, W) of ids in `dtype`."""
+
+    tokens: Callable[[Tensor], Tensor]
+    positions: Tensor
+    segments: Tensor | None
+
+    def __call__(self, tokens: Tokens) -> Tensor:
+        x = self.tokens(tokens.ids).to(self.positions.dtype) + F.embedding(tokens.positions, self.positions)
+        if self.segments is None:
+            return x
+        return x + (self.segments[0] if tokens.segments is None else F.embedding(tokens.segments, self.segments))
+
+
 class PostNormEncoder:
     """Computes first states, or states of a layer, with an encoder's weights; embeddings may be shared."""
 
-    def __init__(self, embeddings: Mapping[str, Tensor], norm: Norm, layers: Sequence[Layer], heads: int) -> None:
-        self._tables, self._norm, self._layers, self._heads = embeddings, norm, layers, heads
+    def __init__(self, embeddings: Embeddings, norm: Norm, layers: Sequence[Layer], heads: int) -> None:
+        self._embeddings, self._norm, self._layers, self._heads = embeddings, norm, layers, heads
 
     @property
     def device(self) -> torch.device:
@@ -92,36 +108,38 @@ class PostNormEncoder:
         """The first states (B, W); `added` as for `Encoder.forward`, of (T, W)."""
         rows = self._rows(tokens)
         last = len(self._layers) - 1
-        x = self._states(tokens, rows, last, added)
+        (x,) = self._states(tokens, rows, (last,), added)
         layer, extra = self._layers[last], added[last](x) if last in added else None
         assert layer.query is not None
         first = x[rows.first]
         mixed = rows.from_first(layer.query(first), layer.read(x))
         return layer.joined(first, mixed, None if extra is None else extra[rows.first])
 
-    def states(self, tokens: Tokens, layer: int) -> Tensor:
-        """The states (T, W) of a layer, where 0 is the embeddings. The last layer has only first states.
+    def states(self, tokens: Tokens, *layers: int) -> tuple[Tensor, ...]:
+        """The states (T, W) of layers in ascending order, where 0 is the embeddings.
 
         Raises:
-            ValueError: if there is no such layer, or it is the last one.
+            ValueError: if there is no such layer, or it has only first states.
         """
-        if not 0 <= layer < len(self._layers):
-            raise ValueError(f"layer {layer} is not one of 0 to {len(self._layers) - 1}")
-        return self._states(tokens, self._rows(tokens), layer, {})
+        whole = len(self._layers) - (self._layers[-1].query is not None)
+        if list(layers) != sorted(set(layers)) or not 0 <= layers[0] <= layers[-1] <= whole:
+            raise ValueError(f"layers {layers} are not ascending ones of 0 to {whole}")
+        return tuple(self._states(tokens, self._rows(tokens), layers, {}))
 
     def _rows(self, tokens: Tokens) -> _Attention:
         return _Attention(tokens.lengths, len(tokens.ids), self.device, self._heads)
 
-    def _states(self, tokens: Tokens, rows: _Attention, layers: int, added: Mapping[int, Added]) -> Tensor:
-        x = F.embedding(tokens.ids, self._tables["tokens"]) + F.embedding(tokens.positions, self._tables["positions"])
-        if "segments" in self._tables:
-            table = self._tables["segments"]
-            x = x + (table[0] if tokens.segments is None else F.embedding(tokens.segments, table))
-        x = self._norm(x)
-        for number, layer in enumerate(self._layers[:layers]):
+    def _states(
+        self, tokens: Tokens, rows: _Attention, wanted: Sequence[int], added: Mapping[int, Added]
+    ) -> list[Tensor]:
+        x = self._norm(self._embeddings(tokens))
+        found = [x] if wanted[0] == 0 else []
+        for number, layer in enumerate(self._layers[: wanted[-1]]):
             extra = added[number](x) if number in added else None
             x = layer.joined(x, rows(layer.read(x)), extra)
-        return x
+            if number + 1 in wanted:
+                found.append(x)
+        return found
 
 
 class _Attention:
@@ -190,23 +208,20 @@ def _has_kernel(x: Tensor) -> bool:
     return varlen is not None and x.is_cuda and x.dtype in (torch.float16, torch.bfloat16)
 
 
-def of_veco(model: Veco, dtype: torch.dtype) -> PostNormEncoder:
-    """The encoder path of our backbone."""
+def of_veco(model: BertEncoder, dtype: torch.dtype, *, whole: bool = False) -> PostNormEncoder:
+    """The encoder path of our backbone, or of a model in its form; with `whole` the last layer has all states."""
     layers = []
     for layer in map(_any, model.layers):
         own = layer.attention.in_projection
         products = (layer.attention.out_projection, layer.feed_forward.inner, layer.feed_forward.outer)
         norms = (layer.attention_norm, layer.feed_forward_norm)
         layers.append(_Source(own.weight.chunk(3), own.bias.chunk(3), products, norms))
-    tables = {
-        "tokens": model.tokens.weight,
-        "positions": model.positions.weight[model.config.position_offset :],
-    }
-    return _build(tables, model.embedding_norm, layers, model.config.heads, dtype)
+    tables = _Tables(model.tokens, model.positions.weight[model.config.position_offset :])
+    return _build(tables, model.embedding_norm, layers, model.config.heads, dtype, whole)
 
 
-def of_bert(model: Any, dtype: torch.dtype) -> PostNormEncoder | None:
-    """A BERT, RoBERTa or XLM-R model of transformers; None for other models."""
+def of_bert(model: Any, dtype: torch.dtype, *, whole: bool = False) -> PostNormEncoder | None:
+    """A BERT, RoBERTa or XLM-R model of transformers, as :func:`of_veco`; None for other models."""
     config = model.config
     supported = config.hidden_act == "gelu" if type(model).__name__ in BERTS else False
     if not supported or config.is_decoder or getattr(config, "position_embedding_type", "absolute") != "absolute":
@@ -219,12 +234,20 @@ def of_bert(model: Any, dtype: torch.dtype) -> PostNormEncoder | None:
         layers.append(_Source([each.weight for each in own], [each.bias for each in own], products, norms))
     embeddings = model.embeddings
     padding = embeddings.position_embeddings.padding_idx  # RoBERTa models count positions from the row after padding
-    tables = {
-        "tokens": embeddings.word_embeddings.weight,
-        "positions": embeddings.position_embeddings.weight[0 if padding is None else padding + 1 :],
-        "segments": embeddings.token_type_embeddings.weight,
-    }
-    return _build(tables, embeddings.LayerNorm, layers, config.num_attention_heads, dtype)
+    tables = _Tables(
+        embeddings.word_embeddings,
+        embeddings.position_embeddings.weight[0 if padding is None else padding + 1 :],
+        embeddings.token_type_embeddings.weight,
+    )
+    return _build(tables, embeddings.LayerNorm, layers, config.num_attention_heads, dtype, whole)
+
+
+class _Tables(NamedTuple):
+    """The embeddings of a source."""
+
+    tokens: nn.Module
+    positions: Tensor
+    segments: Tensor | None = None
 
 
 class _Source(NamedTuple):
@@ -237,26 +260,31 @@ class _Source(NamedTuple):
 
 
 def _build(
-    tables: Mapping[str, Tensor], norm: nn.LayerNorm, layers: Sequence[_Source], heads: int, dtype: torch.dtype
+    tables: _Tables, norm: nn.LayerNorm, layers: Sequence[_Source], heads: int, dtype: torch.dtype, whole: bool
 ) -> PostNormEncoder:
     last = len(layers) - 1
+    between = torch.float32 if dtype == torch.int8 else dtype
+    tokens: Callable[[Tensor], Tensor] = tables.tokens
+    if isinstance(tokens, nn.Embedding):
+        tokens = partial(F.embedding, weight=tokens.weight.detach().to(between))
+    segments = None if tables.segments is None else tables.segments.detach().to(between)
     return PostNormEncoder(
-        {name: table.detach().to(dtype) for name, table in tables.items()},
-        Norm.of(norm, dtype),
-        [_layer(one, number == last, dtype) for number, one in enumerate(layers)],
+        Embeddings(tokens, tables.positions.detach().to(between), segments),
+        Norm.of(norm, between),
+        [_layer(one, number == last and not whole, dtype, between) for number, one in enumerate(layers)],
         heads,
     )
 
 
-def _layer(source: _Source, last: bool, dtype: torch.dtype) -> Layer:
-    def product(weights: Sequence[Tensor], biases: Sequence[Tensor]) -> Product:
-        return Product(torch.cat([*weights]).to(dtype), torch.cat([*biases]).to(dtype))
+def _layer(source: _Source, first_only: bool, dtype: torch.dtype, between: torch.dtype) -> Layer:
+    def made(weights: Sequence[Tensor], biases: Sequence[Tensor]) -> Product:
+        return product(torch.cat([*weights]), torch.cat([*biases]), dtype)
 
     weights, biases = source.weights, source.biases
-    out, inner, outer = (product([one.weight], [one.bias]) for one in source.products)
-    read = product(weights[1:], biases[1:]) if last else product(weights, biases)
-    query = product(weights[:1], biases[:1]) if last else None
-    attention_norm, feed_forward_norm = (Norm.of(one, dtype) for one in source.norms)
+    out, inner, outer = (made([one.weight], [one.bias]) for one in source.products)
+    read = made(weights[1:], biases[1:]) if first_only else made(weights, biases)
+    query = made(weights[:1], biases[:1]) if first_only else None
+    attention_norm, feed_forward_norm = (Norm.of(one, between) for one in source.norms)
     return Layer(read, query, out, attention_norm, inner, outer, feed_forward_norm)
 
 

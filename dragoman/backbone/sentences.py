@@ -1,60 +1,165 @@
-"""Sentence encoding: the mean over all tokens of a middle layer (VECO, section 4.2: the 19th of 24)."""
+"""Sentence encoding: the mean over all tokens of one layer, and the states of the tokens of an inner layer.
+
+The layer is the model's: the last one of multilingual-e5, a middle one of ours (VECO, section 4.2: the 19th of 24).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
-from dragoman.backbone.encoder import Encoder
-from dragoman.backbone.tokenizer import cut
+from dragoman.backbone.encoder import Encoder, Pair
+from dragoman.backbone.packing import packed
+from dragoman.backbone.padding import padded
+from dragoman.backbone.products import fastest
+from dragoman.backbone.tokenizer import Encoded, cut
 
-TOKENS_AT_ONCE = 8_192
+TOKENS_AT_ONCE = 4_096
+
+
+@dataclass(frozen=True)
+class TokenStates:
+    """The subwords of a text: ids, offsets, and unit states (subwords, width) of an inner layer."""
+
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+    states: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class _Window:
+    """A part of a text, in a row of its own."""
+
+    text: int
+    ids: list[int]
 
 
 class SentenceEncoder:
     """Encodes texts as unit vectors; translations of a text have similar vectors."""
 
-    def __init__(self, encoder: Encoder, layer: int | None = None) -> None:
+    def __init__(self, encoder: Encoder, layer: int | None = None, dtype: torch.dtype | None = None) -> None:
+        """`dtype` is the precision, by default the fastest on this machine.
+
+        Raises:
+            ValueError: if the encoder has no such layer.
+        """
         self._encoder = encoder
         self.layer = encoder.sentence_layer if layer is None else layer
         if not 0 <= self.layer <= encoder.layers:
             raise ValueError(f"layer {self.layer} is not one of {encoder.name}'s 0 to {encoder.layers}")
         self.name = f"{encoder.name}@{self.layer}"
         self.width = encoder.width
+        self._device = next(encoder.parameters()).device
+        self._fast = encoder.for_inference(dtype or fastest(self._device.type), whole=True)
+        self._prefixes = {kind: encoder.subwords([text])[0].ids for kind, text in encoder.prefixes.items()}
+        self._begin = encoder.framed([_SENTINEL]).index(_SENTINEL)
 
-    def encode(self, texts: Sequence[str], batch_size: int = 32) -> NDArray[np.float32]:
-        """Unit vectors (texts, width); a text without tokens is encoded from the special tokens alone.
+    def encode(self, texts: Sequence[str], kind: str = "passage", tokens: int = TOKENS_AT_ONCE) -> NDArray[np.float32]:
+        """Unit vectors (texts, width) of `kind` `query` or `passage`, in passes of at most `tokens` subwords.
 
-        A text that is too long for the model is split into windows of equal length, and the mean is over all their
-        tokens. Except for rounding, a vector does not depend on other texts.
+        A text without tokens is encoded from the prefix and the special tokens alone. A text that is too long for the
+        model is split into windows of equal length, and the mean is over all their tokens. Except for rounding, a
+        vector does not depend on other texts.
         """
-        windows: list[tuple[int, list[int]]] = []
-        for number, text in enumerate(self._encoder.subwords(texts)):
-            windows += [(number, part) for part in cut(text.ids, self._encoder.room)]
-        sums = torch.zeros(len(texts), self.width)
-        order = sorted(range(len(windows)), key=lambda window: len(windows[window][1]))
+        return self._encode(self._encoder.subwords(texts), kind, tokens, ())[0]
+
+    def encode_passages(
+        self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]], tokens: int = TOKENS_AT_ONCE
+    ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]]]:
+        """The vectors of passages as :meth:`encode`, and from the same passes unit vectors (spans, width) of parts.
+
+        The vector of a part `text[start:end]` is the mean over its own subwords, which have seen the whole passage
+        ("late chunking", Günther et al. 2024, arXiv:2409.04701). A part without subwords has the passage's vector.
+        """
+        subwords = self._encoder.subwords(texts)
+        vectors, states = self._encode(subwords, "passage", tokens, (self.layer,))
+        parts = []
+        for vector, text, own, wanted in zip(vectors, subwords, states[self.layer], spans, strict=True):
+            starts = np.array([start for start, _ in text.offsets], np.int64)
+            rows = np.empty((len(wanted), self.width), np.float32)
+            for row, (start, end) in zip(rows, wanted, strict=True):
+                inside = own[(starts >= start) & (starts < end)]
+                mean = inside.mean(0) if len(inside) else vector
+                row[:] = mean / max(float(np.linalg.norm(mean)), 1e-12)
+            parts.append(rows)
+        return vectors, parts
+
+    def encode_tokens(
+        self, texts: Sequence[str], kind: str, layer: int, tokens: int = TOKENS_AT_ONCE
+    ) -> tuple[NDArray[np.float32], list[TokenStates]]:
+        """The vectors of :meth:`encode`, and from the same passes the states of each text's own subwords.
+
+        Raises:
+            ValueError: if `layer` is above that of the vectors.
+        """
+        if not 0 <= layer <= self.layer:
+            raise ValueError(f"layer {layer} is not one of 0 to {self.layer}")
+        subwords = self._encoder.subwords(texts)
+        vectors, states = self._encode(subwords, kind, tokens, (layer,))
+        return vectors, [
+            TokenStates(text.ids, text.offsets, own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-12))
+            for text, own in zip(subwords, states[layer], strict=True)
+        ]
+
+    def _encode(
+        self, subwords: Sequence[Encoded], kind: str, tokens: int, layers: Sequence[int]
+    ) -> tuple[NDArray[np.float32], dict[int, list[NDArray[np.float32]]]]:
+        """Unit vectors (texts, width), and of each of `layers` the states of each text's own subwords."""
+        prefix = self._prefixes.get(kind, [])
+        room = self._encoder.room - len(prefix)
+        windows = [_Window(number, part) for number, text in enumerate(subwords) for part in cut(text.ids, room)]
+        rows = [self._encoder.framed([*prefix, *window.ids]) for window in windows]
+        start = self._begin + len(prefix)
+        sums = np.zeros((len(subwords), self.width), np.float32)
+        parts: dict[int, dict[int, NDArray[np.float32]]] = {layer: {} for layer in layers}
         with torch.inference_mode():
-            for batch in _batches(order, [len(ids) for _, ids in windows], batch_size):
-                sums.index_add_(
-                    0, torch.tensor([windows[n][0] for n in batch]), self._sums([windows[n][1] for n in batch])
-                )
-        unit: NDArray[np.float32] = torch.nn.functional.normalize(sums, dim=-1).numpy()
-        return unit
+            for batch in _batches([len(row) for row in rows], tokens):
+                found = self._states([rows[number] for number in batch], sorted({*layers, self.layer}))
+                for number, states in zip(batch, found[self.layer], strict=True):
+                    sums[windows[number].text] += states.float().sum(0).cpu().numpy()
+                for layer in layers:
+                    for number, states in zip(batch, found[layer], strict=True):
+                        own = states[start : start + len(windows[number].ids)]
+                        parts[layer][number] = own.float().cpu().numpy()
+        sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
+        joined: dict[int, list[NDArray[np.float32]]] = {}
+        for layer in layers:
+            of_texts: list[list[NDArray[np.float32]]] = [[] for _ in subwords]
+            for number, window in enumerate(windows):
+                of_texts[window.text].append(parts[layer][number])
+            joined[layer] = [np.concatenate(one) for one in of_texts]
+        return sums, joined
 
-    def _sums(self, rows: list[list[int]]) -> torch.Tensor:
-        ids, mask = self._encoder.batch(rows)
-        states: torch.Tensor = self._encoder(ids, mask)[self.layer].float()
-        return (states * mask[:, :, None]).sum(1).cpu()
+    def _states(self, rows: list[list[int]], layers: Sequence[int]) -> dict[int, Sequence[Tensor]]:
+        """The states (length, width) of each row, by layer."""
+        lengths = [len(row) for row in rows]
+        if self._fast is None:
+            ids, mask = padded(rows, self._device, self._encoder.pad)
+            states = self._encoder(ids, mask)
+            return {one: [states[one][row, :length] for row, length in enumerate(lengths)] for one in layers}
+        tokens = packed([Pair(ids, 0, 0) for ids in rows], self._encoder.pad, self._device)
+        found = self._fast.states(tokens, *layers)
+        return {one: torch.split(x[: sum(lengths)], lengths) for one, x in zip(layers, found, strict=True)}
 
 
-def _batches(order: list[int], lengths: list[int], batch_size: int) -> list[list[int]]:
-    """Split indices, ordered by ascending length, into batches limited by rows and padded tokens."""
-    batches: list[list[int]] = []
-    for index in order:
-        if not batches or len(batches[-1]) == batch_size or (len(batches[-1]) + 1) * lengths[index] > TOKENS_AT_ONCE:
-            batches.append([])
-        batches[-1].append(index)
-    return batches
+_SENTINEL = -1
+"""Not the id of any subword."""
+
+
+def _batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
+    """Indices of rows by ascending length, in batches of at most `tokens` tokens, but at least one row."""
+    batch: list[int] = []
+    size = 0
+    for number in sorted(range(len(lengths)), key=lambda row: lengths[row]):
+        if batch and size + lengths[number] > tokens:
+            yield batch
+            batch, size = [], 0
+        batch.append(number)
+        size += lengths[number]
+    if batch:
+        yield batch

@@ -156,31 +156,20 @@ class Layer(nn.Module):
         return self.feed_forward_norm(x + self.dropout(self.feed_forward(x))), seen
 
 
-class Veco(nn.Module):
-    """The backbone: embeddings, N layers, and a token prediction head tied to the embeddings."""
+class BertEncoder(nn.Module):
+    """The encoder path: embeddings and N layers. Without cross-attention it is a BERT."""
 
-    def __init__(self, config: VecoConfig) -> None:
+    tokens: nn.Module
+
+    def __init__(self, config: VecoConfig, tokens: nn.Module | None = None) -> None:
+        """`tokens` looks up the embeddings (..., W) of ids; the default is a new table."""
         super().__init__()
         self.config = config
-        self.tokens = nn.Embedding(config.vocabulary, config.width)
+        self.tokens = nn.Embedding(config.vocabulary, config.width) if tokens is None else tokens
         self.positions = nn.Embedding(config.max_length + config.position_offset, config.width)
         self.embedding_norm = nn.LayerNorm(config.width, config.norm_epsilon)
         self.dropout = nn.Dropout(config.dropout)
         self.layers = nn.ModuleList(Layer(config) for _ in range(config.layers))
-        self.prediction = nn.Linear(config.width, config.width)
-        self.prediction_norm = nn.LayerNorm(config.width, config.norm_epsilon)
-        self.prediction_bias = nn.Parameter(torch.zeros(config.vocabulary))
-
-    def initialise(self, generator: torch.Generator) -> None:
-        """Initialise all weights from N(0, 0.02) as in BERT; biases 0, norms 1."""
-        nn.init.zeros_(self.prediction_bias)
-        for module in self.modules():
-            if isinstance(module, nn.Linear | nn.Embedding):
-                nn.init.normal_(module.weight, std=0.02, generator=generator)
-            if isinstance(module, nn.Linear):
-                nn.init.zeros_(module.bias)
-            if isinstance(module, nn.LayerNorm):
-                module.reset_parameters()
 
     def embed(self, ids: Tensor, positions: Tensor | None = None) -> Tensor:
         """Token plus position embeddings (B, L, W) of `ids` (B, L); positions count from 0 unless given (B, L).
@@ -215,6 +204,29 @@ class Veco(nn.Module):
             x, _ = layer(x, seen, added=added.get(number) if added else None)
             states.append(x)
         return states
+
+
+class Veco(BertEncoder):
+    """The backbone: the encoder path, the decoder path, and a token prediction head tied to the embeddings."""
+
+    tokens: nn.Embedding
+
+    def __init__(self, config: VecoConfig) -> None:
+        super().__init__(config)
+        self.prediction = nn.Linear(config.width, config.width)
+        self.prediction_norm = nn.LayerNorm(config.width, config.norm_epsilon)
+        self.prediction_bias = nn.Parameter(torch.zeros(config.vocabulary))
+
+    def initialise(self, generator: torch.Generator) -> None:
+        """Initialise all weights from N(0, 0.02) as in BERT; biases 0, norms 1."""
+        nn.init.zeros_(self.prediction_bias)
+        for module in self.modules():
+            if isinstance(module, nn.Linear | nn.Embedding):
+                nn.init.normal_(module.weight, std=0.02, generator=generator)
+            if isinstance(module, nn.Linear):
+                nn.init.zeros_(module.bias)
+            if isinstance(module, nn.LayerNorm):
+                module.reset_parameters()
 
     def decode(self, ids: Tensor, mask: Tensor, memory: Tensor, memory_mask: Tensor) -> Tensor:
         """Virtual decoder path: last states (B, L, W) of `ids` (B, L), causal including the diagonal.

@@ -1,33 +1,25 @@
 """A dense index: passage vectors of a collection, searched by inner product.
 
 The search is exact (FAISS's ``IndexFlatIP``): every passage is compared with the query. A document has
-the score of its best passage. The file is derived data and carries a checksum.
+the score of its best passage. Vectors of a passage's sentences, in 8 bits, tell which of them matched.
+The file is derived data and carries a checksum.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
-from dragoman.files.atomic import atomic_file
-from dragoman.indexes.errors import IndexCorrupt, IndexFault
+from dragoman.indexes.dense_file import DenseHeader, read, write
 from dragoman.indexes.passages import Span
 
-__all__ = ["DenseHeader", "DenseHit", "DenseIndex", "Embedded", "OtherEncoder", "read_header"]
-
-FORMAT = "1"
-"""Version of the file format and of the passage splitting; a file of another version is rebuilt."""
+__all__ = ["DenseHit", "DenseIndex", "Embedded"]
 
 _SPARE_SLOTS = 1024
 _MIN_FETCHED = 64
@@ -35,37 +27,82 @@ _MIN_FETCHED = 64
 Vectors = NDArray[np.float32]
 
 
-class OtherEncoder(IndexFault):
-    """The vectors come from another encoder or another collection."""
-
-
-@dataclass(frozen=True, slots=True)
-class DenseHeader:
-    """What a file's vectors represent: a collection up to a generation, encoded by ``encoder`` at ``width``."""
-
-    collection: str
-    encoder: str
-    width: int
-    generation: int
-
-
 class Embedded(NamedTuple):
-    """A document's passages: ``vectors`` is (passages, width), ``generation`` is that of the encoded text."""
+    """A document's passages: ``vectors`` is (passages, width), ``generation`` is that of the encoded text.
+
+    ``sentences`` has the sentences of all passages with several, as indices of passages and spans in the text, and
+    ``sentence_vectors`` (sentences, width) their vectors.
+    """
 
     key: int
     generation: int
     spans: Sequence[Span]
     vectors: Vectors
+    sentences: Sequence[tuple[int, int, int]] = ()
+    sentence_vectors: Vectors | None = None
 
 
 class DenseHit(NamedTuple):
-    """A document by its database key, its best passage ``text[start:end]`` and that passage's inner product."""
+    """A document by its database key, its best passage ``text[start:end]`` and that passage's inner product.
+
+    ``sentence`` is the span of the passage's best sentence; that of the passage if it is a single one.
+    """
 
     key: int
     score: float
     generation: int
     start: int
     end: int
+    sentence: Span
+
+
+class _Sentences:
+    """The sentences of passages that have several: spans, and unit vectors in 8 bits, by the passage's id."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._first: dict[int, tuple[int, int]] = {}
+        """A passage's first sentence and their number."""
+        self._spans = array("q")
+        self._codes = bytearray()
+
+    def add(self, passages: Sequence[int], spans: Sequence[Span], vectors: Vectors) -> None:
+        """Add sentences; those of one passage are consecutive."""
+        scales = np.abs(vectors).max(1, keepdims=True).clip(1e-12) / 127
+        self.add_codes(passages, spans, np.rint(vectors / scales).astype(np.int8))
+
+    def add_codes(self, passages: Sequence[int], spans: Sequence[Span], codes: NDArray[np.int8]) -> None:
+        row = len(self._spans) // 2
+        for passage, (low, high) in zip(passages, spans, strict=True):
+            start, count = self._first.get(passage, (row, 0))
+            self._first[passage] = (start, count + 1)
+            self._spans.extend((low, high))
+            row += 1
+        self._codes += codes.tobytes()
+
+    def best(self, passage: int, vector: Vectors) -> Span | None:
+        """The span of the sentence with the largest cosine; None for a passage that is a single sentence."""
+        if passage not in self._first:
+            return None
+        start, count = self._first[passage]
+        codes = self._rows(start, count).astype(np.float32)
+        best = start + int(np.argmax(codes @ vector / np.linalg.norm(codes, axis=1).clip(1e-12)))
+        return self._spans[2 * best], self._spans[2 * best + 1]
+
+    def of(self, passages: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:
+        """The number of sentences of each passage, and the spans (sentences, 2) and codes (sentences, width)."""
+        found = [self._first.get(passage, (0, 0)) for passage in passages]
+        spans = [self._spans[2 * start : 2 * (start + count)] for start, count in found]
+        codes = [self._rows(start, count) for start, count in found if count]
+        return (
+            np.array([count for _, count in found], np.int64),
+            np.array([value for one in spans for value in one], np.int64).reshape(-1, 2),
+            np.concatenate(codes) if codes else np.zeros((0, self._width), np.int8),
+        )
+
+    def _rows(self, start: int, count: int) -> NDArray[np.int8]:
+        part = bytes(self._codes[start * self._width : (start + count) * self._width])
+        return np.frombuffer(part, np.int8).reshape(count, self._width)
 
 
 class DenseIndex:
@@ -85,6 +122,9 @@ class DenseIndex:
         self._keys = array("q")
         self._starts = array("q")
         self._ends = array("q")
+        self._sentences = _Sentences(self.width)
+        self._positions: NDArray[np.int64] | None = None
+        """The ids of the passages in FAISS's order, which is ascending; None if they have changed."""
 
     def __len__(self) -> int:
         """The number of passages."""
@@ -120,6 +160,9 @@ class DenseIndex:
                     f"document {document.key}: vectors {document.vectors.shape} for {len(document.spans)} passages"
                     f" of width {self.width}"
                 )
+            found = 0 if document.sentence_vectors is None else len(document.sentence_vectors)
+            if found != len(document.sentences):
+                raise ValueError(f"document {document.key}: {found} vectors for {len(document.sentences)} sentences")
             if not np.isfinite(document.vectors).all():
                 raise ValueError(f"document {document.key}: a vector is not finite")
         with self._lock:
@@ -135,6 +178,7 @@ class DenseIndex:
             passages = [np.arange(ids.start, ids.stop, dtype=np.int64) for ids in ranges if ids]
             if passages:
                 self._index.remove_ids(faiss.IDSelectorBatch(np.concatenate(passages)))
+                self._positions = None
             if len(self._keys) > 2 * len(self) + _SPARE_SLOTS:
                 self._compact()
 
@@ -162,11 +206,39 @@ class DenseIndex:
                 best = self._best(scores[0].tolist(), ids[0].tolist())
                 # documents tied with the last one may follow the fetched passages
                 if fetched == total or (len(best) >= k and best[k - 1][1] > scores[0, -1]):
-                    return [
-                        DenseHit(key, score, self._documents[key][0], self._starts[id], self._ends[id])
-                        for key, score, id in best[:k]
-                    ]
+                    return [self._hit(vector, *found) for found in best[:k]]
                 fetched = min(total, 4 * fetched)
+
+    def score(self, vector: Vectors, keys: Iterable[int]) -> list[DenseHit]:
+        """Documents by their keys, with the inner products of their best passages; without those that have none."""
+        with self._lock:
+            known = [(key, self._documents[key][1]) for key in keys if key in self._documents]
+            ids = np.array([id for _, passages in known for id in passages], np.int64)
+            if not len(ids):
+                return []
+            scores = self._rows()[np.searchsorted(self._ids(), ids)] @ vector
+            best = self._best(scores.tolist(), ids.tolist())
+            return [self._hit(vector, *found) for found in best]
+
+    def _hit(self, vector: Vectors, key: int, score: float, id: int) -> DenseHit:
+        span = (self._starts[id], self._ends[id])
+        sentence = self._sentences.best(id, vector) or span
+        return DenseHit(key, score, self._documents[key][0], *span, sentence)
+
+    def _ids(self) -> NDArray[np.int64]:
+        import faiss
+
+        if self._positions is None:
+            self._positions = faiss.vector_to_array(self._index.id_map)
+        return self._positions
+
+    def _rows(self) -> Vectors:
+        """The vectors (passages, width) in FAISS's memory."""
+        import faiss
+
+        size = len(self) * self.width
+        flat: Vectors = faiss.rev_swig_ptr(self._flat.get_xb(), size) if size else np.zeros(0, np.float32)
+        return flat.reshape(-1, self.width)
 
     def _best(self, scores: Iterable[float], ids: Iterable[int]) -> list[tuple[int, float, int]]:
         """Each document's key with the score and id of its best passage, best first."""
@@ -189,9 +261,14 @@ class DenseIndex:
                 self._ends.append(high)
             self._documents[document.key] = (document.generation, range(start, len(self._keys)))
             vectors.append(document.vectors)
+            if document.sentence_vectors is not None and len(document.sentences):
+                passages = [start + passage for passage, _, _ in document.sentences]
+                spans = [(low, high) for _, low, high in document.sentences]
+                self._sentences.add(passages, spans, document.sentence_vectors)
         if len(self._keys) > first:
             stacked = np.ascontiguousarray(np.concatenate(vectors), dtype=np.float32)
             self._index.add_with_ids(stacked, np.arange(first, len(self._keys), dtype=np.int64))
+            self._positions = None
 
     def _compact(self) -> None:
         """Renumber the passages, which frees the ids of replaced documents."""
@@ -200,25 +277,27 @@ class DenseIndex:
         self._fill(tensors)
 
     def _tensors(self) -> dict[str, NDArray[Any]]:
-        """The index as arrays: documents in the order of their passages, with ``counts`` passages each."""
-        import faiss
+        """The index as arrays: documents in the order of their passages, with ``counts`` passages each.
 
+        Of each passage ``sentence_counts``, and of each sentence its span and its vector in 8 bits.
+        """
         with self._lock:
-            ids = faiss.vector_to_array(self._index.id_map)
-            size = len(ids) * self.width
-            flat = faiss.rev_swig_ptr(self._flat.get_xb(), size) if size else np.zeros(0, np.float32)
+            ids = self._ids().tolist()
             ordered = sorted(self._documents.items(), key=lambda item: item[1][1].start)
+            counts, spans, codes = self._sentences.of(ids)
             return {
-                "vectors": np.array(flat, dtype=np.float32).reshape(-1, self.width),
-                "spans": np.array([(self._starts[id], self._ends[id]) for id in ids.tolist()], dtype=np.int64).reshape(
-                    -1, 2
-                ),
+                "vectors": self._rows().astype(np.float32, copy=True),
+                "spans": np.array([(self._starts[id], self._ends[id]) for id in ids], dtype=np.int64).reshape(-1, 2),
                 "keys": np.array([key for key, _ in ordered], dtype=np.int64),
                 "generations": np.array([generation for _, (generation, _) in ordered], dtype=np.int64),
                 "counts": np.array([len(ids) for _, (_, ids) in ordered], dtype=np.int64),
+                "sentence_counts": counts,
+                "sentence_spans": spans,
+                "sentence_codes": codes,
             }
 
     def _fill(self, tensors: Mapping[str, NDArray[Any]]) -> None:
+        """Fill an empty index; its passages are numbered in the order of the arrays."""
         spans = [(low, high) for low, high in tensors["spans"].tolist()]
         ends = np.cumsum(tensors["counts"]).tolist()
         rows = zip(tensors["keys"].tolist(), tensors["generations"].tolist(), [0, *ends], ends, strict=False)
@@ -227,6 +306,8 @@ class DenseIndex:
             Embedded(key, generation, spans[low:high], tensors["vectors"][low:high])
             for key, generation, low, high in rows
         )
+        passages = np.repeat(np.arange(len(spans)), tensors["sentence_counts"]).tolist()
+        self._sentences.add_codes(passages, tensors["sentence_spans"].tolist(), tensors["sentence_codes"])
 
     def save(self, path: Path, header: DenseHeader) -> None:
         """Write the index to ``path`` atomically: readers see the complete old file or the complete new one.
@@ -234,14 +315,7 @@ class DenseIndex:
         Raises:
             OSError: if the file cannot be written, for example on a full disk.
         """
-        tensors = self._tensors()
-        metadata = _metadata(header)
-        metadata["checksum"] = _checksum(metadata, tensors)
-        try:
-            with atomic_file(path) as unfinished:
-                save_file(tensors, unfinished, metadata)
-        except SafetensorError as fault:  # how the library reports an operating-system error
-            raise OSError(str(fault)) from fault
+        write(path, header, self._tensors())
 
     @classmethod
     def load(cls, path: Path, collection: str, encoder: str) -> tuple[DenseIndex, DenseHeader]:
@@ -252,72 +326,7 @@ class DenseIndex:
             OtherEncoder: if the vectors belong to another encoder or collection.
             FileNotFoundError: if there is no file.
         """
-        header, tensors = _read(path, collection, encoder)
+        header, tensors = read(path, collection, encoder)
         index = cls(header.width)
         index._fill(tensors)
         return index, header
-
-
-def read_header(path: Path) -> DenseHeader:
-    """Read only the header of a file. The vectors are not checked.
-
-    Raises:
-        IndexCorrupt: if it cannot be read.
-        FileNotFoundError: if there is no file.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(path)
-    try:
-        with safe_open(path, "np") as file:
-            return _header(path, file.metadata() or {})
-    except (SafetensorError, OSError) as fault:
-        raise IndexCorrupt(path, f"cannot be read: {fault}") from fault
-
-
-def _read(path: Path, collection: str, encoder: str) -> tuple[DenseHeader, dict[str, NDArray[Any]]]:
-    if not path.is_file():
-        raise FileNotFoundError(path)
-    try:
-        with safe_open(path, "np") as file:
-            metadata = dict(file.metadata() or {})
-            header = _header(path, metadata)
-            if header.collection != collection or header.encoder != encoder:
-                raise OtherEncoder(path, f"holds vectors of {header.encoder} for collection {header.collection}")
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as fault:
-        raise IndexCorrupt(path, f"cannot be read: {fault}") from fault
-    if metadata.pop("checksum", "") != _checksum(metadata, tensors):
-        raise IndexCorrupt(path, "the checksum does not match")
-    if tensors["vectors"].shape[1:] != (header.width,):
-        raise IndexCorrupt(path, "the vectors have another width than the header says")
-    return header, tensors
-
-
-def _metadata(header: DenseHeader) -> dict[str, str]:
-    return {
-        "format": FORMAT,
-        "collection": header.collection,
-        "encoder": header.encoder,
-        "width": str(header.width),
-        "generation": str(header.generation),
-    }
-
-
-def _header(path: Path, metadata: Mapping[str, str]) -> DenseHeader:
-    if metadata.get("format") != FORMAT:
-        raise IndexCorrupt(path, f"is of format {metadata.get('format')!r}, not {FORMAT!r}")
-    try:
-        return DenseHeader(
-            metadata["collection"], metadata["encoder"], int(metadata["width"]), int(metadata["generation"])
-        )
-    except (KeyError, ValueError) as fault:
-        raise IndexCorrupt(path, f"the header is damaged: {fault}") from fault
-
-
-def _checksum(metadata: Mapping[str, str], tensors: Mapping[str, NDArray[Any]]) -> str:
-    digest = hashlib.sha256(json.dumps(dict(metadata), sort_keys=True).encode())
-    for name in sorted(tensors):
-        tensor = np.ascontiguousarray(tensors[name])
-        digest.update(f"{name} {tensor.dtype} {tensor.shape}".encode())
-        digest.update(tensor.data)
-    return digest.hexdigest()

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from dragoman.backbone.encoder import Pair
-from dragoman.backbone.post_norm import Norm, PostNormEncoder, Tokens
+from dragoman.backbone.packing import packed
+from dragoman.backbone.post_norm import Norm, PostNormEncoder
 from dragoman.backbone.products import Product
 from dragoman.backbone.veco import Added
 from dragoman.ranking.mart import Mart, TranslationHead
@@ -21,10 +21,6 @@ from dragoman.ranking.mixed_attention import Mixing
 
 if TYPE_CHECKING:
     from dragoman.ranking.passages import Passage
-
-SIZE_MULTIPLE = 32
-"""Batch sizes on a CPU are rounded up to multiples of this, as its kernels are rebuilt for each new size."""
-
 
 @dataclass(frozen=True)
 class _Head:
@@ -63,28 +59,6 @@ class PooledStates:
         for start, passage in zip(starts, passages, strict=True):
             sides[start + passage.pair.second : start + len(passage.pair.ids)] = 1
         return self._sides[torch.from_numpy(sides).to(self._encoder.device)]
-
-
-def packed(pairs: Sequence[Pair], pad: int, device: torch.device) -> Tokens:
-    """Rows packed without padding between them; a CPU batch is padded at its end, to limit the number of sizes."""
-    lengths = [len(pair.ids) for pair in pairs]
-    size = sum(lengths)
-    if device.type == "cpu":
-        size = -(-size // SIZE_MULTIPLE) * SIZE_MULTIPLE
-
-    def joined(rows: Iterable[Iterable[int]], fill: int) -> Tensor:
-        padded = np.full(size, fill)
-        values = np.fromiter(chain.from_iterable(rows), np.int64)
-        padded[: len(values)] = values
-        return torch.from_numpy(padded).to(device)
-
-    has_segments = pairs[0].segments is not None
-    return Tokens(
-        joined([pair.ids for pair in pairs], pad),
-        joined([pair.positions or range(len(pair.ids)) for pair in pairs], 0),
-        lengths,
-        joined([pair.segments or () for pair in pairs], 0) if has_segments else None,
-    )
 
 
 def for_inference(model: Mart, dtype: torch.dtype = torch.float32) -> PooledStates | None:

@@ -25,11 +25,11 @@ from torch.nn import functional as F
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.encoder import Encoder, Pair
 from dragoman.backbone.loading import load_encoder
+from dragoman.backbone.packing import packed
 from dragoman.backbone.padding import batches, padded
 from dragoman.backbone.weights import shipped_names
 from dragoman.ranking.about import Floats, LateInteractionAbout, MartAbout
 from dragoman.ranking.attention import Ints
-from dragoman.ranking.inference import packed
 from dragoman.ranking.structured_query import word_surprisals, words_read
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class LateInteraction:
         device = next(self._encoder.parameters()).device
         if self._fast is not None:
             tokens = packed([Pair(ids, 0, 0) for ids in framed], self._encoder.pad, device)
-            states = self._fast.states(tokens, self.about.layer)
+            (states,) = self._fast.states(tokens, self.about.layer)
             rows = torch.split(states[: sum(tokens.lengths)], list(tokens.lengths))
         else:
             ids, mask = padded(framed, device, self._encoder.pad)

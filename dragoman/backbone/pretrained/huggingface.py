@@ -79,8 +79,8 @@ class HuggingFaceEncoder(Encoder):
             for hook in hooks:
                 hook.remove()
 
-    def for_inference(self, dtype: torch.dtype) -> PostNormEncoder | None:
-        return of_bert(self.model, dtype)
+    def for_inference(self, dtype: torch.dtype, *, whole: bool = False) -> PostNormEncoder | None:
+        return of_bert(self.model, dtype, whole=whole)
 
     def pair(self, first: Sequence[int], second: Sequence[int]) -> Pair:
         """Both texts with the tokenizer's special tokens for pairs."""

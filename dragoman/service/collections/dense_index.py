@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from sqlalchemy import false, select
 from sqlalchemy.orm import Session
 
-from dragoman.indexes.dense import DenseHeader, DenseHit, DenseIndex, Embedded, OtherEncoder
+from dragoman.indexes.dense import DenseHit, DenseIndex, Embedded
+from dragoman.indexes.dense_file import DenseHeader, OtherEncoder
 from dragoman.indexes.errors import IndexCorrupt
-from dragoman.indexes.passages import Span, passages
+from dragoman.indexes.passages import Span, passages, sentences
 from dragoman.service.core.errors import NotFound, Unavailable
-from dragoman.service.inference.models import EncoderInfo
+from dragoman.service.inference.models import Embedding, EncoderInfo, PassageText
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection, Document
 
@@ -43,7 +44,20 @@ class Unembedded:
     key: int
     generation: int
     spans: list[Span]
-    texts: list[str]
+    texts: list[PassageText]
+
+    def embedded(self, embeddings: Sequence[Embedding], width: int) -> Embedded:
+        """The document with the embeddings of its passages."""
+        sentences = [
+            (number, span[0] + start, span[0] + end)
+            for number, (span, text) in enumerate(zip(self.spans, self.texts, strict=True))
+            for start, end in text.sentences
+        ]
+        vectors = [np.zeros((0, width), np.float32), *(one.vector[None] for one in embeddings)]
+        parts = [np.zeros((0, width), np.float32), *(one.sentences for one in embeddings)]
+        return Embedded(
+            self.key, self.generation, self.spans, np.concatenate(vectors), sentences, np.concatenate(parts)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,16 +159,17 @@ class DenseCollection:
                 size += len(found[-1].spans)
         return found
 
-    def put(self, documents: Sequence[tuple[Unembedded, NDArray[np.float32] | None]]) -> None:
-        """Add the vectors of documents; None for a document that cannot be embedded."""
+    def put(self, documents: Sequence[tuple[Unembedded, Sequence[Embedding] | None]]) -> None:
+        """Add the embeddings of documents' passages; None for a document that cannot be embedded."""
         with self._lock:
             if self._index is None:
                 return
             current = [pair for pair in documents if self._pending.get(pair[0].key) == pair[0].generation]
-            self._index.put([Embedded(one.key, one.generation, one.spans, v) for one, v in current if v is not None])
-            for one, vectors in current:
+            width = self._index.width
+            self._index.put([one.embedded(found, width) for one, found in current if found is not None])
+            for one, found in current:
                 del self._pending[one.key]
-                if vectors is None:
+                if found is None:
                     self._failed[one.key] = one.generation
             self._dirty = True
 
@@ -164,23 +179,44 @@ class DenseCollection:
         Raises:
             Unavailable: the embeddings are not open, or were opened with another encoder.
         """
+        index = self._searched(vector)
+        spare = 0
+        while True:
+            hits = index.search(vector, k + spare)
+            served = self._current(hits)
+            if len(served) >= k or len(hits) < k + spare:
+                return served[:k]
+            spare = 2 * spare + len(hits) - len(served)
+
+    def score(self, vector: NDArray[np.float32], keys: Sequence[int]) -> list[DenseHit]:
+        """The documents of these keys that have embeddings and are unchanged in the database.
+
+        Raises:
+            Unavailable: as :meth:`search`.
+        """
+        return self._current(self._searched(vector).score(vector, keys))
+
+    def _searched(self, vector: NDArray[np.float32]) -> DenseIndex:
         with self._lock:
             index = self._index
         if index is None or vector.shape != (index.width,):
             raise Unavailable("the embeddings of this collection are not open")
-        spare = 0
-        while True:
-            hits = index.search(vector, k + spare)
-            current = self._generations([hit.key for hit in hits])
-            served = [hit for hit in hits if current.get(hit.key) == hit.generation]
-            if len(served) >= k or len(hits) < k + spare:
-                return served[:k]
-            spare = 2 * spare + len(hits) - len(served)
+        return index
+
+    def _current(self, hits: Sequence[DenseHit]) -> list[DenseHit]:
+        current = self._generations([hit.key for hit in hits])
+        return [hit for hit in hits if current.get(hit.key) == hit.generation]
 
     def coverage(self) -> Coverage:
         """The coverage of the embeddings as of the last :meth:`reconcile`."""
         with self._lock:
             return Coverage(len(self._pending) + len(self._failed), len(self._failed), self._count())
+
+    @property
+    def opened(self) -> bool:
+        """Whether the file was read or begun."""
+        with self._lock:
+            return self._index is not None
 
     @property
     def complete(self) -> bool:
@@ -302,7 +338,13 @@ class DenseCollection:
 
 def _unembedded(key: int, generation: int, title: str | None, text: str) -> Unembedded:
     spans = passages(text)
-    texts = [text[start:end] for start, end in spans]
+    parts = [PassageText(text[start:end], _sentences(text[start:end])) for start, end in spans]
     if title and title.strip():
-        return Unembedded(key, generation, [(0, 0), *spans], [title.strip(), *texts])
-    return Unembedded(key, generation, spans, texts)
+        return Unembedded(key, generation, [(0, 0), *spans], [PassageText(title.strip(), ()), *parts])
+    return Unembedded(key, generation, spans, parts)
+
+
+def _sentences(passage: str) -> list[Span]:
+    """The sentences of a passage; none if it is a single one."""
+    found = sentences(passage)
+    return found if len(found) > 1 else []

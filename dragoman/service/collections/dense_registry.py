@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import select
 
-from dragoman.indexes.dense import DenseHit, read_header
+from dragoman.indexes.dense import DenseHit
+from dragoman.indexes.dense_file import read_header
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.service.collections.changes import database_generation
 from dragoman.service.collections.dense_index import Coverage, DenseCollection, Unembedded
 from dragoman.service.core.errors import NotFound, ServiceError, TooManyRequests, Unavailable
-from dragoman.service.inference.models import Encode, EncoderInfo, Models
+from dragoman.service.inference.models import Embed, Embedding, EncoderInfo, Models
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection
 
@@ -111,6 +112,28 @@ class DenseIndexes:
             Unavailable: its embeddings are not open.
         """
         return self._of(collection_id).search(vector, k)
+
+    def score(self, collection_id: int, vector: NDArray[np.float32], keys: Sequence[int]) -> list[DenseHit]:
+        """The documents of these keys that have embeddings and are unchanged in the database.
+
+        Raises:
+            NotFound: there is no such collection.
+            Unavailable: its embeddings are not open.
+        """
+        return self._of(collection_id).score(vector, keys)
+
+    def state(self, collection_id: int) -> Coverage | None:
+        """How far the embeddings of a collection are; None if it has none, or they are not open yet.
+
+        Raises:
+            NotFound: there is no such collection.
+        """
+        with self._changed:
+            collection = self._all.get(collection_id)
+        if collection is None or not collection.opened:
+            return None
+        collection.reconcile()
+        return collection.coverage()
 
     def rebuild(self, collection_id: int, progress: Callable[[int], None] | None = None) -> int:
         """Rebuild a collection's embeddings, if it has any; returns the number of embedded documents.
@@ -258,7 +281,7 @@ class DenseIndexes:
 
     def _embed(self, collection: DenseCollection, documents: Sequence[Unembedded]) -> None:
         texts = [text for document in documents for text in document.texts]
-        futures = self._models.worker.submit(Encode(), texts, background=True)
+        futures = self._models.worker.submit(Embed(), texts, background=True)
         try:
             results = [self._result(future) for future in futures]
         finally:
@@ -269,13 +292,13 @@ class DenseIndexes:
         for document in documents:
             own = results[start : start + len(document.texts)]
             start += len(own)
-            embedded.append((document, self._stacked(document, own)))
+            embedded.append((document, _whole(document, own)))
         collection.put(embedded)
 
-    def _result(self, future: Future[Any]) -> NDArray[np.float32] | Exception:
+    def _result(self, future: Future[Any]) -> Embedding | Exception:
         while not self._closing:
             try:
-                vector: NDArray[np.float32] = future.result(_POLL_SECONDS)
+                found: Embedding = future.result(_POLL_SECONDS)
             except TimeoutError as fault:
                 if future.done():  # raised by the encoder, not by the wait
                     return fault
@@ -284,17 +307,16 @@ class DenseIndexes:
             except Exception as fault:
                 return fault
             else:
-                return vector
+                return found
         raise _Closing
 
-    def _stacked(
-        self, document: Unembedded, vectors: Sequence[NDArray[np.float32] | Exception]
-    ) -> NDArray[np.float32] | None:
-        """A document's vectors (passages, width), or None if one of them failed."""
-        for vector in vectors:
-            if isinstance(vector, Exception):
-                logger.warning("document with key %s cannot be embedded: %s", document.key, vector)
-                return None
-        width = self._models.encoder().width
-        whole = [vector for vector in vectors if not isinstance(vector, Exception)]
-        return np.stack(whole) if whole else np.zeros((0, width), np.float32)
+
+def _whole(document: Unembedded, found: Sequence[Embedding | Exception]) -> list[Embedding] | None:
+    """The embeddings of a document's passages, or None if one of them failed."""
+    whole = []
+    for one in found:
+        if isinstance(one, Exception):
+            logger.warning("document with key %s cannot be embedded: %s", document.key, one)
+            return None
+        whole.append(one)
+    return whole

