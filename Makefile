@@ -31,15 +31,16 @@ $(RUNNING): pyproject.toml constraints.txt scripts/install.py Makefile
 
 $(DEVELOPING): $(RUNNING)
 	@echo "Installing what developing Dragoman needs as well"
-	@UV_COMPILE_BYTECODE=1 $(INSTALL) dev evaluation postgresql telemetry  # the tests start hundreds of processes
+	@$(INSTALL) dev evaluation postgresql telemetry
 	@touch $@
 
 demo: $(RUNNING)
 	@$(BIN)/dragoman demo || [ $$? -eq 130 ]
 
+# The tests start hundreds of processes, and without bytecode each would compile for seconds what it imports.
+test: export PYTHONDONTWRITEBYTECODE =
 # Two processes: most of the tests' time is spent waiting for servers. A file's tests stay together, with what they share.
 test: $(DEVELOPING)
-	@$(BIN)/python -m compileall -q dragoman tests benchmarks  # where Python writes no bytecode by itself
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 browser-test: $(DEVELOPING)

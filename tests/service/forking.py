@@ -1,7 +1,7 @@
 """Processes of the command line forked from one that has imported it: half of a server's start is imports.
 
 Each is a real process, to be signalled and killed as one. It ends without the interpreter's own end, so a test of
-imports, or of how a process starts or ends, uses ``subprocess``.
+imports or of the memory that they take, or of how an interpreter starts or ends, uses ``subprocess``.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _CONTEXT.set_forkserver_preload(
         "dragoman.service.app",
         "dragoman.service.api.worker",
         "tests.service.standing_in",
+        "dragoman.ranking.scoring",  # torch and transformers: seconds of computing for each process that scores
     ]
 )
 

@@ -61,7 +61,7 @@ def test_requests_are_taken_for_a_while_and_readiness_says_that_it_stops(
     tmp_path: Path, gate: Path, clients: ThreadPoolExecutor
 ) -> None:
     gate.touch()
-    with server(tmp_path / "data", STANDING_IN, drain_seconds=6, forked=False) as running:
+    with server(tmp_path / "data", STANDING_IN, drain_seconds=6) as running:
         assert running.client.get("/readyz").status_code == 200
         running.tell(signal.SIGTERM)
         wait_for(lambda: running.client.get("/readyz").status_code == 503)
@@ -74,7 +74,7 @@ def test_requests_are_taken_for_a_while_and_readiness_says_that_it_stops(
 def test_a_request_that_takes_longer_than_a_stop_may_is_told_so(
     tmp_path: Path, gate: Path, clients: ThreadPoolExecutor
 ) -> None:
-    with server(tmp_path / "data", STANDING_IN, shutdown_seconds=1, forked=False) as running:
+    with server(tmp_path / "data", STANDING_IN, shutdown_seconds=1) as running:
         answer = held(running, clients)
         running.tell(signal.SIGTERM)
         check_error(answer.result(), 503, "the service is stopping; the request did not finish in time")
@@ -85,7 +85,7 @@ def test_a_request_that_takes_longer_than_a_stop_may_is_told_so(
 def test_a_second_signal_ends_the_process_at_once(
     tmp_path: Path, gate: Path, clients: ThreadPoolExecutor, number: signal.Signals
 ) -> None:
-    with server(tmp_path / "data", STANDING_IN, shutdown_seconds=3600, forked=False) as running:
+    with server(tmp_path / "data", STANDING_IN, shutdown_seconds=3600) as running:
         answer = held(running, clients)
         running.tell(signal.SIGTERM)
         wait_for(lambda: answers(f"{running.url}healthz") == 0)

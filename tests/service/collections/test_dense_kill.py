@@ -92,7 +92,7 @@ def test_what_was_saved_before_the_kill_is_not_computed_again(tmp_path: Path) ->
 
 
 def test_an_idle_server_has_no_model_library_in_memory(tmp_path: Path) -> None:
-    with server(tmp_path, STANDING_IN, **QUICK) as running:
+    with server(tmp_path, STANDING_IN, forked=False, **QUICK) as running:
         ready(running)
         running.client.post("/v1/collections", json={"name": "c", "language": "sw"}).raise_for_status()
         post(running, {"a": "moja"})
