@@ -14,7 +14,7 @@ from typing import Any
 import regex
 
 from dragoman.indexes.java import jvm
-from dragoman.lexicon.text.tokens import fold
+from dragoman.lexicon.text.tokens import fold, is_elided
 
 __all__ = ["ANALYZERS", "Stemmer", "lucene_version"]
 
@@ -126,7 +126,7 @@ class Stemmer:
 
     def _without_analyzer(self, word: str) -> str | None:
         """The term of a word that needs no analyzer, else None."""
-        if word in self._stop_words:
+        if word in self._stop_words or is_elided(word):
             return ""
         return word if self._builder is None or word.isdigit() else None
 

@@ -21,9 +21,9 @@ from dragoman.lexicon.text.folding import (
 from dragoman.lexicon.text.languages import check_language
 from dragoman.lexicon.text.segmentation import RUN, UNSPACED_LETTERS, Segmenter, by_character, segmented
 
-__all__ = ["Analysis", "PlainAnalysis", "Token", "fold", "fold_term", "word_forms", "words"]
+__all__ = ["Analysis", "PlainAnalysis", "Token", "fold", "fold_term", "is_elided", "word_forms", "words"]
 
-SPLITTING_VERSION = "2"
+SPLITTING_VERSION = "3"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,35 +83,15 @@ _PLAIN_WORD = re.compile(
 It has no possessive groups: early releases of Python 3.11 match them wrongly.
 """
 _APOSTROPHE = regex.compile(f"[{APOSTROPHES}]")
+_SPACED_ELISION = regex.compile(rf"[{APOSTROPHES}](?:\s+[\p{{L}}\p{{N}}]|\s*$)")
 
+_ITALIAN_ELIDED = (
+    "l c d m t s v n un all dall dell nell sull coll pell gl agl dagl degl negl sugl quest quell com dov "
+    "anch neanch senz tutt quant nessun ciascun alcun qualcun sant mezz bell buon grand"
+)
 _ELIDED = {
     "fr": frozenset(("l", "m", "t", "s", "n", "d", "c", "j", "qu", "jusqu", "quoiqu", "lorsqu", "puisqu")),
-    "it": frozenset(
-        [
-            "l",
-            "c",
-            "d",
-            "m",
-            "t",
-            "s",
-            "v",
-            "n",
-            "un",
-            "all",
-            "dall",
-            "dell",
-            "nell",
-            "sull",
-            "coll",
-            "pell",
-            "gl",
-            "agl",
-            "dagl",
-            "degl",
-            "negl",
-            "sugl",
-        ]
-    ),
+    "it": frozenset(_ITALIAN_ELIDED.split()),
     "ca": frozenset(("l", "d", "m", "n", "s", "t")),
     "oc": frozenset(("l", "d", "m", "n", "s", "t", "qu")),
     "ga": frozenset(("d", "m", "b")),
@@ -120,7 +100,7 @@ _SUFFIXED = frozenset({"tr", "az"})
 
 
 def _without_apostrophes(text: str, start: int, end: int, language: str) -> Iterator[tuple[int, int]]:
-    """Split a word at inner apostrophes by the grammar of its language."""
+    """Split a word at inner apostrophes by the grammar of its language; an elided word ends with its apostrophe."""
     surface = text[start:end]
     apostrophes = [m.start() for m in _APOSTROPHE.finditer(surface)]
     if language == "en" and apostrophes and fold(surface[apostrophes[-1] + 1 :], language) == "s":
@@ -132,26 +112,44 @@ def _without_apostrophes(text: str, start: int, end: int, language: str) -> Iter
             cut = end - len(surface) + apostrophe
             if fold(text[start:cut], language) not in _ELIDED[language]:
                 break
-            yield start, cut
+            yield start, cut + 1
             start = cut + 1
+        if _elided_before_space(text, start, end, language):
+            end += 1
     yield start, end
+
+
+def _elided_before_space(text: str, start: int, end: int, language: str) -> bool:
+    """Whether the word is elided and apart from the next one: ``l' eau``, but not ``'l' eau``."""
+    return (
+        _SPACED_ELISION.match(text, end) is not None
+        and (not start or _APOSTROPHE.match(text, start - 1) is None)
+        and fold(text[start:end], language) in _ELIDED[language]
+    )
+
+
+def is_elided(word: str) -> bool:
+    """Whether a folded word is an elided one, such as ``d'``: no other word ends with an apostrophe."""
+    return word.endswith("'")
 
 
 _CUT_AT_APOSTROPHE = frozenset({"en"}) | _SUFFIXED | frozenset(_ELIDED)
 
 
 def words(text: str, language: str, segment: Segmenter | None = None) -> list[Token]:
-    """Split ``text`` into words, with ``term`` equal to ``word``.
+    """Split ``text`` into words, with ``term`` equal to ``word``, but empty for elided words.
 
     A word is a run of letters, marks and decimal digits. Inner apostrophes are kept (``don't``, Ukrainian and
     Somali letters), with exceptions: the English ``'s`` and the Turkish case ending after an apostrophe are
-    dropped, and a French, Italian, Catalan, Occitan or Irish elided article is a separate word. Hyphens separate
-    words. A number with thousands separators is one word, as are dotted single letters (``U.S.``). The span of a
-    word includes invisible characters inside it. ``segment`` splits runs of Chinese, Japanese, Thai, Lao, Khmer
-    and Burmese letters (default: :func:`~dragoman.lexicon.text.segmentation.by_character`).
+    dropped, and an elided French, Italian, Catalan, Occitan or Irish word (``l'`` in ``l'eau``) is a stop word of its
+    own, which keeps its apostrophe: ``d'`` is not the ``d`` of ``vitamina D``. Hyphens separate words. A number with
+    thousands separators is one word, as are dotted single letters (``U.S.``). The span of a word includes invisible
+    characters inside it. ``segment`` splits runs of Chinese, Japanese, Thai, Lao, Khmer and Burmese letters (default:
+    :func:`~dragoman.lexicon.text.segmentation.by_character`).
     """
     cache = folded_words(language)
     cut = language in _CUT_AT_APOSTROPHE
+    elided = _ELIDED.get(language, frozenset())
     tokens: list[Token] = []
     plain = _PLAIN_TEXT.fullmatch(text) is not None
     for match in _PLAIN_WORD.finditer(text) if plain else _WORD.finditer(text):
@@ -166,10 +164,10 @@ def words(text: str, language: str, segment: Segmenter | None = None) -> list[To
             continue
         surface = match[0]
         word = cache.get(surface) or fold(surface, language)
-        if cut and "'" in word:
+        if cut and ("'" in word or word in elided):
             for first, last in _without_apostrophes(text, start, end, language):
                 word = fold(text[first:last], language)
-                tokens.append(Token(word, word, first, last))
+                tokens.append(Token(word, "" if is_elided(word) else word, first, last))
         elif word:
             tokens.append(Token(word, word, start, end))
     return tokens

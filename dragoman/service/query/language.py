@@ -105,7 +105,8 @@ def prepare(languages: Collection[str]) -> None:
 def _known(text: str, language: str, knows: Knows) -> float:
     found = [token.word for token in words(text, language)]
     common = common_words(language)
-    return sum(word in common or knows(language, word) for word in found) / len(found) if found else 0.0
+    known = sum(word in common or word.removesuffix("'") in common or knows(language, word) for word in found)
+    return known / len(found) if found else 0.0
 
 
 def _confidences(text: str, candidates: list[str]) -> dict[str, float | None]:

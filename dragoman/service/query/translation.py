@@ -10,7 +10,7 @@ from typing import NamedTuple
 from dragoman.indexes.analysis.function_words import function_words
 from dragoman.indexes.bm25 import BM25
 from dragoman.lexicon.query import Bridge, TermGroup, TranslatedQuery, psq, smt, untranslated
-from dragoman.lexicon.text.tokens import Analysis, Token
+from dragoman.lexicon.text.tokens import Analysis, Token, is_elided
 from dragoman.service.core.errors import Unavailable
 from dragoman.service.core.priority import in_background
 from dragoman.service.schemas.search import Degraded, QueryTerm, TableUsed, TermTranslation, Translation
@@ -93,8 +93,11 @@ def _named(text: str, token: Token) -> bool:
 
 @lru_cache(maxsize=65_536)
 def identical(analysis: Callable[[str], Analysis], language: str, word: str) -> str:
-    """The index term of ``word`` as a word of documents in ``language``; empty for a stop word or several words."""
-    found = analysis(language).tokens(word)
+    """The index term of ``word`` as a word of documents in ``language``, without elided words before it.
+
+    Empty for a stop word or several words.
+    """
+    found = [token for token in analysis(language).tokens(word) if not is_elided(token.word)]
     return found[0].term if len(found) == 1 else ""
 
 

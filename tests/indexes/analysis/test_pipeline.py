@@ -140,6 +140,13 @@ def test_every_analyzer_of_the_jar_works(language: str) -> None:
     assert ANALYZERS[language] in found.fingerprint
 
 
+@pytest.mark.parametrize("language", ["it", "ca", "oc"])
+def test_elided_words_have_no_term_and_letters_have(language: str) -> None:
+    assert [token.term for token in analysis(language).tokens("gioielli d'oro, l' oro")][1::2] == ["", ""]
+    assert terms(language, "vitamina D")[-1] == "d"
+    assert terms(language, "dell'olio" if language == "it" else "l'olio")[0] == ""
+
+
 def test_long_words_are_cut_and_span_the_whole_word() -> None:
     for language in ("en", "sw"):
         (token,) = analysis(language).tokens(" " + "b" * 70_000)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dragoman.lexicon.text import tokens as module
 from dragoman.lexicon.text.languages import UnknownLanguage
-from dragoman.lexicon.text.tokens import PlainAnalysis, Token, fold, fold_term, word_forms, words
+from dragoman.lexicon.text.tokens import PlainAnalysis, Token, fold, fold_term, is_elided, word_forms, words
 
 SCRIPTS = {
     "en": "abcxyzABCXYZ",
@@ -74,7 +74,7 @@ def test_offsets_are_exact_and_in_order(sample: tuple[str, str]) -> None:
     for token in words(text, language):
         assert previous <= token.start < token.end <= len(text)
         assert fold(text[token.start : token.end], language) == token.word
-        assert token.term == token.word
+        assert token.term == ("" if is_elided(token.word) else token.word)
         assert token.word and not any(character.isspace() for character in token.word)
         previous = token.end
 
@@ -206,10 +206,16 @@ def test_every_letter_of_the_fast_path_is_a_letter_of_the_general_one() -> None:
             ["1000", "and", "1234", "56", "and", "10km", "1000km", "3", "14"],
         ),
         ("de", "1.000 Straßen, 11.09.2001", ["1000", "strassen", "11", "09", "2001"]),
-        ("fr", "L’homme d'aujourd'hui qu'on aime", ["l", "homme", "d", "aujourd'hui", "qu", "on", "aime"]),
-        ("it", "dell'anno un'altra", ["dell", "anno", "un", "altra"]),
+        ("fr", "L’homme d'aujourd'hui qu'on aime", ["l'", "homme", "d'", "aujourd'hui", "qu'", "on", "aime"]),
+        ("it", "dell'anno un'altra", ["dell'", "anno", "un'", "altra"]),
+        (
+            "it",
+            "l' olio d’ oliva, vitamina D, 'd' e l'8 settembre",
+            ["l'", "olio", "d'", "oliva", "vitamina", "d", "d", "e", "l'", "8", "settembre"],
+        ),
+        ("it", "quest'anno a Sant'Anna", ["quest'", "anno", "a", "sant'", "anna"]),
         ("tr", "Türkiye'nin İSTANBUL’da ISPARTA O'Connor", ["turkiye", "istanbul", "ısparta", "o'connor"]),
-        ("ca", "col·legi d'estiu · fi", ["col·legi", "d", "estiu", "fi"]),
+        ("ca", "col·legi d'estiu · fi", ["col·legi", "d'", "estiu", "fi"]),
         ("uk", "м'ята п’ять", ["м'ята", "п'ять"]),
         ("he", 'צה״ל צה"ל "שלום" ג׳ורג׳', ["צהל", "צהל", "שלום", "גורג"]),
         ("so", "go'aan lo'", ["go'aan", "lo"]),
@@ -226,6 +232,19 @@ def test_every_letter_of_the_fast_path_is_a_letter_of_the_general_one() -> None:
 )
 def test_words_of_real_texts(language: str, text: str, expected: list[str]) -> None:
     assert folded(text, language) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("it", "gioielli d'oro"), ("ca", "gioielli d’oro"), ("oc", "gioielli d' oro"), ("ga", "gioielli d'oro")],
+)
+def test_an_elided_word_has_no_term(language: str, text: str) -> None:
+    assert [(token.word, token.term) for token in words(text, language)] == [
+        ("gioielli", "gioielli"),
+        ("d'", ""),
+        ("oro", "oro"),
+    ]
+    assert fold_term(text, language) == fold_term(fold_term(text, language), language) == "gioielli d' oro"
 
 
 def test_spans_include_characters_that_folding_drops() -> None:

@@ -32,6 +32,15 @@ def test_a_name_is_linked_to_itself_though_its_stems_differ() -> None:
     assert "elwai" not in reached("Elway", "John warf")
 
 
+def test_a_letter_is_not_linked_to_an_elided_word() -> None:
+    assert reached("vitamin D", "gioielli d'oro, l'olio d'oliva", "it") == {}
+    assert reached("vitamin D", "vitamina D", "it")["d"] == {"d": 1.0}
+
+
+def test_a_name_with_an_elided_word_is_linked_to_its_main_word() -> None:
+    assert reached("d'Orsay", "il museo d'Orsay", "it")["d'orsai"] == {"orsay": 1.0}
+
+
 def test_what_tables_say_of_a_word_stands() -> None:
     known = view(("gift", "geschenk"), ("poison", "gift"))
     assert reached("gift", "Gift", known=view(("gift", "geschenk"))) == {"gift": {"gift": 1.0}}  # not known for German
