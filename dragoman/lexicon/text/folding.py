@@ -7,10 +7,11 @@ that belong to a letter of their script are kept. Nothing is transliterated to A
 from __future__ import annotations
 
 import unicodedata
+from pathlib import Path
 
 import regex
 
-FOLDING_VERSION = "3"
+FOLDING_VERSION = "4"
 
 APOSTROPHES = "'’‘‛ʼʻʾʿʹ＇ꞌꞋ"
 NUMBER_SEPARATORS = ".,'’\u00a0\u2009\u202f\u066c，．＇"
@@ -49,6 +50,7 @@ _AM = {"\u0e4d": "\u0e33", "\u0ecd": "\u0eb3"}
 _CHILLU = {0x0D7A: "ണ്", 0x0D7B: "ന്", 0x0D7C: "ര്", 0x0D7D: "ല്", 0x0D7E: "ള്", 0x0D7F: "ക്"}
 _ARABIC = {"ى": "ي", "ی": "ي", "ک": "ك", "ڪ": "ك", "ة": "ه", "ہ": "ه", "ە": "ه", "ۃ": "ه", "ٱ": "ا"}
 _LETTERS_WITH_MARKS = frozenset("ؤئѓќ")
+_SIMPLIFIED = Path(__file__).with_name("simplified.tsv")
 _ARABIC_KEPT = {"sd": "کڪ", "ug": "ىە", "ku": "ە", "kk": "ىە", "ky": "ىە", "ks": "ە"}
 
 
@@ -57,7 +59,15 @@ def _letter_forms(language: str) -> dict[int, str]:
     forms: dict[int, str] = {ord(a): b for a, b in _ARABIC.items() if a not in kept}
     forms.update(_CHILLU)
     forms.update({ord(a): "'" for a in APOSTROPHES})
+    if language == "zh":
+        forms.update(_simplified_characters())
     return forms
+
+
+def _simplified_characters() -> dict[int, str]:
+    """The simplified form of each traditional character: one character for one, so that offsets stay."""
+    rows = (row for row in _SIMPLIFIED.read_text(encoding="utf-8").splitlines() if not row.startswith("#"))
+    return {ord(traditional): simplified for traditional, simplified in (row.split("\t") for row in rows)}
 
 
 def _without_separators(text: str) -> str:
@@ -144,8 +154,9 @@ def fold(text: str, language: str) -> str:
     removed (``U.S.`` gives ``us.``). Diacritics depend on the script: Latin and Greek marks are removed, except
     in Vietnamese, where they distinguish most words; Cyrillic loses stress marks, and ё becomes е; Arabic script
     loses vowel signs and tatweel, and its alef, yeh, kaf and heh forms are unified; Hebrew loses points, geresh
-    and gershayim; vowel signs of Indic scripts, Thai, Lao, Khmer and Burmese are letters and stay. Joiners,
-    bidirectional marks and soft hyphens are removed. ß becomes ss; ø, ł, đ stay.
+    and gershayim; vowel signs of Indic scripts, Thai, Lao, Khmer and Burmese are letters and stay. In Chinese,
+    traditional characters become simplified. Joiners, bidirectional marks and soft hyphens are removed. ß becomes ss;
+    ø, ł, đ stay.
 
     Fold a stop list before looking up words in it. Idempotent; NFC and NFD texts have the same folded form.
     """

@@ -33,7 +33,7 @@ _CLUSTER = regex.compile(
 """A character with its marks; Thai and Lao AM are one cluster in either spelling."""
 _IDEOGRAPH = regex.compile(rf"[{_IDEOGRAPHIC}]", regex.V1)
 _PLAIN_HAN = re.compile("[\u4e00-\u9fff]+")
-"""Characters that folding does not change and that take no marks."""
+"""Characters that stay one character in folding and take no marks."""
 _CHARACTER = regex.compile(r"[ー\u3099\u309A]|\p{M}")
 
 
@@ -112,7 +112,11 @@ def segmented(run: str, language: str, segment: Segmenter) -> list[tuple[int, in
     Raises:
         ValueError: if ``segment`` returns words that overlap or lie outside the run.
     """
-    text, ends_at = (run, range(1, len(run) + 1)) if _PLAIN_HAN.fullmatch(run) else _folded(run, language)
+    if _PLAIN_HAN.fullmatch(run):
+        text: str = fold(run, language)
+        ends_at: Sequence[int] = range(1, len(run) + 1)
+    else:
+        text, ends_at = _folded(run, language)
     starts_at = [0, *ends_at]
     spans: list[tuple[int, int]] = []
     previous = last = 0

@@ -167,6 +167,14 @@ def test_segmented_languages_have_words() -> None:
     assert [t.term for t in analysis("ja").tokens("寿司を食べた")] == ["寿司", "", "食べる", ""]
 
 
+def test_traditional_chinese_is_segmented_as_simplified_with_its_own_offsets() -> None:
+    traditional, simplified = "我來到北京的圖書館，學習自然語言處理", "我来到北京的图书馆，学习自然语言处理"
+    found = analysis("zh").tokens(traditional)
+    assert found == analysis("zh").tokens(simplified)
+    assert "圖書館" in [traditional[token.start : token.end] for token in found]
+    assert "图书馆" in [token.term for token in found]
+
+
 def test_analyses_are_shared_and_unknown_languages_refused() -> None:
     assert analysis("de") is analysis("de")
     with pytest.raises(UnknownLanguage, match="did you mean 'de'"):

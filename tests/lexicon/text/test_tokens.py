@@ -173,10 +173,29 @@ def test_word_forms_are_the_words(parts: list[str], language: str) -> None:
     assert word_forms(texts, language) == [[token.word for token in words(text, language)] for text in texts]
 
 
-@pytest.mark.parametrize("language", ["zh", "ja", "en"])
+@pytest.mark.parametrize("language", ["ja", "en"])
 def test_plain_ideographs_are_unchanged(language: str) -> None:
     for code in range(0x4E00, 0xA000):
         assert fold(chr(code), language) == chr(code)
+
+
+def test_a_chinese_ideograph_stays_one_character() -> None:
+    """What `segmented` relies on: a folded run has the offsets of the run."""
+    every = "".join(chr(code) for code in range(0x4E00, 0xA000))
+    simplified = fold(every, "zh")
+    assert len(simplified) == len(every)
+    assert fold(simplified, "zh") == simplified
+    assert sum(a != b for a, b in zip(every, simplified, strict=True)) > 3000
+
+
+@pytest.mark.parametrize(
+    ("traditional", "simplified"),
+    [("圖書館", "图书馆"), ("學習自然語言處理", "学习自然语言处理"), ("後來裡面", "后来里面")],
+)
+def test_traditional_and_simplified_chinese_are_one_word(traditional: str, simplified: str) -> None:
+    assert fold(traditional, "zh") == fold(simplified, "zh") == simplified
+    assert fold_term(traditional, "zh") == simplified
+    assert fold(traditional, "ja") == traditional
 
 
 def test_every_letter_of_the_fast_path_is_a_letter_of_the_general_one() -> None:
