@@ -49,7 +49,6 @@ ANALYZERS: dict[str, str] = {
     "ne": "ne/NepaliAnalyzer",
     "nl": "nl/DutchAnalyzer",
     "nn": "no/NorwegianAnalyzer",
-    "no": "no/NorwegianAnalyzer",
     "pl": "morfologik/MorfologikAnalyzer",
     "pt": "pt/PortugueseAnalyzer",
     "ro": "ro/RomanianAnalyzer",

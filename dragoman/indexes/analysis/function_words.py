@@ -49,6 +49,8 @@ _FUNCTION_WORDS = {
 }
 """Closed-class words: all of them if Lucene has no stop words for the language, else those that its list lacks."""
 
+_LISTED_AS = {"nb": "no"}
+"""Languages that the package has under another code."""
 _NO_LIST = frozenset({"ms"})
 """Languages whose list in the package contains ordinary words of news text."""
 
@@ -65,8 +67,9 @@ def function_words(language: str) -> frozenset[str]:
 @lru_cache(maxsize=256)
 def common_words(language: str) -> frozenset[str]:
     """Folded common words of a language, for language detection; empty for a language without a list."""
-    known = stopwordsiso.has_lang(language) and language not in _NO_LIST
-    return _folded(stopwordsiso.stopwords(language), language) if known else frozenset()
+    listed = _LISTED_AS.get(language, language)
+    known = stopwordsiso.has_lang(listed) and listed not in _NO_LIST
+    return _folded(stopwordsiso.stopwords(listed), language) if known else frozenset()
 
 
 def _folded(entries: Iterable[str], language: str) -> frozenset[str]:

@@ -132,11 +132,12 @@ def analysis(language: str) -> Analysis:
     """
     found = _analyses.get(language)
     if found is None:
-        check_language(language)
+        known = check_language(language)
         with _creating:
-            found = _analyses.get(language)
+            found = _analyses.get(known)
             if found is None:
-                segment, name = segmenter(language) or (None, "")
-                make = LuceneAnalysis if language in ANALYZERS else _CutAnalysis
-                found = _analyses[language] = make(language, segment, name)
+                segment, name = segmenter(known) or (None, "")
+                make = LuceneAnalysis if known in ANALYZERS else _CutAnalysis
+                found = _analyses[known] = make(known, segment, name)
+            _analyses[language] = found
     return found

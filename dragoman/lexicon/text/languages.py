@@ -197,14 +197,18 @@ LANGUAGES: dict[str, str] = {
 """ISO 639-1 code to English name; an ISO 639-3 code if a language has no shorter one."""
 
 
+_SAME = {"no": "nb"}
+"""Codes of a language that has another: what is written as Norwegian is Bokmål, unless it is Nynorsk (``nn``)."""
+
+
 def check_language(code: str) -> str:
-    """Return ``code`` if it is a known language code.
+    """Return a known language code: of two codes for one language always the same (``nb`` for ``no``).
 
     Raises:
         UnknownLanguage: with the code, and a suggestion if there is one (``en`` for ``EN`` or ``en-US``).
     """
     if code in LANGUAGES:
-        return code
+        return _SAME.get(code, code)
     shown = ascii(code[:40])
     primary = code.replace("_", "-").split("-")[0].strip().lower()
     if primary in LANGUAGES:

@@ -132,9 +132,7 @@ def _model_confidences(text: str, languages: frozenset[Language]) -> dict[Langua
 
 @lru_cache(maxsize=1)
 def _modelled() -> dict[str, Language]:
-    modelled = {language.iso_code_639_1.name.lower(): language for language in Language.all()}
-    modelled["no"] = modelled["nb"]
-    return modelled
+    return {language.iso_code_639_1.name.lower(): language for language in Language.all()}
 
 
 @lru_cache(maxsize=16)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event, Lock, Thread
 from typing import TypeVar
 
@@ -127,7 +127,7 @@ class Tables:
             Conflict: the table exists with other languages.
             ServiceError: the file cannot be read to its end; the message has the line. Nothing is stored.
         """
-        _check(upload)
+        upload = _checked(upload)
         present = self._store.languages(upload.name)
         if present is not None:
             check_languages(upload.name, present, (upload.source, upload.target))
@@ -385,15 +385,16 @@ def content_checksum(table: Table) -> str:
     return digest.hexdigest()
 
 
-def _check(upload: Upload) -> None:
+def _checked(upload: Upload) -> Upload:
+    """The upload with the codes that its languages are known by."""
     try:
         check_name(upload.name)
-        check_language(upload.source)
-        check_language(upload.target)
+        upload = replace(upload, source=check_language(upload.source), target=check_language(upload.target))
     except ValueError as fault:
         raise InvalidRequest(str(fault)) from fault
     if upload.source == upload.target:
         raise InvalidRequest("source and target must be different languages")
+    return upload
 
 
 def _look_up(table: Table, term: str, version: int) -> Lookup:

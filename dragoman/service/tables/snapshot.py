@@ -149,9 +149,11 @@ class CompiledTables:
         return table
 
     def opened(self, version: ActiveVersion) -> Table | None:
-        """The table of a version if its compiled file is intact; a damaged file is removed."""
+        """The table of a version if its compiled file is intact; another is removed."""
         path = self._path(version)
         table = _open(path, _named([version]))
+        if table is not None and (table.source, table.target) != (version.source, version.target):
+            table = None  # compiled under other codes of its languages
         if table is None:
             path.unlink(missing_ok=True)
         return table

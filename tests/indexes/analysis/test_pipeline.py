@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dragoman.indexes.analysis.analyzers import ANALYZERS
 from dragoman.indexes.analysis.pipeline import LONGEST_WORD, LuceneAnalysis, analysis
-from dragoman.lexicon.text.languages import LANGUAGES, UnknownLanguage
+from dragoman.lexicon.text.languages import LANGUAGES, UnknownLanguage, check_language
 from dragoman.lexicon.text.tokens import Token, fold, words
 
 SENTENCES = {
@@ -177,12 +177,13 @@ def test_traditional_chinese_is_segmented_as_simplified_with_its_own_offsets() -
 
 def test_analyses_are_shared_and_unknown_languages_refused() -> None:
     assert analysis("de") is analysis("de")
+    assert analysis("no") is analysis("nb")
     with pytest.raises(UnknownLanguage, match="did you mean 'de'"):
         analysis("de-AT")
 
 
 def test_fingerprints_differ_and_name_what_the_output_depends_on() -> None:
-    fingerprints = {language: analysis(language).fingerprint for language in LANGUAGES}
+    fingerprints = {language: analysis(language).fingerprint for language in map(check_language, LANGUAGES)}
     assert len(set(fingerprints.values())) == len(fingerprints)
     assert "rjieba" in fingerprints["zh"]
     assert "pythainlp" in fingerprints["th"]

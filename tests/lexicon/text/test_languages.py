@@ -18,6 +18,11 @@ def test_known_code_is_returned() -> None:
     assert check_language("sw") == "sw"
 
 
+def test_two_codes_of_one_language_are_one() -> None:
+    assert check_language("no") == check_language("nb") == "nb"
+    assert check_language("nn") == "nn"
+
+
 @pytest.mark.parametrize("code", ["EN", "en-US", "en_GB", " en"])
 def test_near_miss_is_refused_with_the_code_meant(code: str) -> None:
     with pytest.raises(UnknownLanguage, match="did you mean 'en'"):

@@ -98,6 +98,21 @@ def test_a_database_of_an_earlier_version_is_upgraded(store: Store) -> None:
         assert MigrationContext.configure(connection).get_current_revision() == HEAD
 
 
+def test_norwegian_of_an_earlier_version_gets_its_code(store: Store) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with store._writer.connect() as connection, connection.begin():
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0004_jobs")
+    with store.write() as session:
+        session.add(Collection(name="c", language="no"))
+        session.add(TranslationTable(name="t", source="en", target="no"))
+    store.migrate()
+    with store.read() as session:
+        assert session.scalars(select(Collection.language)).all() == ["nb"]
+        assert session.execute(select(TranslationTable.source, TranslationTable.target)).all() == [("en", "nb")]
+
+
 def test_a_reader_sees_one_state_and_changes_nothing(store: Store) -> None:
     with store.read() as session:
         assert session.scalar(select(func.count()).select_from(Collection)) == 0

@@ -1,0 +1,66 @@
+"""Words that a search has to find, from upload to hit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from dragoman.service.core.settings import Settings
+from dragoman.service.runtime import Runtime
+from dragoman.service.schemas.search import SearchRequest, SearchResponse
+from dragoman.service.tables.service import Upload
+from tests.service.searching import add, running
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def runtime(settings: Settings) -> Iterator[Runtime]:
+    with running(settings) as opened:
+        yield opened
+
+
+def fill(runtime: Runtime, language: str, **texts: str) -> None:
+    runtime.collections.create("c", language)
+    add(runtime, "c", *({"id": id, "text": text} for id, text in texts.items()))
+
+
+def put(runtime: Runtime, source: str, target: str, content: str) -> None:
+    runtime.tables.upload(Upload("words", source, target, activate=True), iter([content.encode()]))
+
+
+def search(runtime: Runtime, query: str, language: str | None = "en") -> SearchResponse:
+    request = SearchRequest(query=query, query_language=language, method="psq", rerank=False)
+    return runtime.search.search(request, "id")
+
+
+def found(runtime: Runtime, query: str, language: str | None = "en") -> list[str]:
+    return sorted(hit.id for hit in search(runtime, query, language).hits)
+
+
+@pytest.mark.parametrize(("documents", "table"), [("no", "nb"), ("nb", "no")])
+def test_norwegian_is_one_language_under_both_codes(runtime: Runtime, documents: str, table: str) -> None:
+    fill(runtime, documents, one="Boken i biblioteket", two="Toget")
+    put(runtime, "en", table, "book\tbok\ntrain\ttog\n")
+    assert found(runtime, "books") == ["one"]
+    assert found(runtime, "toget", table) == found(runtime, "toget", documents) == ["two"]
+    assert search(runtime, "boken i biblioteket og toget", None).query.language == "nb"
+
+
+def test_elided_words_are_not_found(runtime: Runtime) -> None:
+    fill(runtime, "it", gold="gioielli d'oro", letter="vitamina D", oil="l'olio d'oliva")
+    put(runtime, "en", "it", "vitamin\tvitamina\nolive oil\tolio d'oliva\n")
+    assert found(runtime, "vitamin D") == ["letter"]
+    assert found(runtime, "olive oil") == ["oil"]
+
+
+@pytest.mark.parametrize(("documents", "table"), [("圖書館", "图书馆"), ("图书馆", "圖書館")])
+def test_traditional_and_simplified_chinese_find_each_other(runtime: Runtime, documents: str, table: str) -> None:
+    fill(runtime, "zh", one=f"我在{documents}學習", two="他在家")
+    put(runtime, "en", "zh", f"library\t{table}\n")
+    answer = search(runtime, "library")
+    assert [hit.id for hit in answer.hits] == ["one"]
+    (highlight,) = answer.hits[0].highlights
+    assert answer.hits[0].snippet[highlight.start : highlight.end] == documents or highlight.document_term == documents
+    assert found(runtime, table, "zh") == ["one"]
