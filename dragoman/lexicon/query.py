@@ -105,7 +105,8 @@ def psq(
     """Probabilistic structured query over an analysed table whose source is the query's language.
 
     The weight of an alternative f for query term e is P(e|f). The identical string has probability 1, unless the
-    table translates the query term and either has the string as a target term or the entry is a glossary's.
+    table translates the query term and either has the string as a target term or the entry is a glossary's. A number
+    has probability 1 in any case: no language writes it as another one.
     A phrase of up to four words in one of the ``glossaries`` (origins of the table) is one query term; entries of
     other phrases were distributed over their words when the table was analysed. A term without an entry is
     marked ``oov`` and searched by its identical string and by sound. Words for which ``aside`` is true are left
@@ -184,7 +185,7 @@ def alternatives(
     entries = table.translations(term, least_backward=min_probability)
     found: dict[str, Alternative] = {}
     table_decides = identical in table.targets or any(entry.origin in glossaries for entry in entries)
-    if identical and not (entries and table_decides):
+    if identical.isdecimal() or (identical and not (entries and table_decides)):
         found[identical] = Alternative(identical, 1.0, IDENTICAL)
     known = False
     for entry in entries:

@@ -57,6 +57,17 @@ def test_a_table_s_entry_of_an_identical_string_replaces_it() -> None:
     assert weights(psq(tokens("gift"), poison, IDENTICAL_FORM).groups[0]) == {"geschenk": 1.0}
 
 
+@pytest.mark.parametrize("glossaries", [frozenset[int](), frozenset({0})])
+def test_a_number_is_itself_whatever_the_table_says(glossaries: frozenset[int]) -> None:
+    poor = Table.from_entries(
+        "en", "ar", [("1814", "1814", 0.03, 0.03), ("1814", "1812", 0.5, 0.4), ("b2", "b2", 0.1, 0.1)]
+    )
+    group, other = psq(tokens("1814 b2"), poor, IDENTICAL_FORM, glossaries).groups
+    assert weights(group) == {"1814": 1.0, "1812": 0.4}
+    assert group.alternatives[0].origin == IDENTICAL
+    assert weights(other) == {"b2": 0.1}
+
+
 def test_a_document_word_in_the_query_is_searched_unchanged() -> None:
     query = psq(tokens("ufer"), table(), IDENTICAL_FORM)
     assert query.oov == ["ufer"]

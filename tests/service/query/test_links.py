@@ -41,6 +41,13 @@ def test_a_name_with_an_elided_word_is_linked_to_its_main_word() -> None:
     assert reached("d'Orsay", "il museo d'Orsay", "it")["d'orsai"] == {"orsay": 1.0}
 
 
+def test_a_number_is_linked_in_any_digits_whatever_the_table_says() -> None:
+    poor = Table.from_entries("en", "ar", [("1814", "1814", 0.03, 0.03)])
+    known = View((ActiveVersion(1, "words", 1, "en", "ar", "statistical", 1.0, "sum"),), poor, poor)
+    assert reached("1814", "عام ١٨١٤", "ar", known) == {"1814": {"1814": 1.0}}
+    assert reached("1814", "عام 1814", "ar", known) == {"1814": {"1814": 1.0}}
+
+
 def test_what_tables_say_of_a_word_stands() -> None:
     known = view(("gift", "geschenk"), ("poison", "gift"))
     assert reached("gift", "Gift", known=view(("gift", "geschenk"))) == {"gift": {"gift": 1.0}}  # not known for German
