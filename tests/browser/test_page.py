@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.chrome.webdriver import WebDriver
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
@@ -30,6 +32,13 @@ def _do(page: WebDriver, action: Callable[[], None]) -> None:
         return True
 
     _wait(page).until(done)
+
+
+def _wait_for(done: Callable[[], bool]) -> None:
+    until = time.monotonic() + 120
+    while not done():
+        assert time.monotonic() < until
+        time.sleep(0.2)
 
 
 def _collections(page: WebDriver) -> list[WebElement]:
@@ -74,7 +83,7 @@ def test_an_english_query_finds_documents_in_several_languages(page: WebDriver) 
 def test_evidence_is_shown_on_focus_and_hidden_by_escape(page: WebDriver) -> None:
     _choose(page, "demo_de")
     hits = _search(page, "bees and honey")
-    word = hits[0].find_element(By.CSS_SELECTOR, "mark")
+    word = hits[0].find_element(By.CSS_SELECTOR, ".text mark")
     box = page.find_element(By.ID, "evidence")
     assert not box.is_displayed()
     page.execute_script("arguments[0].focus()", word)
@@ -95,10 +104,72 @@ def test_marked_words_are_the_words_of_the_highlights(page: WebDriver, api: http
         hit = api.post("/v1/search", json=request).json()["hits"][0]
         text = shown.find_element(By.CSS_SELECTOR, ".text")
         assert text.get_property("textContent") == hit["snippet"]
-        marks = {mark.get_property("textContent") for mark in shown.find_elements(By.CSS_SELECTOR, "mark")}
-        start = hit["snippet_start"]
-        assert marks
-        assert marks <= {hit["snippet"][h["start"] - start : h["end"] - start] for h in hit["highlights"]}
+        assert shown.find_element(By.CSS_SELECTOR, "h3").get_property("textContent") == hit["title"]
+        for field, place in (("text", ".text"), ("title", "h3")):
+            found = shown.find_elements(By.CSS_SELECTOR, f"{place} mark")
+            marks = {mark.get_property("textContent") for mark in found}
+            assert marks == {one["document_term"] for one in hit["highlights"] if one["field"] == field}
+
+
+def test_every_kind_of_match_is_named_and_has_its_colour(page: WebDriver, api: httpx.Client) -> None:
+    assert api.post("/v1/collections", json={"name": "kinds", "language": "ru"}).status_code == 201
+    lines = [
+        {"id": "1", "title": "Вулкан и NASA", "text": "Вулкан снова дымит. Инженер Тесла читал об этом."},
+        {"id": "2", "text": "Отчёт NASA."},
+    ]
+    headers = {"content-type": "application/x-ndjson"}
+    content = "\n".join(map(json.dumps, lines))
+    api.post("/v1/collections/kinds/documents", content=content, headers=headers).raise_for_status()
+    _embed(api, "kinds")
+    page.refresh()
+    _choose(page, "kinds")
+    Select(page.find_element(By.ID, "method")).select_by_value("hybrid")
+    hits = page.find_element(By.ID, "hits")
+    assert len(_search(page, "Tesla volcano NASA")) == 2
+    expected = {
+        "h3 mark.table": ("Вулкан", "translation in a table"),
+        "h3 mark.identical": ("NASA", "same word"),
+        ".text mark.table": ("Вулкан", "demo_en_ru, version 1"),
+        ".text mark.sound": ("Тесла", "sounds alike"),
+        ".text mark.meaning mark.identical": ("NASA", "same word"),
+        ".text mark.meaning:has(mark.identical)": ("Отчёт NASA.", "nearest in meaning"),
+    }
+    box = page.find_element(By.ID, "evidence")
+    colours = set()
+    for place, (text, evidence) in expected.items():
+        mark = hits.find_element(By.CSS_SELECTOR, place)
+        assert mark.get_property("textContent") == text
+        page.execute_script("arguments[0].focus()", mark)
+        assert evidence in box.text
+        colours.add(mark.value_of_css_property("background-color"))
+    assert len(colours) == 4
+    legend = page.find_element(By.ID, "legend").text
+    for name in ("translation in a table", "same word", "sounds alike", "nearest in meaning"):
+        assert name in legend
+    api.delete("/v1/collections/kinds")
+
+
+def _embed(api: httpx.Client, collection: str) -> None:
+    """Have the encoder loaded and the documents embedded, which may take longer than a test waits for the page."""
+    request = {"query": "word", "method": "dense", "collections": [collection]}
+    _wait_for(lambda: api.post("/v1/search", json=request).is_success)
+
+
+def test_a_word_in_a_marked_sentence_has_evidence_of_its_own(page: WebDriver, api: httpx.Client) -> None:
+    _embed(api, "demo_de")
+    _choose(page, "demo_de")
+    Select(page.find_element(By.ID, "method")).select_by_value("hybrid")
+    _search(page, "volcano")
+    word = page.find_element(By.CSS_SELECTOR, "mark.meaning mark.table")
+    box = page.find_element(By.ID, "evidence")
+    ActionChains(page).move_to_element(word).perform()
+    assert "demo_en_de" in box.text
+    sentence = page.find_element(By.CSS_SELECTOR, "mark.meaning:has(mark.table)")
+    moved = "arguments[0].dispatchEvent(new MouseEvent(arguments[1], { bubbles: true }))"
+    page.execute_script(moved, word, "mouseout")
+    page.execute_script(moved, sentence, "mouseover")
+    assert "nearest in meaning" in box.text
+    assert "demo_en_de" not in box.text
 
 
 def test_right_to_left_text_is_laid_out_from_the_right(page: WebDriver) -> None:
@@ -132,7 +203,9 @@ def test_markup_in_a_document_is_shown_as_text(page: WebDriver, api: httpx.Clien
 
 def test_words_without_a_translation_are_named(page: WebDriver) -> None:
     _search(page, "volcano qwertyzxcvb")
-    assert "qwertyzxcvb" in page.find_element(By.ID, "oov").text
+    said = [note.text for note in page.find_elements(By.CSS_SELECTOR, ".oov")]
+    assert any("into German" in text and "qwertyzxcvb" in text for text in said)
+    assert not any("volcano" in text for text in said)
 
 
 def test_what_is_found_is_translated_on_request_or_the_page_says_why_not(page: WebDriver) -> None:

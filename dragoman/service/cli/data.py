@@ -104,11 +104,9 @@ def search(
         screen.print(hits)
     else:
         screen.print(_no_hits(answer.query), markup=False, highlight=False, soft_wrap=True)
-    if answer.translation.oov:
+    for language, words in answer.translation.oov.items():
         _console.print(
-            f"not in any table, searched untranslated: {', '.join(answer.translation.oov)}",
-            markup=False,
-            highlight=False,
+            f"in no table for {language}, searched untranslated: {', '.join(words)}", markup=False, highlight=False
         )
     for degraded in answer.degraded:
         _console.print(f"{degraded.stage}: {degraded.reason}", markup=False, highlight=False)

@@ -112,7 +112,7 @@ def described(text: str, analysis: Analysis, translations: Sequence[Translated])
     return Translation(
         tables=tables_used(one.view for one in translations if one.view),
         terms=[QueryTerm(term=term, translations=found) for term, found in terms.items()],
-        oov=unknown(text, translations),
+        oov=oov(text, translations),
         ignored=ignored(text, analysis, translations),
     )
 
@@ -191,9 +191,31 @@ def _shown(one: Translated, view: View, group: TermGroup) -> list[TermTranslatio
     ]
 
 
-def unknown(text: str, translations: Sequence[Translated]) -> list[str]:
-    """Words without an entry for some language with tables; without any tables, all words to translate."""
-    foreign = [one for one in translations if one.foreign]
-    relevant = [one for one in foreign if one.view is not None] or foreign
-    unknown = {group.start: query_term(text, group) for one in relevant for group in one.query.groups if group.oov}
-    return list(dict.fromkeys(unknown[start] for start in sorted(unknown)))
+def unknown(one: Translated) -> list[TermGroup]:
+    """The query terms that no table has for this language and that are in no phrase that a glossary has.
+
+    A term that a table has may still be searched untranslated, where its translations are too improbable.
+    """
+    groups = one.query.groups
+    in_phrases = {word for group in groups if " " in group.query_word for word in group.query_word.split(" ")}
+    return [
+        group
+        for group in groups
+        if one.foreign and group.oov and group.query_word not in in_phrases and not _known(one.view, group)
+    ]
+
+
+def _known(view: View | None, group: TermGroup) -> bool:
+    return view is not None and (group.query_word in view.surface.sources or group.query_term in view.analysed.sources)
+
+
+def oov(text: str, translations: Sequence[Translated]) -> dict[str, list[str]]:
+    """The words of a query that no table of a language has, by language; languages without such words are left out."""
+    found = {one.language: dict.fromkeys(query_term(text, group) for group in unknown(one)) for one in translations}
+    return {language: list(words) for language, words in found.items() if words}
+
+
+def unknown_everywhere(translations: Sequence[Translated]) -> set[int]:
+    """The start offsets of the query's words that no table of any language has."""
+    starts = [{group.start for group in unknown(one)} for one in translations if one.foreign]
+    return set.intersection(*starts) if starts else set()

@@ -20,6 +20,8 @@ from dragoman.service.core.validation import LanguageCode, NotBlank, Text
 Name = Annotated[Text, Field(min_length=1, max_length=200)]
 Names = Annotated[list[Name], Field(min_length=1)]
 Method = Literal["psq", "smt", "none", "dense", "hybrid"]
+TextField = Literal["title", "text"]
+MatchKind = Literal["table", "identical", "sound", "meaning"]
 
 
 class _Request(BaseModel):
@@ -95,19 +97,23 @@ class SearchRequest(_Request):
 
 
 class Highlight(BaseModel):
-    """A document word that matched a query word: ``text[start:end]``, in code points of the text."""
+    """A part of a document that matched: ``document[field][start:end]``, in code points of that field."""
 
+    field: TextField
     start: int
     end: int
+    match: MatchKind = Field(
+        description="How it matched. table: a table has the two words as translations; identical: the same word on both"
+        " sides, up to its form; sound: words that no table has and that sound alike; meaning: the sentence whose"
+        " embedding is nearest to the query's."
+    )
     document_term: str
-    query_term: str
-    probability: float = Field(
+    query_term: str = Field(description="For meaning, the whole query.")
+    probability: float | None = Field(
         description="P(query term | document term); 1 for the same word on both sides; for words that sound alike, the"
-        " similarity of their romanisations."
+        " similarity of their romanisations; null for meaning."
     )
-    table: str | None = Field(
-        description="The table with this translation; null if the two are the same word or sound alike."
-    )
+    table: str | None = Field(description="The table with this translation; null for every other kind of match.")
     version: int | None
 
 
@@ -157,7 +163,8 @@ class Hit(BaseModel):
     snippet: str = Field(description="The part of the text that matches best, verbatim.")
     snippet_start: int = Field(description="Where the snippet begins in the text, in code points.")
     highlights: list[Highlight] = Field(
-        description="All matches inside the snippet; empty for dense, which matches no words."
+        description="All matches in the title and inside the snippet, in this order. A hit of dense search has one of"
+        " its meaning, which holds those of its words."
     )
     snippet_translation: str | None = Field(
         default=None,
@@ -226,8 +233,10 @@ class Translation(BaseModel):
 
     tables: list[TableUsed]
     terms: list[QueryTerm]
-    oov: list[str] = Field(
-        description="Query words that the tables cannot translate into some document language; searched untranslated."
+    oov: dict[str, list[str]] = Field(
+        description="By document language, the query words that no table has for it and that are in no phrase of a"
+        " glossary; searched untranslated. Languages without such words are left out.",
+        examples=[{"de": ["qwertyzxcvb"]}],
     )
     ignored: list[str] = Field(
         description="Query words that are not searched in any language: stop words, and other words of the question's"
@@ -273,6 +282,7 @@ class SearchResponse(BaseModel):
 
     request_id: str
     query: QueryRead
+    method: Method = Field(description="The method that was used.")
     hits: list[ExplainedHit | Hit]
     translation: Translation
     degraded: list[Degraded]

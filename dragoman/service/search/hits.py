@@ -7,16 +7,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dragoman.indexes.dense import DenseHit
 from dragoman.indexes.explanation import Statistics, explain, rarity
-from dragoman.indexes.passages import PASSAGE_LENGTH, passages
-from dragoman.lexicon.query import IDENTICAL, Alternative, TermGroup, TranslatedQuery
+from dragoman.indexes.passages import Span
+from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, Alternative, TermGroup, TranslatedQuery
 from dragoman.lexicon.text.tokens import Analysis, Token
 from dragoman.service.collections.changes import indexed_text
 from dragoman.service.collections.service import DocumentInfo
 from dragoman.service.query.translation import Translated, query_term, significant
-from dragoman.service.schemas.search import Contribution, ExplainedHit, Fusion, Highlight, Hit, Scores
-from dragoman.service.search.snippets import Match, Matcher, Window, best_window, inside
+from dragoman.service.schemas.search import (
+    Contribution,
+    ExplainedHit,
+    Fusion,
+    Highlight,
+    Hit,
+    MatchKind,
+    Scores,
+    TextField,
+)
+from dragoman.service.search.snippets import Match, Matcher, Window, best_window, inside, sentence_window
+
+_WITHOUT_TABLE: dict[int, MatchKind] = {IDENTICAL: "identical", TRANSLITERATED: "sound"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +38,8 @@ class Found:
     first_stage: float
     fusion: Fusion | None = None
     rerank: float | None = None
+    sentence: Span | None = None
+    """The sentence that dense search found it by, ``text[start:end]``; (0, 0) for the title. None if by words alone."""
 
 
 class HitBuilder:
@@ -53,25 +65,33 @@ class HitBuilder:
         structured = translated.query.method == "psq"
         self._importance = [group.weight * rarity(group, statistics, structured) for group in translated.query.groups]
 
-    def hit(self, found: Found, document: DocumentInfo, passage: Window | None = None) -> Hit:
-        """The hit of one document; its snippet is the ``passage``, or without one the best matching window."""
-        whole = indexed_text(document.title, document.text)
+    def hit(self, found: Found, document: DocumentInfo) -> Hit:
+        """The hit of one document; its snippet has the sentence found, and the best matches that fit beside it."""
+        title, text = document.title or "", document.text
+        whole = indexed_text(document.title, text)
         tokens = self._analysis.tokens(whole)
-        own = _after(tokens, len(whole) - len(document.text))
+        own = _after(tokens, len(whole) - len(text))
         matches = self._matcher.matches(own)
-        window = passage or best_window(document.text, own, matches, self._importance)
-        highlights = [self._highlight(document.text, match) for match in inside(matches, window)]
+        around = Window(*found.sentence) if found.sentence and found.sentence[1] else None
+        window = best_window(text, own, matches, self._importance, around=around)
+        in_title = self._matcher.matches(token for token in tokens if token.end <= len(title))
+        highlights = [
+            *(self._highlight("title", title, match) for match in in_title),
+            *(self._highlight("text", text, match) for match in inside(matches, window)),
+        ]
         contributions = self._contributions(tokens) if self._explained else None
-        return plain_hit(found, self._collection, document, window, highlights, contributions)
+        return _hit(found, self._text, self._collection, document, window, highlights, contributions)
 
-    def _highlight(self, text: str, match: Match) -> Highlight:
+    def _highlight(self, field: TextField, text: str, match: Match) -> Highlight:
         group = self._translated.query.groups[match.group]
         member = None
-        if self._translated.view is not None and match.origin > IDENTICAL:
+        if self._translated.view is not None and match.origin not in _WITHOUT_TABLE:
             member = self._translated.view.members[match.origin]
         return Highlight(
+            field=field,
             start=match.start,
             end=match.end,
+            match=_WITHOUT_TABLE.get(match.origin, "table"),
             document_term=text[match.start : match.end],
             query_term=query_term(self._text, group),
             probability=significant(match.probability),
@@ -96,8 +116,15 @@ class HitBuilder:
         ]
 
 
-def plain_hit(
+def hit_by_meaning(found: Found, query: str, collection: str, document: DocumentInfo, explained: bool) -> Hit:
+    """The hit of a document that only dense search found, in a collection that was not searched by words."""
+    window = sentence_window(document.text, found.sentence or (0, 0))
+    return _hit(found, query, collection, document, window, [], [] if explained else None)
+
+
+def _hit(
     found: Found,
+    query: str,
     collection: str,
     document: DocumentInfo,
     window: Window,
@@ -105,6 +132,8 @@ def plain_hit(
     contributions: list[Contribution] | None,
 ) -> Hit:
     """The hit of a document; with ``contributions`` an explained hit."""
+    if found.sentence is not None:
+        highlights = _in_order([_meaning(query, document, found.sentence), *highlights])
     hit = Hit(
         rank=found.rank,
         id=document.id,
@@ -125,11 +154,26 @@ def plain_hit(
     return explained
 
 
-def passage_window(text: str, hit: DenseHit) -> Window:
-    """The best passage's position in the text; if the title matched best, that of the first passage."""
-    if hit.end:
-        return Window(hit.start, hit.end)
-    return Window(*next(iter(passages(text[: 2 * PASSAGE_LENGTH])), (0, 0)))
+def _meaning(query: str, document: DocumentInfo, sentence: Span) -> Highlight:
+    field: TextField = "text" if sentence[1] else "title"
+    text = document.text if sentence[1] else document.title or ""
+    start, end = sentence if sentence[1] else (0, len(text))
+    return Highlight(
+        field=field,
+        start=start,
+        end=end,
+        match="meaning",
+        document_term=text[start:end],
+        query_term=query,
+        probability=None,
+        table=None,
+        version=None,
+    )
+
+
+def _in_order(highlights: list[Highlight]) -> list[Highlight]:
+    """Those of the title, then those of the text, each by start; of those that start together the first one first."""
+    return sorted(highlights, key=lambda one: (one.field == "text", one.start))
 
 
 def _after(tokens: Sequence[Token], start: int) -> Sequence[Token]:

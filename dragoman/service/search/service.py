@@ -21,9 +21,8 @@ from dragoman.service.inference.text_translation import Translations
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.observability.tracing import span
 from dragoman.service.query.language import FALLBACK, detect
-from dragoman.service.query.translation import described, foreign_words, undecided, unknown
+from dragoman.service.query.translation import described, foreign_words, undecided, unknown_everywhere
 from dragoman.service.schemas.search import (
-    Contribution,
     Degraded,
     Hit,
     QueryRead,
@@ -34,9 +33,8 @@ from dragoman.service.schemas.search import (
 from dragoman.service.search.bm25 import FirstStage
 from dragoman.service.search.dense import DenseStage
 from dragoman.service.search.fusion import Answer, SearchRanking
-from dragoman.service.search.hits import Found, HitBuilder, passage_window, plain_hit
+from dragoman.service.search.hits import Found, HitBuilder, hit_by_meaning
 from dragoman.service.search.rerank import RerankStage
-from dragoman.service.search.snippets import Window
 from dragoman.service.tables.service import check_active, check_detectable
 from dragoman.service.tables.snapshot import Snapshot, TableRegistry
 
@@ -121,6 +119,7 @@ class Search:
         response = SearchResponse(
             request_id=request_id,
             query=query,
+            method=request.method,
             hits=hits,
             translation=described(request.query, self._analysis(query.language), answer.translations),
             degraded=answer.degraded,
@@ -195,8 +194,8 @@ class Search:
         if answer.dense_seconds is not None:
             self._metrics.stage("dense", answer.dense_seconds)
         self._metrics.degraded(answer.degraded)
-        words, oov = len(foreign_words(answer.translations)), len(unknown(request.query, answer.translations))
-        self._metrics.query(query.language, words, oov)
+        words, oov = foreign_words(answer.translations), unknown_everywhere(answer.translations)
+        self._metrics.query(query.language, len(words), len(oov))
         return query, answer
 
     def _check(self, request: SearchRequest) -> None:
@@ -243,18 +242,16 @@ class Search:
             document = documents.get(place.key)
             if document is None:
                 continue
-            found = Found(len(hits) + 1, place.score, place.first_stage, place.fusion, place.rerank)
             passage = place.passage
             if passage is not None and document.generation != passage.generation:
                 if place.part is None:
                     continue  # just replaced: the passage no longer exists
                 passage = None
-            window = passage_window(document.text, passage) if passage and not place.matched else None
+            sentence = (passage.start, passage.end) if passage else None
+            found = Found(len(hits) + 1, place.score, place.first_stage, place.fusion, place.rerank, sentence)
             part = place.part or answer.part(place.collection.key, document.language)
             if part is None:
-                window = window or Window(0, 0)
-                contributions: list[Contribution] | None = [] if request.explain else None
-                hits.append(plain_hit(found, place.collection.name, document, window, [], contributions))
+                hits.append(hit_by_meaning(found, request.query, place.collection.name, document, request.explain))
                 continue
             builder = builders.get(id(part))
             if builder is None:
@@ -266,7 +263,7 @@ class Search:
                     self._analysis(part.translated.language),
                     request.explain,
                 )
-            hits.append(builder.hit(found, document, window))
+            hits.append(builder.hit(found, document))
         return hits
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
-from dragoman.indexes.passages import SENTENCE_END, grapheme_boundary
+from dragoman.indexes.passages import SENTENCE_END, Span, grapheme_boundary, sentences
 from dragoman.lexicon.query import TranslatedQuery
 from dragoman.lexicon.text.tokens import Token
 
@@ -77,8 +77,9 @@ def best_window(
     matches: Sequence[Match],
     importance: Sequence[float],
     length: int = SNIPPET_LENGTH,
+    around: Window | None = None,
 ) -> Window:
-    """The window of at most ``length`` code points with the most valuable matches.
+    """The window of at most ``length`` code points with the most valuable matches, of those with all of ``around``.
 
     The value of a match is its probability times the importance of its group; further matches of a group in the same
     window count a tenth. The window starts at a sentence if one is near, never inside a word, and ends after a word.
@@ -86,18 +87,55 @@ def best_window(
     """
     if len(text) <= length:
         return Window(0, len(text))
-    if not matches:
+    if around is not None:
+        low, high = _widened(around, matches, importance, length)
+    elif not matches:
         return Window(0, _end(text, tokens, 0, 0, length))
-    matches = [match for match in matches if match.end - match.start <= length] or matches
-    first, last = _densest(matches, importance, length)
-    low, high = matches[first].start, max(match.end for match in matches[first : last + 1])
+    else:
+        matches = [match for match in matches if match.end - match.start <= length] or matches
+        first, last = _densest(matches, importance, length)
+        low, high = matches[first].start, max(match.end for match in matches[first : last + 1])
     start = _start(text, tokens, low, length - (high - low))
     return Window(start, _end(text, tokens, start, high, length))
+
+
+def sentence_window(text: str, sentence: Span, length: int = SNIPPET_LENGTH) -> Window:
+    """A sentence with those that follow it, then those before it, as many as fit into ``length`` code points."""
+    start, end = sentence
+    low = max(start - length, 0)
+    near = [(low + first, low + last) for first, last in sentences(text[low : end + 2 * length], length)]
+    end = max([end, *(last for first, last in near if first >= end and last - start <= length)])
+    start = min([start, *(first for first, last in near if last <= start and end - first <= length)])
+    return Window(start, end)
 
 
 def inside(matches: Iterable[Match], window: Window) -> list[Match]:
     """The matches that lie entirely in the window."""
     return [match for match in matches if window.start <= match.start and match.end <= window.end]
+
+
+def _widened(around: Window, matches: Sequence[Match], importance: Sequence[float], length: int) -> tuple[int, int]:
+    """Start and end of the most valuable matches that fit into one window together with ``around``."""
+
+    near = [one for one in matches if max(one.end, around.end) - min(one.start, around.start) <= length]
+    worth = [one.probability * importance[one.group] for one in near]
+    fitting = {
+        low: [number for number, one in enumerate(near) if low <= one.start and one.end <= low + length]
+        for low in (around.start, *(one.start for one in reversed(near) if one.start < around.start))
+    }
+    low = max(fitting, key=lambda low: _value(fitting[low], near, worth))
+    return low, max([around.end, *(near[number].end for number in fitting[low])])
+
+
+def _value(numbers: Iterable[int], matches: Sequence[Match], worth: Sequence[float]) -> float:
+    """The value of some matches together; further ones of a group count a tenth."""
+    best: dict[int, float] = {}
+    whole = 0.0
+    for number in numbers:
+        group = matches[number].group
+        best[group] = max(best.get(group, 0.0), worth[number])
+        whole += worth[number]
+    return sum(best.values()) * (1.0 - _REPEAT) + whole * _REPEAT
 
 
 def _densest(matches: Sequence[Match], importance: Sequence[float], length: int) -> tuple[int, int]:
@@ -116,17 +154,7 @@ def _densest(matches: Sequence[Match], importance: Sequence[float], length: int)
         last = max(bisect_right(ends, start + length) - 1, first)
         spans.append((total[last + 1] - total[first], first, last))
     finalists = sorted(spans, key=lambda span: (-span[0], span[1]))[:_FINALISTS]
-
-    def value(span: tuple[float, int, int]) -> float:
-        best: dict[int, float] = {}
-        whole = 0.0
-        for number in range(span[1], span[2] + 1):
-            group = matches[number].group
-            best[group] = max(best.get(group, 0.0), worth[number])
-            whole += worth[number]
-        return sum(best.values()) * (1.0 - _REPEAT) + whole * _REPEAT
-
-    _, first, last = max(finalists, key=lambda span: (value(span), -span[1]))
+    _, first, last = max(finalists, key=lambda span: (_value(range(span[1], span[2] + 1), matches, worth), -span[1]))
     return first, last
 
 

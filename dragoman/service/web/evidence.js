@@ -1,28 +1,37 @@
-/* Why a word matched: the marked words of a document, and the box that shows the evidence for one. */
+/* Why a document matched: its marked words and sentences, and the box that shows the evidence for one. */
 
 import { byId, createElement, formatNumber, languageName } from "./elements.js";
+
+/** The kinds of match, in words. Each also has a colour and a line, which are in style.css. */
+const MATCHES = {
+  table: "translation in a table",
+  identical: "same word",
+  sound: "sounds alike",
+  meaning: "nearest in meaning",
+};
 
 const GAP = 4;
 const MARGIN = 8;
 
-/** The marked word whose evidence is shown, if any. */
-let explainedWord = null;
+/** The mark whose evidence is shown, if any. */
+let explainedMark = null;
 
+/** A sentence is not repeated in the box: it is what is marked. */
 function evidenceRows({ highlight, language }) {
-  const origin = highlight.table === null
-    ? "the same word on both sides"
-    : `${highlight.table}, version ${highlight.version}`;
-  return [
-    ["query term", highlight.query_term],
-    [`word (${languageName(language)})`, highlight.document_term],
-    ["probability", formatNumber(highlight.probability, 3)],
-    ["table", origin],
-  ];
+  const rows = [["match", MATCHES[highlight.match]]];
+  if (highlight.match === "meaning") return rows;
+  rows.push(["query term", highlight.query_term], [`word (${languageName(language)})`, highlight.document_term]);
+  if (highlight.match === "sound") rows.push(["likeness", formatNumber(highlight.probability, 3)]);
+  if (highlight.match === "table") {
+    rows.push(["probability", formatNumber(highlight.probability, 3)]);
+    rows.push(["table", `${highlight.table}, version ${highlight.version}`]);
+  }
+  return rows;
 }
 
-/** Put the box under the word, or over it where there is no room below, and never beyond the window's edges. */
-function placeEvidence(box, word) {
-  const { left, top, bottom } = word.getClientRects()[0];
+/** Put the box under the mark, or over it where there is no room below, and never beyond the window's edges. */
+function placeEvidence(box, mark) {
+  const { left, top, bottom } = mark.getClientRects()[0];
   const room = box.offsetHeight + MARGIN;
   const rightmost = document.documentElement.clientWidth - box.offsetWidth - MARGIN;
   const fitsBelow = bottom + room < globalThis.innerHeight || top < room;
@@ -32,7 +41,7 @@ function placeEvidence(box, word) {
   box.style.top = `${y + globalThis.scrollY}px`;
 }
 
-function showEvidence(word, evidence) {
+function showEvidence(mark, evidence) {
   const box = byId("evidence");
   const entries = evidenceRows(evidence).flatMap(([name, value]) => [
     createElement("dt", {}, name),
@@ -40,50 +49,77 @@ function showEvidence(word, evidence) {
   ]);
   box.replaceChildren(createElement("dl", {}, ...entries));
   box.classList.remove("hidden"); // before it is placed: what is hidden has no size
-  placeEvidence(box, word);
-  word.setAttribute("aria-describedby", "evidence");
-  explainedWord = word;
+  placeEvidence(box, mark);
+  explainedMark?.removeAttribute("aria-describedby");
+  mark.setAttribute("aria-describedby", "evidence");
+  explainedMark = mark;
 }
 
 export function hideEvidence() {
-  explainedWord?.removeAttribute("aria-describedby");
-  explainedWord = null;
+  explainedMark?.removeAttribute("aria-describedby");
+  explainedMark = null;
   byId("evidence").classList.add("hidden");
 }
 
-/** A word of a document that matched: pointing at it, tapping it or moving the focus to it shows why. */
-function createMark(text, evidence) {
-  const word = createElement("mark", { tabIndex: 0 }, text);
-  for (const event of ["mouseenter", "focus", "click"]) {
-    word.addEventListener(event, () => showEvidence(word, evidence));
-  }
-  for (const event of ["mouseleave", "blur"]) word.addEventListener(event, hideEvidence);
-  return word;
+/**
+ * A part of a document that matched: pointing at it, tapping it or moving the focus to it shows why.
+ * A word may be marked in a marked sentence, so what happens to the word ends there.
+ */
+function createMark(children, evidence) {
+  const mark = createElement("mark", { tabIndex: 0, className: evidence.highlight.match }, ...children);
+  const listen = (names, action) => {
+    for (const name of names) {
+      mark.addEventListener(name, (event) => {
+        event.stopPropagation();
+        action();
+      });
+    }
+  };
+  listen(["mouseover", "focus", "click"], () => showEvidence(mark, evidence));
+  listen(["mouseout", "blur"], hideEvidence);
+  return mark;
 }
 
-/** The highlights that lie in a text, in its order; of those that begin together the most probable comes first. */
+/** What the colours of the marks mean, of the kinds of match that an answer has. */
+export function createLegend(hits) {
+  const found = new Set(hits.flatMap((hit) => hit.highlights.map(({ match }) => match)));
+  const names = Object.entries(MATCHES).filter(([match]) => found.has(match));
+  if (names.length === 0) return null;
+  const samples = names.map(([match, name]) => createElement("mark", { className: match }, name));
+  return createElement("div", { className: "badges", id: "legend" }, "Matches:", ...samples);
+}
+
+/** Those highlights that lie in a part of a text, in its order; of those that begin together the longest come first. */
 function highlightsInside(highlights, start, end) {
   return highlights
     .filter((highlight) => highlight.start >= start && highlight.end <= end)
-    .sort((one, other) => one.start - other.start || other.probability - one.probability);
+    .sort((one, other) =>
+      one.start - other.start || other.end - one.end || (other.probability ?? 1) - (one.probability ?? 1)
+    );
 }
 
 /**
- * The children of an element that shows a text with its matching words marked.
- * Highlights count code points of the whole document, not UTF-16 units; `offset` is where this text begins in it.
+ * The children of an element that shows a part of a field (`title` or `text`) of a hit, with its matches marked.
+ * Highlights count code points of the whole field, not UTF-16 units; `offset` is where the part begins in it.
  */
-export function markWords(text, highlights, offset, language) {
+export function markMatches(hit, field, text, offset) {
   const codePoints = Array.from(text);
-  const slice = (start, end) => codePoints.slice(start, end).join("");
-  const parts = [];
-  let position = 0;
-  for (const highlight of highlightsInside(highlights, offset, offset + codePoints.length)) {
-    const start = highlight.start - offset;
-    const end = highlight.end - offset;
-    if (start < position) continue; // overlaps the one before
-    parts.push(slice(position, start), createMark(slice(start, end), { highlight, language }));
-    position = end;
+  const highlights = hit.highlights.filter((highlight) => highlight.field === field);
+  const slice = (start, end) => codePoints.slice(start - offset, end - offset).join("");
+
+  function mark(from, to, inSentence) {
+    const parts = [];
+    let position = from;
+    for (const highlight of highlightsInside(highlights, from, to)) {
+      const { start, end, match } = highlight;
+      if (start < position || (inSentence && match === "meaning")) continue; // overlaps the one before, or is itself
+      const children = match === "meaning" ? mark(start, end, true) : [slice(start, end)];
+      parts.push(slice(position, start), createMark(children, { highlight, language: hit.language }));
+      position = end;
+    }
+    parts.push(slice(position, to));
+    return parts;
   }
-  parts.push(slice(position));
-  return parts;
+
+  return mark(offset, offset + codePoints.length, false);
 }

@@ -14,7 +14,7 @@ import {
   formatNumber,
   languageName,
 } from "./elements.js";
-import { hideEvidence, markWords } from "./evidence.js";
+import { createLegend, hideEvidence, markMatches } from "./evidence.js";
 
 const EXAMPLE_QUERIES = [
   "volcano eruption and ash",
@@ -139,19 +139,21 @@ function describeAnswer({ query, hits, timings_ms: timings }) {
 }
 
 /** What there is to know about an answer before its hits. */
-function createNotes({ degraded, truncated, translation }) {
+function createNotes({ degraded, truncated, translation, hits }) {
   const notes = degraded.map(({ stage, reason }) => createNotice(`Warning, ${stage}: `, reason));
   if (truncated.length > 0) notes.push(createNotice("Truncated: ", truncated.join(", ")));
-  if (translation.oov.length > 0) notes.push(createUntranslated(translation.oov));
+  notes.push(...Object.entries(translation.oov).map(createUntranslated));
   if (translation.terms.length > 0) notes.push(createTranslations(translation));
+  const legend = createLegend(hits);
+  if (legend !== null) notes.push(legend);
   return notes;
 }
 
-function createUntranslated(words) {
+function createUntranslated([language, words]) {
   return createElement(
     "div",
-    { className: "badges", id: "oov" },
-    createElement("strong", {}, "No translation, searched as written:"),
+    { className: "badges oov" },
+    createElement("strong", {}, `No translation into ${languageName(language)}, searched as written:`),
     ...words.map((word) => createBadge(word, { dir: "auto" })),
   );
 }
@@ -198,17 +200,22 @@ function createHit(hit, queryLanguage) {
   const text = createElement(
     "p",
     { className: "text", dir: "auto", lang: hit.language },
-    ...markWords(hit.snippet, hit.highlights, hit.snippet_start, hit.language),
+    ...markMatches(hit, "text", hit.snippet, hit.snippet_start),
   );
   return createElement(
     "article",
     { className: "card hit" },
-    createElement("h3", { dir: "auto", lang: hit.language }, hit.title || hit.id),
+    createTitle(hit),
     createHitBadges(hit),
     text,
     createSnippetTranslation(hit, queryLanguage),
     createButton("Whole document", { className: "link" }, (button) => showWholeDocument(hit, text, button)),
   );
+}
+
+function createTitle(hit) {
+  if (!hit.title) return createElement("h3", {}, hit.id);
+  return createElement("h3", { dir: "auto", lang: hit.language }, ...markMatches(hit, "title", hit.title, 0));
 }
 
 function createHitBadges({ language, collection, id, score, scores }) {
@@ -235,7 +242,7 @@ async function showWholeDocument(hit, text, button) {
   try {
     const found = await fetchJson(path);
     hideEvidence(); // its word is about to go
-    text.replaceChildren(...markWords(found.text, hit.highlights, 0, hit.language));
+    text.replaceChildren(...markMatches(hit, "text", found.text, 0));
     text.tabIndex = -1; // takes the focus from the button, which goes too
     text.focus();
     button.remove();

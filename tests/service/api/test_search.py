@@ -89,11 +89,13 @@ def check_evidence(client: httpx.Client, body: dict[str, Any]) -> None:
         assert hit["snippet"] == text[start : start + len(hit["snippet"])]
         assert len(hit["snippet"]) <= 400
         for one in hit["highlights"]:
-            assert text[one["start"] : one["end"]] == one["document_term"]
-            assert start <= one["start"] < one["end"] <= start + len(hit["snippet"])
+            field = hit["title"] if one["field"] == "title" else text
+            assert field[one["start"] : one["end"]] == one["document_term"]
+            if one["field"] == "text":
+                assert start <= one["start"] < one["end"] <= start + len(hit["snippet"])
             assert one["query_term"] in body["query"]["text"]
             assert 0 < one["probability"] <= 1
-            assert (one["table"] is None) == (one["version"] is None)
+            assert (one["match"] == "table") == (one["table"] is not None) == (one["version"] is not None)
             assert one["table"] is None or (one["table"], one["version"]) in used
 
 
@@ -108,7 +110,10 @@ def test_an_answer_has_the_shape_of_the_contract(client: httpx.Client) -> None:
         headers={"x-request-id": "my-id"},
     )
     body = response.json()
-    assert set(body) == {"request_id", "query", "hits", "translation", "degraded", "truncated", "timings_ms"}
+    assert set(body) == {
+        "request_id", "query", "method", "hits", "translation", "degraded", "truncated", "timings_ms",
+    }  # fmt: skip
+    assert body["method"] == "psq"
     assert body["request_id"] == response.headers["x-request-id"] == "my-id"
     assert body["query"] == {"text": "volcano ash", "language": "en", "detected": False}
     (hit,) = body["hits"]
@@ -121,16 +126,23 @@ def test_an_answer_has_the_shape_of_the_contract(client: httpx.Client) -> None:
     assert hit["scores"]["rerank"] is None
     assert set(body["timings_ms"]) == {"translate", "first_stage", "rerank", "total"}
     assert body["translation"]["tables"] == [{"name": "s_en_de", "version": 1}]
-    assert (body["degraded"], body["truncated"], body["translation"]["oov"]) == ([], [], [])
+    assert (body["degraded"], body["truncated"], body["translation"]["oov"]) == ([], [], {})
 
 
 def test_a_highlight_names_the_entry_that_made_it(client: httpx.Client) -> None:
     hit = search(client, "Volcano")["hits"][0]
     assert hit["highlights"] == [
         {
-            "start": 4, "end": 10, "document_term": "Vulkan", "query_term": "Volcano",
-            "probability": pytest.approx(0.8), "table": "s_en_de", "version": 1,
+            "field": "text", "start": 4, "end": 10, "match": "table", "document_term": "Vulkan",
+            "query_term": "Volcano", "probability": pytest.approx(0.8), "table": "s_en_de", "version": 1,
         }
+    ]  # fmt: skip
+
+
+def test_matches_in_a_title_are_highlighted_in_it(client: httpx.Client) -> None:
+    hit = next(hit for hit in search(client, "ash over")["hits"] if hit["id"] == "vulkan")
+    assert [(one["field"], one["start"], one["end"], one["document_term"]) for one in hit["highlights"]] == [
+        ("title", 0, 5, "Asche"), ("text", 19, 24, "Asche"), ("text", 30, 35, "Asche"),
     ]  # fmt: skip
 
 
@@ -191,15 +203,16 @@ def test_the_same_string_on_both_sides_matches_without_a_table(client: httpx.Cli
     named = {one["document_term"]: one for one in body["hits"][0]["highlights"]}
     assert (named["Tesla"]["table"], named["Tesla"]["probability"]) == (None, 1.0)
     assert named["Haus"]["table"] == "s_en_de"
-    assert body["translation"]["oov"] == ["Tesla"]
+    assert (named["Tesla"]["match"], named["Haus"]["match"]) == ("identical", "table")
+    assert body["translation"]["oov"] == {"de": ["Tesla"]}
 
 
 def test_an_unknown_name_meets_its_sound_in_another_script(client: httpx.Client) -> None:
     body = search(client, "Tesla", collections=["s_ru"])
     assert ids(body) == ["ru1"]
-    assert body["translation"]["oov"] == ["Tesla"]
+    assert body["translation"]["oov"] == {"ru": ["Tesla"]}
     (highlight,) = body["hits"][0]["highlights"]
-    assert (highlight["document_term"], highlight["table"]) == ("Тесла", None)
+    assert (highlight["document_term"], highlight["match"], highlight["table"]) == ("Тесла", "sound", None)
 
 
 @pytest.mark.parametrize("method", ["psq", "smt", "none"])
@@ -235,13 +248,39 @@ def test_a_pair_without_a_table_is_degraded_and_searched_as_it_is(client: httpx.
     (degraded,) = body["degraded"]
     assert degraded["stage"] == "translate"
     assert "en to sw" in degraded["reason"]
-    assert body["translation"]["oov"] == ["volkano", "house"]
+    assert body["translation"]["oov"] == {"sw": ["volkano", "house"]}
 
 
 def test_a_query_that_no_table_knows_is_all_oov(client: httpx.Client) -> None:
     body = search(client, "xyzzy plugh")
     assert body["hits"] == []
-    assert body["translation"]["oov"] == ["xyzzy", "plugh"]
+    assert body["translation"]["oov"] == {"de": ["xyzzy", "plugh"]}
+
+
+def test_a_word_is_unknown_only_to_the_languages_whose_tables_lack_it(client: httpx.Client) -> None:
+    body = search(client, "bee volcano", collections=["s_de", "s_ru"])
+    assert body["translation"]["oov"] == {"ru": ["bee"]}
+
+
+def test_a_word_that_matched_in_a_phrase_is_not_unknown(client: httpx.Client) -> None:
+    glossary = {"source": "en", "target": "de", "kind": "glossary", "activate": "true"}
+    client.put("/v1/tables/s_terms", params=glossary, content=b"guinea pig\tMeerschweinchen\n")
+    try:
+        body = search(client, "guinea pig volcano", collections=["s_de", "s_ru"])
+        assert body["translation"]["oov"] == {"ru": ["guinea", "pig"]}
+    finally:
+        client.post("/v1/tables/s_terms/deactivate")
+
+
+def test_a_word_with_improbable_translations_alone_is_not_unknown(client: httpx.Client) -> None:
+    parameters = {"source": "en", "target": "de", "activate": "true"}
+    client.put("/v1/tables/s_rare", params=parameters, content=b"steam\tVulkan\t0.5\t0.001\n")
+    try:
+        body = search(client, "steam")
+        assert body["translation"]["terms"][0]["translations"]
+        assert body["translation"]["oov"] == {}
+    finally:
+        client.post("/v1/tables/s_rare/deactivate")
 
 
 def test_only_the_named_tables_are_used(client: httpx.Client) -> None:

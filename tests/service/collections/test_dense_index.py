@@ -60,15 +60,21 @@ def test_dense_finds_across_languages_without_any_table(settings: Settings, enco
         answer = ask(runtime, "volcano ash", top_k=2)
         assert ids(answer)[0] == "v"
         assert len(answer.hits) == 2
-        assert (answer.degraded, answer.translation.tables, answer.translation.oov) == ([], [], [])
+        assert (answer.degraded, answer.translation.tables, answer.translation.oov) == ([], [], {})
         hit = answer.hits[0]
         assert hit.score == hit.scores.first_stage > 0.5
-        assert (hit.snippet, hit.snippet_start, hit.highlights) == ("Der Vulkan spuckt Asche.", 0, [])
+        assert (hit.snippet, hit.snippet_start) == ("Der Vulkan spuckt Asche.", 0)
+        (meant,) = hit.highlights
+        assert (meant.field, meant.match, meant.document_term) == ("text", "meaning", hit.snippet)
+        assert (meant.query_term, meant.probability, meant.table) == ("volcano ash", None, None)
         assert answer.timings_ms.dense is not None
         both = ask(runtime, "bee")
         assert ids(both)[:2] == ["n", "b"]
         assert ids(ask(runtime, "bee", collections=["de"]))[0] == "b"
-        assert ids(ask(runtime, "island", collections=["de"]))[0] == "v"  # the title is a passage as well
+        titled = ask(runtime, "island", collections=["de"]).hits[0]  # the title is a passage as well
+        (meant,) = titled.highlights
+        assert (titled.id, meant.field, meant.start, meant.end, meant.document_term) == ("v", "title", 0, 6, "Island")
+        assert titled.snippet == "Der Vulkan spuckt Asche."
         lines, degraded = runtime.search.run(SearchRequest(query="bee", query_language="en", method="dense"))
         assert [line.id for line in lines] == ids(both)
         assert degraded == []
@@ -303,10 +309,13 @@ def test_hybrid_fuses_both_rankings_and_keeps_the_evidence(settings: Settings, e
         assert ids(answer)[0] == "0"
         first, second = answer.hits[:2]
         assert first.score == first.scores.first_stage == pytest.approx(1 / 61 + 1 / (60 + first.fusion.dense.rank))
-        assert [one.document_term for one in first.highlights] == ["Bee"]
+        assert [(one.match, one.document_term) for one in first.highlights] == [
+            ("meaning", "Der Bee ist weit weg."),
+            ("identical", "Bee"),
+        ]
         assert sum(one.score for one in first.contributions) == pytest.approx(first.fusion.bm25.score, rel=1e-4)
         assert second.fusion.bm25 is None
-        assert second.highlights == []
+        assert [(one.match, one.document_term) for one in second.highlights] == [("meaning", "Eine Biene")]
         assert answer.timings_ms.dense is not None
         assert answer.translation.terms[0].term == "bee"
 

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.indexes.passages import sentences
 from dragoman.lexicon.query import IDENTICAL, Alternative, TermGroup, TranslatedQuery
 from dragoman.lexicon.text.tokens import PlainAnalysis, Token, fold
-from dragoman.service.search.snippets import Match, Matcher, Window, best_window, inside
+from dragoman.service.search.snippets import Match, Matcher, Window, best_window, inside, sentence_window
 
 WORDS = {
     "de": "Größe Straße Bundesregierung über Äpfel Haus Klimawandel",
@@ -106,6 +107,43 @@ def test_a_snippet_never_cuts_a_word_that_fits(language_text: tuple[str, str], l
         if token.end - token.start <= length:
             assert not token.start < window.start < token.end
             assert not token.start < window.end < token.end
+
+
+@settings(max_examples=200, deadline=None)
+@given(language_texts(), st.integers(20, 200), st.data())
+def test_a_snippet_around_a_sentence_has_all_of_it(
+    language_text: tuple[str, str], length: int, data: st.DataObject
+) -> None:
+    language, text = language_text
+    spans = [*sentences(text, length), (0, 0)]
+    chosen = data.draw(st.sampled_from(spans))
+    tokens = PlainAnalysis(language).tokens(text)
+    terms = data.draw(st.lists(st.sampled_from([*(t.term for t in tokens), "absent"]), max_size=3))
+    matches = Matcher(query_of(*((term, {term: 0.5}) for term in set(terms))), "term").matches(tokens)
+    for window in (
+        best_window(text, tokens, matches, [1.0] * 3, length, Window(*chosen)),
+        sentence_window(text, chosen, length),
+    ):
+        assert 0 <= window.start <= chosen[0] <= chosen[1] <= window.end <= len(text)
+        assert window.end - window.start <= length
+
+
+def test_a_snippet_around_a_sentence_has_the_matches_near_it() -> None:
+    filler = "und noch ein Satz ohne Belang. " * 30
+    text = f"{filler}Das Haus der Sonne. Der Hafen. {filler}Die Sonne. {filler}"
+    tokens = PlainAnalysis("de").tokens(text)
+    matches = Matcher(query_of(("house", {"haus": 0.9}), ("sun", {"sonne": 0.9})), "term").matches(tokens)
+    start = text.index("Der Hafen.")
+    window = best_window(text, tokens, matches, [1.0, 1.0], 60, Window(start, start + 10))
+    assert "Das Haus der Sonne. Der Hafen." in text[window.start : window.end]
+
+
+def test_a_sentence_is_shown_with_its_neighbours() -> None:
+    text = "Eins ist da. Zwei ist da. Drei ist da. Vier ist da."
+    assert sentence_window(text, (13, 25)) == Window(0, len(text))
+    assert sentence_window(text, (13, 25), 30) == Window(13, 38)
+    assert sentence_window(text, (39, 51), 30) == Window(26, 51)
+    assert sentence_window(text, (0, 0), 30) == Window(0, 25)
 
 
 def test_a_short_text_is_shown_whole() -> None:
