@@ -1,6 +1,6 @@
 """Evaluation tasks of backbones: sentence retrieval, part-of-speech tagging from English, translation.
 
-    python -m benchmarks.backbone.tasks --data DATA --encoder small --translator translator --output runs/tasks
+    python -m benchmarks.backbone.tasks --data DATA --encoder small --translator FOLDER --output runs/tasks
 
 Measures a backbone and a translator on FLORES-200 devtest (not used in training) and on Universal Dependencies, and
 writes `tasks.json` and `tasks.md`.

@@ -1,4 +1,4 @@
-"""Loading of encoders and translators by name or path: shipped, trained by this project, or from Hugging Face."""
+"""Loading of encoders (also the shipped one) and translators by name or path: of this project, or from Hugging Face."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def load_encoder(name_or_path: str = "small", device: str = "cpu") -> Encoder:
     return load_hugging_face_encoder(name_or_path).to(device).eval()
 
 
-def load_translator(name_or_path: str = "translator", device: str = "cpu") -> Translator:
-    """Load a translator on `device`: shipped, trained by this project, or from Hugging Face.
+def load_translator(name_or_path: str, device: str = "cpu") -> Translator:
+    """Load a translator on `device`: trained by this project, or from Hugging Face.
 
     Raises:
         CheckpointError: if there is no such checkpoint, its files are pickled or damaged, or its languages are
             unknown.
     """
-    folder = shipped(name_or_path) if name_or_path in shipped_names() else Path(name_or_path)
+    folder = Path(name_or_path)
     if (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == MODEL_TYPE:
         model, vocabulary, about = load_seq2seq(folder)
         return VecoTranslator(model.to(device), vocabulary, name_or_path, about["languages"])

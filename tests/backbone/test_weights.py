@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dragoman.backbone.loading import load_encoder, load_translator
+from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.backbone.weights import shipped, shipped_names
 
@@ -29,7 +29,7 @@ GREETINGS = {
 
 
 def test_each_model_has_a_card_and_all_together_are_small() -> None:
-    assert set(shipped_names()) == {"small", "translator"}
+    assert shipped_names() == ["small"]  # a translator as small as this invents what it does not know
     for name in shipped_names():
         assert (shipped(name) / "README.md").read_text(encoding="utf-8").startswith(f"# Model card: `{name}`")
     files = [path for name in shipped_names() for path in shipped(name).iterdir()]
@@ -42,18 +42,3 @@ def test_the_encoder_finds_a_translation_among_others(language: str) -> None:
     encoder = SentenceEncoder(load_encoder("small"))
     scores = encoder.encode(GREETINGS["en"]) @ encoder.encode(GREETINGS[language]).T
     assert np.array_equal(scores.argmax(1), np.arange(4))
-
-
-@pytest.mark.parametrize(
-    ("text", "source", "target", "words"),
-    [
-        ("Ich weiß nicht, wo er wohnt.", "de", "en", {"know", "where"}),
-        ("Me gusta leer libros.", "es", "en", {"read", "books"}),
-        ("Я не знаю, где он живёт.", "ru", "en", {"know", "lives"}),
-        ("I don't know.", "en", "es", {"sé"}),
-    ],
-)
-def test_the_translator_knows_short_everyday_sentences(text: str, source: str, target: str, words: set[str]) -> None:
-    (found,) = load_translator().translate([text], source, target)
-    assert found.whole
-    assert words <= set(found.text.lower().strip(".").split())

@@ -18,6 +18,9 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support import expected_conditions as expect
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
+from tests.service.backbones import tiny_translator
+from tests.service.serving import server
+
 HOSTILE = '<script>document.title="owned"</script> zyzzyva <img src=x onerror=document.title="owned">'
 
 
@@ -208,14 +211,25 @@ def test_words_without_a_translation_are_named(page: WebDriver) -> None:
     assert not any("volcano" in text for text in said)
 
 
-def test_what_is_found_is_translated_on_request_or_the_page_says_why_not(page: WebDriver) -> None:
+def test_no_translation_is_offered_where_there_is_no_translator(page: WebDriver, api: httpx.Client) -> None:
     _collections(page)
-    page.find_element(By.ID, "translate-snippets").click()
-    _choose(page, "demo_de")
-    assert _search(page, "volcano eruption")
-    translations = page.find_elements(By.CSS_SELECTOR, "article.hit .translation[lang=en]")
-    notes = [note.text for note in page.find_elements(By.CSS_SELECTOR, "#search-notes .notice")]
-    assert translations or any("translate_snippets" in note for note in notes)
+    assert api.get("/v1/translate").json() == {"model": None}
+    assert not page.find_element(By.ID, "translate-snippets").is_displayed()
+
+
+def test_what_is_found_is_translated_on_request(driver: WebDriver, tmp_path: Path) -> None:
+    translator = tiny_translator(tmp_path / "translator")
+    with server(tmp_path / "data", translator=translator, beam=2, translate_snippets_seconds=60) as running:
+        running.client.post("/v1/collections", json={"name": "de", "language": "de"}).raise_for_status()
+        headers = {"content-type": "application/x-ndjson"}
+        line = json.dumps({"id": "1", "text": "Der Vulkan spuckt Asche."})
+        running.client.post("/v1/collections/de/documents", content=line, headers=headers).raise_for_status()
+        driver.get(running.url)
+        _wait(driver).until(lambda browser: browser.find_element(By.ID, "translate-snippets").is_displayed())
+        driver.find_element(By.ID, "translate-snippets").click()
+        Select(driver.find_element(By.ID, "query-language")).select_by_value("en")
+        assert _search(driver, "Vulkan")
+        assert driver.find_elements(By.CSS_SELECTOR, "article.hit .translation[lang=en]")
 
 
 def test_an_error_is_shown_with_what_the_service_said(page: WebDriver) -> None:

@@ -20,6 +20,7 @@ REASONS = {
     "needs the benchmark data",
     "needs parallel text",
     "needs Chromium",
+    "needs a translator",
     "takes minutes",
 }
 """Why a block may be left out; written right before it: ``<!-- not run: needs Docker, takes minutes -->``."""

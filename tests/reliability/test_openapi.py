@@ -22,7 +22,7 @@ SECONDS = int(os.environ.get("DRAGOMAN_TEST_OPENAPI_SECONDS", "10"))
 
 
 def test_no_request_is_answered_with_a_fault_of_the_service(tmp_path: Path) -> None:
-    with server(tmp_path / "data", STANDING_IN) as running:
+    with server(tmp_path / "data", STANDING_IN, translator="upper") as running:
         running.client.post("/v1/collections", json={"name": "de", "language": "de"}).raise_for_status()
         body = ndjson([{"id": "a", "text": "Das Haus steht."}])
         headers = {"content-type": "application/x-ndjson"}

@@ -1,4 +1,4 @@
-"""``POST /v1/translate``."""
+"""``/v1/translate``."""
 
 from __future__ import annotations
 
@@ -12,17 +12,27 @@ from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.inference.models import Load
 from dragoman.service.inference.text_translation import check_pair
-from dragoman.service.schemas.translate import TranslateRequest, TranslateResponse
+from dragoman.service.schemas.translate import ConfiguredTranslator, TranslateRequest, TranslateResponse
 
 router = APIRouter(prefix="/v1/translate", route_class=StrictRoute, tags=["reading"])
+
+
+@router.get("")
+async def translator(settings: SettingsDep) -> ConfiguredTranslator:
+    """Whether texts can be translated, and by what."""
+    return ConfiguredTranslator(model=settings.translator)
 
 
 @router.post("", response_model_exclude_none=True)
 async def translate(
     body: TranslateRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep
 ) -> TranslateResponse:
-    """Translate texts sentence by sentence; white space and line breaks are kept."""
+    """Translate texts sentence by sentence; white space and line breaks are kept.
+
+    No translator comes with Dragoman: 503 unless `DRAGOMAN_TRANSLATOR` names one.
+    """
     texts = body.all
+    runtime.translations.check_configured()
     runtime.translations.check(texts)
     until = time.monotonic() + settings.worker_seconds
     info = runtime.models.loaded("translator")

@@ -112,7 +112,7 @@ class Unavailable(ServiceError):
 
 
 class NotInstalled(Unavailable):
-    """A required package is missing; the message says how to install it."""
+    """A required package or model is missing; the message says how to install or name it."""
 
 
 class ClientDisconnected(Unavailable):

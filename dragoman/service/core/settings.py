@@ -139,7 +139,7 @@ class Settings(BaseSettings):
     )
     translator: str | None = Field(
         default=None,
-        description="Translator: a folder or the Hugging Face name of a seq2seq model; default: the one shipped.",
+        description="Translator: a folder or the Hugging Face name of a seq2seq model; none: no translation.",
     )
     reranker: str | None = Field(
         default=None, description="Reranker: the folder of a trained MART; default: the one shipped."

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.ranking.about import DEFAULT, MartAbout, shipped_names
-from dragoman.service.core.errors import InternalError, InvalidRequest, ServiceError, Unavailable
+from dragoman.service.core.errors import InternalError, InvalidRequest, NotInstalled, ServiceError, Unavailable
 from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled, Limits, Worker, gathered
@@ -163,7 +163,7 @@ class Models:
         """The configured translator, loaded now if necessary.
 
         Raises:
-            Unavailable: it cannot be loaded.
+            Unavailable: none is configured, or it cannot be loaded.
         """
         info: TranslatorInfo = self._info("translator", cancelled)
         return info
@@ -291,6 +291,20 @@ class Models:
         self._threads_set = True
 
 
+def translator_place(settings: Settings) -> str:
+    """The name or folder of the translator.
+
+    Raises:
+        NotInstalled: none is configured; no translator comes with the package.
+    """
+    if settings.translator is None:
+        raise NotInstalled(
+            "there is no translator: set DRAGOMAN_TRANSLATOR to the folder or the Hugging Face name of a translation"
+            " model (such as M2M100, mBART, NLLB or T5)"
+        )
+    return settings.translator
+
+
 def _load_encoder(settings: Settings) -> tuple[SentenceEncoder, EncoderInfo]:
     place = settings.encoder or ENCODER
     from dragoman.backbone.loading import load_encoder
@@ -307,24 +321,10 @@ def has_encoder(settings: Settings) -> bool:
 
 
 def _load_translator(settings: Settings) -> tuple[Translator, TranslatorInfo]:
-    place = _place(settings.translator, "translator", "translator")
     from dragoman.backbone.loading import load_translator
 
-    translator = load_translator(place, settings.device)
+    translator = load_translator(translator_place(settings), settings.device)
     return translator, TranslatorInfo(translator.name, frozenset(translator.languages))
-
-
-def _place(chosen: str | None, default: str, setting: str) -> str:
-    """The name or folder of a model: the configured one, or the one shipped.
-
-    Raises:
-        Unavailable: none is configured, and this installation has none.
-    """
-    from dragoman.backbone.weights import shipped_names
-
-    if chosen is None and default not in shipped_names():
-        raise Unavailable(f"no {setting} comes with this installation: DRAGOMAN_{setting.upper()} can name a folder")
-    return chosen or default
 
 
 def has_reranker(settings: Settings) -> bool:

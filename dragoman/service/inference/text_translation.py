@@ -16,7 +16,7 @@ from dragoman.service.core.errors import InvalidRequest, ServiceError
 from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled
-from dragoman.service.inference.models import Models, Translate, TranslatorInfo
+from dragoman.service.inference.models import Models, Translate, TranslatorInfo, translator_place
 from dragoman.service.schemas.search import Degraded
 
 SENTENCE_LENGTH = 300
@@ -75,6 +75,10 @@ class Translations:
     def __init__(self, models: Models, settings: Settings) -> None:
         self._models = models
         self._settings = settings
+
+    def check_configured(self) -> None:
+        """Raise :class:`NotInstalled` if this service has no translator; the message says how to name one."""
+        translator_place(self._settings)
 
     def check(self, texts: Sequence[str]) -> None:
         """Raise :class:`InvalidRequest` if these texts exceed the limits of one request."""

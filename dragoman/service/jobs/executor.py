@@ -9,7 +9,7 @@ from collections.abc import Callable, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
-from dragoman.service.core.errors import InternalError, ServiceError, classify
+from dragoman.service.core.errors import InternalError, NotInstalled, ServiceError, classify
 from dragoman.service.core.line import LineRejected
 from dragoman.service.core.priority import Traffic, background
 from dragoman.service.core.settings import Settings
@@ -100,7 +100,7 @@ class JobExecutor:
         if known is None:
             logger.error("job %s, line %d failed", self._job.id, number, exc_info=fault)
             known = InternalError(f"the service failed; its log has the cause under job {self._job.id}")
-        if known.status in _RETRIED_STATUSES:
+        if known.status in _RETRIED_STATUSES and not isinstance(known, NotInstalled):
             since = self._failing_since.setdefault((self._job.id, number), time.monotonic())
             if time.monotonic() - since < self._settings.job_retry_seconds:
                 self._fault = known

@@ -79,7 +79,9 @@ class SearchRequest(_Request):
         default=False, description="Add to each hit the contribution of each query term to its score."
     )
     translate_snippets: StrictBool = Field(
-        default=False, description="Add to each hit its snippet in the query's language."
+        default=False,
+        description="Add to each hit its snippet in the query's language; 503 unless `DRAGOMAN_TRANSLATOR` names a"
+        " translator.",
     )
     query_id: Text | None = Field(
         default=None,

@@ -1,4 +1,4 @@
-"""Request and response bodies of ``POST /v1/translate``."""
+"""Request and response bodies of ``/v1/translate``."""
 
 from __future__ import annotations
 
@@ -31,6 +31,12 @@ class TranslateRequest(BaseModel):
     def all(self) -> list[str]:
         """The texts, from either field."""
         return [self.text] if self.text is not None else list(self.texts or ())
+
+
+class ConfiguredTranslator(BaseModel):
+    """The translator of this service."""
+
+    model: str | None = Field(description="Its folder or name; null if the service has none and does not translate.")
 
 
 class TranslateResponse(BaseModel):

@@ -84,7 +84,8 @@ class Search:
             InvalidRequest: a field is not allowed; the message names it.
             NotFound: there is no such collection or table.
             TooManyRequests: the queue for the models is full.
-            Unavailable: none of the collections can be searched now, or dense search is not possible.
+            Unavailable: none of the collections can be searched now, dense search is not possible, or snippets are to
+                be translated and there is no translator.
         """
         with self._traffic.live(), self._using_models(request):
             return self._search(request, request_id, cancelled, snapshot)
@@ -200,6 +201,8 @@ class Search:
 
     def _check(self, request: SearchRequest) -> None:
         settings = self._settings
+        if request.translate_snippets:
+            self._translations.check_configured()
         if len(request.query) > settings.query_chars:
             raise InvalidRequest(f"query: longer than {settings.query_chars} characters")
         if request.top_k > settings.top_k_max:

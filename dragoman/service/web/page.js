@@ -2,7 +2,7 @@
 
 import { byId, onSubmit } from "./elements.js";
 import { hideEvidence } from "./evidence.js";
-import { loadCollections, search, searchFor } from "./search.js";
+import { loadCollections, offerTranslation, search, searchFor } from "./search.js";
 import { loadTables, uploadTable } from "./tables.js";
 
 const STORED_KEY = "dragoman-api-key";
@@ -41,6 +41,7 @@ function startApiKey() {
   input.addEventListener("change", () => {
     sessionStorage.setItem(STORED_KEY, input.value);
     loadCollections();
+    offerTranslation();
   });
 }
 
@@ -62,7 +63,7 @@ async function start() {
   startTabs();
   startForms();
   startApiKey();
-  await loadCollections();
+  await Promise.all([loadCollections(), offerTranslation()]);
   searchFromAddress();
 }
 

@@ -40,6 +40,12 @@ export async function loadCollections() {
   }
 }
 
+/** Offer translation only where the service has a translator. A failure is told by the collections already. */
+export async function offerTranslation() {
+  const { model } = await fetchJson("/v1/translate").catch(() => ({ model: null }));
+  byId("translation").classList.toggle("hidden", model === null);
+}
+
 function createCollectionBox({ name, language, documents }) {
   return createElement(
     "label",

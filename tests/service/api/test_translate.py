@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import signal
 import time
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from tests.service.standing_in import STANDING_IN
 
 pytestmark = pytest.mark.slow
 
-LIMITS = {"translate_texts": 5, "translate_chars": 2_000, "worker_queue": 40, "worker_batch": 4}
+LIMITS = {"translator": "upper", "translate_texts": 5, "translate_chars": 2_000, "worker_queue": 40, "worker_batch": 4}
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +100,26 @@ def test_a_text_that_fails_leaves_other_clients_theirs(translating: Server) -> N
         assert [one.result().json()["texts"] for one in others] == [[f"TEXT{n}"] for n in range(8)]
 
 
+def test_the_translator_is_named(translating: Server) -> None:
+    assert translating.client.get("/v1/translate").json() == {"model": "upper"}
+
+
+def test_without_a_translator_nothing_is_translated_and_the_answer_says_how_to_get_one(tmp_path: Path) -> None:
+    advice = "there is no translator: set DRAGOMAN_TRANSLATOR to the folder or the Hugging Face name"
+    with server(tmp_path) as running:
+        check_error(translate(running, text="Der Vulkan speit Asche."), 503, advice)
+        search = {"query": "volcano", "query_language": "en", "translate_snippets": True}
+        check_error(running.client.post("/v1/search", json=search), 503, advice)
+        assert running.client.post("/v1/search", json=search | {"translate_snippets": False}).status_code == 200
+        assert running.client.get("/v1/translate").json() == {"model": None}
+        headers = {"content-type": "application/x-ndjson"}
+        line = json.dumps({"custom_id": "a", **search})
+        path = f"/v1/jobs/{running.client.post('/v1/jobs?type=search', content=line, headers=headers).json()['id']}"
+        wait_for(lambda: running.client.get(path).json()["status"] == "completed")
+        errors = running.client.get(f"{path}/errors").text  # at once: to try it again would not help
+        assert "there is no translator" in errors
+
+
 def test_a_broken_model_is_a_503(tmp_path: Path) -> None:
     with server(tmp_path, translator=tmp_path / "nowhere") as running:
         check_error(translate(running, text="a"), 503, "the translator cannot be loaded")
@@ -108,7 +129,7 @@ def test_a_broken_model_is_a_503(tmp_path: Path) -> None:
 @pytest.fixture
 def slow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setenv("STANDING_IN_SECONDS", "0.4")
-    with server(tmp_path, STANDING_IN, worker_queue=8, worker_batch=4) as running:
+    with server(tmp_path, STANDING_IN, translator="upper", worker_queue=8, worker_batch=4) as running:
         yield running
 
 
@@ -118,7 +139,7 @@ def test_many_clients_share_batches_and_too_many_are_told_to_wait(
     gate = tmp_path / "gate"
     monkeypatch.setenv("STANDING_IN_GATE", str(gate))
     with (
-        server(tmp_path / "data", STANDING_IN, worker_queue=8, worker_batch=4) as running,
+        server(tmp_path / "data", STANDING_IN, translator="upper", worker_queue=8, worker_batch=4) as running,
         ThreadPoolExecutor(41) as clients,
     ):
         held = clients.submit(translate, running, text="hold")

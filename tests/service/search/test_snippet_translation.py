@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dragoman.service.core.errors import NotInstalled
 from dragoman.service.core.settings import Settings
 from tests.service.modelling import UpperTranslator, WordEncoder, ask, reasons, standing_in
 from tests.service.searching import add, running
@@ -11,8 +12,13 @@ from tests.service.searching import add, running
 pytestmark = pytest.mark.slow
 
 
-def test_snippets_are_translated_on_request(settings: Settings, encoder: WordEncoder) -> None:
-    with running(settings) as runtime:
+@pytest.fixture
+def translating(settings: Settings) -> Settings:
+    return settings.model_copy(update={"translator": "upper"})
+
+
+def test_snippets_are_translated_on_request(translating: Settings, encoder: WordEncoder) -> None:
+    with running(translating) as runtime:
         for language in ("de", "en", "fr"):
             runtime.collections.create(language, language)
             add(runtime, language, {"id": language, "text": "7 ja. Nein 8."})
@@ -27,8 +33,13 @@ def test_snippets_are_translated_on_request(settings: Settings, encoder: WordEnc
         assert "snippet_translation" not in plain
 
 
-def test_snippets_without_a_translator_say_so(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    with standing_in(monkeypatch, WordEncoder()), running(settings) as runtime:
+def test_snippets_without_a_translator_are_refused(settings: Settings) -> None:
+    with running(settings) as runtime, pytest.raises(NotInstalled, match="set DRAGOMAN_TRANSLATOR"):
+        ask(runtime, "7", method="none", translate_snippets=True)
+
+
+def test_snippets_say_that_the_translator_is_broken(translating: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    with standing_in(monkeypatch, WordEncoder()), running(translating) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", {"id": "1", "text": "7 ja"})
         answer = ask(runtime, "7", method="none", translate_snippets=True)
@@ -38,9 +49,9 @@ def test_snippets_without_a_translator_say_so(settings: Settings, monkeypatch: p
         ]
 
 
-def test_snippets_that_fail_or_take_too_long_are_null(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_snippets_that_fail_or_take_too_long_are_null(translating: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     translator = UpperTranslator()
-    chosen = settings.model_copy(update={"translate_snippets_seconds": 0.3})
+    chosen = translating.model_copy(update={"translate_snippets_seconds": 0.3})
     with standing_in(monkeypatch, WordEncoder(), translator), running(chosen) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", {"id": "1", "text": "7 ja"}, {"id": "2", "text": "7 poison"})
