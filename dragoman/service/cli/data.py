@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 from uuid import uuid4
 
 import typer
@@ -154,6 +154,14 @@ def evaluate(
     without: Annotated[
         str | None, typer.Option(envvar="DRAGOMAN_WITHOUT", help="FIELD=REGEX: leave out the queries that match.")
     ] = None,
+    split: Annotated[
+        Literal["tune", "test", "all"],
+        typer.Option(
+            envvar="DRAGOMAN_SPLIT",
+            help="Which of XQuAD-R's questions: tune (articles a000 to a011), test (the others) or all. Other"
+            " benchmarks have no parts, and all their queries are used.",
+        ),
+    ] = "tune",
     data_dir: DataDir = DATA_DIR,
     database_url: DatabaseUrl = DATABASE_URL,
 ) -> None:
@@ -171,7 +179,7 @@ def evaluate(
                     f"psq, smt and hybrid need a table between {source} and {target}, and {data_dir} has none active",
                     param_hint="--table",
                 )
-        run(data, source, target, unit, names, output, files, queries, only, without)
+        run(data, source, target, unit, names, output, files, queries, only, without, split)
 
 
 def _table_file(given: str, source: str, target: str) -> TableFile:

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +31,7 @@ from scipy.stats import ttest_rel
 
 from dragoman.lexicon.table.compose import Kind
 from dragoman.service.core.trec import RunLine, trec_run
-from dragoman.service.evaluation.test_collection import Benchmark, BenchmarkError, Keep, load_benchmark
+from dragoman.service.evaluation.test_collection import Benchmark, BenchmarkError, Keep, Split, load_benchmark
 from dragoman.service.search.service import MODEL_METHODS
 from dragoman.service.tables.repository import entry_rows
 from dragoman.service.tables.service import Tables
@@ -100,15 +100,17 @@ def run(
     queries: str | None = None,
     only: str | None = None,
     without: str | None = None,
+    split: Split = "tune",
 ) -> dict[str, Any]:
     """Evaluate ``systems`` on one task; write ``report.json`` and a TREC run per system to ``output``.
 
-    ``only`` and ``without`` choose queries, each ``FIELD=REGEX`` on a field of the query file.
+    ``only`` and ``without`` choose queries, each ``FIELD=REGEX`` on a field of the query file; ``split`` chooses a
+    part of queries that have parts.
 
     Raises:
         BenchmarkError: the folder, a system's name, or a query filter is not valid.
     """
-    task = load_benchmark(data, source, target, unit, queries, choice(only, without))
+    task = load_benchmark(data, source, target, unit, queries, choice(only, without), split)
     check_systems(systems, task)
     with serve_temporarily(tables) as client:
         report = run_task(client, task, systems, output)
@@ -130,11 +132,11 @@ def run_task(client: httpx.Client, task: Benchmark, systems: Sequence[str], outp
     check_systems(systems, task)
     name = _index(client, task)
     results = [result for system in systems for result in evaluate(client, name, task, system)]
-    _checked(client.delete(f"/v1/collections/{name}"))
+    checked(client.delete(f"/v1/collections/{name}"))
     report = _report(task, results)
     output.mkdir(parents=True, exist_ok=True)
     for result in results:
-        _write_run(output / f"{result.system}.trec", result)
+        write_run(output / f"{result.system}.trec", result)
     (output / "report.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
     return report
 
@@ -207,15 +209,15 @@ def _upload(client: httpx.Client, name: str, table: TableFile) -> None:
         "activate": True,
     }
     with table.path.open("rb") as stream:
-        _checked(client.put(f"/v1/tables/{name}", params=parameters, content=stream))
+        checked(client.put(f"/v1/tables/{name}", params=parameters, content=stream))
 
 
 def _index(client: httpx.Client, task: Benchmark) -> str:
     """Send the documents (only their text) to a new collection; returns its name."""
     name = f"{task.source}-{task.target}-{task.unit}"
-    _post(client, "/v1/collections", json={"name": name, "language": task.target})
+    post(client, "/v1/collections", json={"name": name, "language": task.target})
     body = "\n".join(json.dumps({"id": key, "text": text}) for key, text in task.documents.items())
-    answer = _post(
+    answer = post(
         client,
         f"/v1/collections/{name}/documents",
         content=body.encode(),
@@ -241,12 +243,12 @@ def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str
     def answered(query: str) -> list[dict[str, float]]:
         given = parameters | {"query": texts[query], "query_id": query}
         if system == "mart":
-            return _reranked(_post(client, "/v1/search", json=given).json())
-        run = _post(client, "/v1/search", json=given, headers={"Accept": "application/x-trec-run"}).text
+            return _reranked(post(client, "/v1/search", json=given).json())
+        run = post(client, "/v1/search", json=given, headers={"Accept": "application/x-trec-run"}).text
         return [{fields[2]: float(fields[4]) for fields in map(str.split, run.splitlines())}]
 
     if system in MODEL_METHODS:
-        _wait_for_embeddings(client, collection)
+        wait_for_embeddings(client, collection)
     begun = time.perf_counter()
     with Progress(transient=True) as progress, ThreadPoolExecutor(CLIENTS) as clients:
         answers = zip(texts, clients.map(answered, texts), strict=True)
@@ -255,7 +257,7 @@ def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str
     seconds = time.perf_counter() - begun
     names = [system, ALONE] if system == "mart" else [system]
     return [
-        _measured(task, Evaluation(name, {query: found[number] for query, found in runs.items()}, seconds))
+        measured(task.qrels, Evaluation(name, {query: found[number] for query, found in runs.items()}, seconds))
         for number, name in enumerate(names)
     ]
 
@@ -273,15 +275,16 @@ def _reranked(answer: dict[str, Any]) -> list[dict[str, float]]:
     return [together, dict(sorted(alone.items(), key=lambda one: -one[1]))]
 
 
-def _measured(task: Benchmark, result: Evaluation) -> Evaluation:
+def measured(qrels: Mapping[str, Mapping[str, int]], result: Evaluation) -> Evaluation:
+    """``result`` with its measures per query."""
     result.per_query = {name: {} for name in MEASURES}
     names = {measure: name for name, measure in MEASURES.items()}
-    for metric in ir_measures.iter_calc(list(MEASURES.values()), task.qrels, result.run):
+    for metric in ir_measures.iter_calc(list(MEASURES.values()), qrels, result.run):
         result.per_query[names[metric.measure]][metric.query_id] = metric.value
     return result
 
 
-def _wait_for_embeddings(client: httpx.Client, collection: str) -> None:
+def wait_for_embeddings(client: httpx.Client, collection: str) -> None:
     """Search until every document has its embedding, so that measured searches do not wait for any.
 
     Raises:
@@ -293,18 +296,28 @@ def _wait_for_embeddings(client: httpx.Client, collection: str) -> None:
         message = response.json().get("message", "")
         if response.status_code == 503 and "has an embedding yet" in message:
             continue
-        missing = [one["reason"] for one in _checked(response).json()["degraded"] if one["stage"] == "dense"]
+        missing = [one["reason"] for one in checked(response).json()["degraded"] if one["stage"] == "dense"]
         if not missing:
             return
         if any("could not be embedded" in reason for reason in missing):
             raise BenchmarkError("; ".join(missing))
 
 
-def _post(client: httpx.Client, path: str, **arguments: Any) -> httpx.Response:
-    return _checked(client.post(path, **arguments))
+def post(client: httpx.Client, path: str, **arguments: Any) -> httpx.Response:
+    """The response to a POST.
+
+    Raises:
+        BenchmarkError: the response is an error.
+    """
+    return checked(client.post(path, **arguments))
 
 
-def _checked(response: httpx.Response) -> httpx.Response:
+def checked(response: httpx.Response) -> httpx.Response:
+    """``response``, unless it is an error.
+
+    Raises:
+        BenchmarkError: with the response's text.
+    """
     if response.is_error:
         raise BenchmarkError(f"{response.request.method} {response.request.url.path}: {response.text}")
     return response
@@ -317,31 +330,33 @@ def _report(task: Benchmark, results: Sequence[Evaluation]) -> dict[str, Any]:
         "source": task.source,
         "target": task.target,
         "unit": task.unit,
+        "split": task.split,
         "queries": len(queries),
         "documents": len(task.documents),
         "systems": {
             result.system: {
                 **{name: round(result.mean(name, queries), 4) for name in MEASURES},
                 "queries_per_second": round(len(result.run) / result.seconds, 1),
-                "p_against_best": None if result is best else _p_value(result, best, queries),
+                "p_against_best": None if result is best else p_value(result, best, queries),
             }
             for result in results
         },
         "p_values": {
-            f"{first.system} against {second.system}": _p_value(first, second, queries)
+            f"{first.system} against {second.system}": p_value(first, second, queries)
             for place, first in enumerate(results)
             for second in results[place + 1 :]
         },
     }
 
 
-def _p_value(first: Evaluation, second: Evaluation, queries: Sequence[str]) -> float:
+def p_value(first: Evaluation, second: Evaluation, queries: Sequence[str]) -> float:
     """Two-tailed paired t-test of average precision per query; 1 if no query differs."""
     pair = [[result.per_query["MAP@100"].get(query, 0.0) for query in queries] for result in (first, second)]
     return 1.0 if pair[0] == pair[1] else float(ttest_rel(*pair).pvalue)
 
 
-def _write_run(path: Path, result: Evaluation) -> None:
+def write_run(path: Path, result: Evaluation) -> None:
+    """Write the TREC run of one system."""
     with path.open("w", encoding="utf-8") as stream:
         for query, hits in result.run.items():
             lines = [RunLine("", document, score) for document, score in hits.items()]

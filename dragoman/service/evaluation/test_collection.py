@@ -11,6 +11,10 @@ There are three layouts, with plain or gzipped files:
 - sample: ``queries.<language>.jsonl``, ``documents.<language>.jsonl`` and ``qrels.trec``, as in the demo.
 
 Only ``text`` is indexed: a title in the corpus may be in the language of the queries.
+
+XQuAD-R's questions have two parts, told by the article in their field ``para`` (``de-a007-p02``): those of articles
+a000 to a011 are for tuning, the others for the one measurement that is reported. Queries without such a field have no
+parts.
 """
 
 from __future__ import annotations
@@ -18,10 +22,15 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+Split = Literal["tune", "test", "all"]
+SPLITS: tuple[Split, ...] = ("tune", "test", "all")
+_PARAGRAPH = re.compile(r"[a-z]{2,3}-a(\d{3})-p\d+")
+_TUNING_ARTICLES = 12
 
 
 class BenchmarkError(ValueError):
@@ -40,6 +49,8 @@ class Benchmark:
     """By query id, the human translation of the query into the documents' language; may be empty."""
     documents: dict[str, str]
     qrels: dict[str, dict[str, int]]
+    split: Split | None = None
+    """The part of the queries that was read; None if they have no parts."""
 
 
 Keep = Callable[[dict[str, Any]], bool]
@@ -52,20 +63,29 @@ def load_benchmark(
     unit: str,
     queries: str | None = None,
     keep: Keep = lambda query: True,
+    split: Split = "all",
 ) -> Benchmark:
     """Read one task from a benchmark folder.
 
-    ``queries`` names the query file if it isn't the language code; ``keep`` filters queries by their fields.
+    ``queries`` names the query file if it isn't the language code; ``keep`` filters queries by their fields; ``split``
+    chooses a part of queries that have parts.
 
     Raises:
         BenchmarkError: a file is missing, a line is malformed, or no kept query has a relevant document.
     """
+    parts: set[str | None] = set()
+
+    def kept(row: dict[str, Any]) -> bool:
+        part = part_of(row)
+        parts.add(part)
+        return (part is None or split in ("all", part)) and keep(row)
+
     if (folder / "corpus").is_dir():
-        task = _judged(folder, source, target, unit, queries or source, keep)
+        task = _judged(folder, source, target, unit, queries or source, kept)
     elif _find(folder, f"{target}.jsonl") is not None:
-        task = _parallel(folder, source, target, unit, keep)
+        task = _parallel(folder, source, target, unit, kept)
     else:
-        task = _sample(folder, source, target, unit, keep)
+        task = _sample(folder, source, target, unit, kept)
     judged = {query: rels for query, rels in task.qrels.items() if query in task.queries and rels}
     if not judged:
         raise BenchmarkError(f"{folder}: no query of {source} has a relevant {unit} in {target}")
@@ -77,7 +97,16 @@ def load_benchmark(
         {query: text for query, text in task.translated_queries.items() if query in judged},
         task.documents,
         judged,
+        split if parts - {None} else None,
     )
+
+
+def part_of(query: Mapping[str, Any]) -> Split | None:
+    """The part that a query's paragraph puts it into, or None if it has no such field."""
+    paragraph = _PARAGRAPH.fullmatch(str(query.get("para", "")))
+    if paragraph is None:
+        return None
+    return "tune" if int(paragraph[1]) < _TUNING_ARTICLES else "test"
 
 
 def _judged(folder: Path, source: str, target: str, unit: str, name: str, keep: Keep) -> Benchmark:
