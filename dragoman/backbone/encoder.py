@@ -1,8 +1,9 @@
 """The encoder interface of ranking, reasoning and tagging, for our backbone and Hugging Face checkpoints.
 
-`load_encoder("e5-small")` loads multilingual-e5-small from its package, `load_encoder("small")` the shipped backbone; `load_encoder("/path")` or `load_encoder("xlm-roberta-base")` loads
-a folder trained by this project, or an encoder of transformers (BERT, XLM-R, the encoder of T5 or mT5, …). Only
-safetensors are read, and code in a checkpoint is never run.
+`load_encoder("e5-small")` loads multilingual-e5-small from its package, `load_encoder("small")` the shipped backbone;
+`load_encoder("/path")` or `load_encoder("xlm-roberta-base")` loads a folder trained by this project, or an encoder of
+transformers (BERT, XLM-R, the encoder of T5 or mT5, …). Only safetensors are read, and code in a checkpoint is never
+run.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ class Encoder(nn.Module, ABC):
     pad: int
     prefixes: Mapping[str, str] = MappingProxyType({})
     """What precedes a sentence before it is encoded, by its kind: `query` or `passage`."""
+    unrelated_cosine: float = 0.0
+    """The cosine of unrelated sentences, from which on similarity is counted."""
     checksum: str | None = None
     """Identifies the weights, if they are one file."""
 

@@ -1,13 +1,13 @@
-"""Rank fusion: across collections and languages, or across different scores of the same documents."""
+"""Fusion of rankings: across collections and languages, or of different scores of the same documents."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from dragoman.indexes.bm25 import Ranking
 
-__all__ = ["RRF_K", "normalised", "rrf"]
+__all__ = ["RRF_K", "calibrated", "convex", "normalised", "rrf"]
 
 RRF_K = 60
 """The constant of reciprocal rank fusion, as in its paper."""
@@ -37,6 +37,38 @@ def normalised(rankings: Iterable[tuple[S, Ranking]], k: int | None = None) -> l
     ]
     merged.sort(key=lambda entry: entry[:3])
     return [(source, key, -share) for share, _, key, source in merged[:k]]
+
+
+def calibrated(cosine: float, floor: float) -> float:
+    """A cosine as a share of its range above ``floor``, the cosine of unrelated texts: 0 at or below it, 1 at 1."""
+    return max(0.0, (cosine - floor) / (1.0 - floor))
+
+
+def convex(
+    shares: Mapping[T, float], near: Mapping[T, float], weight: float, k: int | None = None
+) -> list[tuple[T, float]]:
+    """Convex combination of scores (Bruch, Gai & Ingber 2022): ``(1 - weight) share + weight near``.
+
+    Args:
+        shares: of the BM25 ranking's attainable score, in [0, 1); 0 for an item that is not in it.
+        near: calibrated cosines, in [0, 1]. An item without one is scored by its share alone.
+        weight: in [0, 1].
+        k: how many items to return; all by default.
+
+    Returns:
+        The items with their scores in [0, 1], best first; ties in the order of ``shares``, then of ``near``.
+
+    Raises:
+        ValueError: if the weight is outside [0, 1].
+    """
+    if not 0 <= weight <= 1:
+        raise ValueError(f"the weight of a convex combination is {weight}; it must lie between 0 and 1")
+    scores = {
+        item: share if item not in near else (1 - weight) * share + weight * near[item]
+        for item, share in shares.items()
+    }
+    scores.update((item, weight * value) for item, value in near.items() if item not in shares)
+    return sorted(scores.items(), key=lambda item: -item[1])[:k]
 
 
 def rrf(

@@ -22,6 +22,7 @@ from dragoman.ranking.mixed_attention import Mixing
 if TYPE_CHECKING:
     from dragoman.ranking.passages import Passage
 
+
 @dataclass(frozen=True)
 class _Head:
     """A MAT layer's head. Rows of M sum to 1, so W_o (M (W_v h + b_v)) + b_o = M (W_o W_v h) + W_o b_v + b_o."""

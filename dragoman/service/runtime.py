@@ -17,7 +17,7 @@ from dragoman.service.core.priority import Traffic
 from dragoman.service.core.settings import Settings
 from dragoman.service.gauges import ServiceState
 from dragoman.service.inference.gauges import WorkerState
-from dragoman.service.inference.models import Load, Models, has_reranker
+from dragoman.service.inference.models import Load, Models, has_encoder, has_reranker
 from dragoman.service.inference.scoring import LocalScoring, Scoring
 from dragoman.service.inference.text_translation import Translations
 from dragoman.service.jobs.line import LineAnswers
@@ -60,7 +60,7 @@ class Runtime:
             opened.callback(self.indexes.close)
             self.models = Models(settings, self.metrics)
             opened.callback(self.models.close)
-            self.dense = DenseIndexes(self.store, settings.dense_dir, self.models, settings.embed == "always")
+            self.dense = DenseIndexes(self.store, settings.dense_dir, self.models, _embeds_all(settings))
             opened.callback(self.dense.close)
             self.translations = Translations(self.models, settings)
             self.collections = Collections(self.store, self.indexes, settings, self.metrics, self.dense)
@@ -114,6 +114,10 @@ class Runtime:
     def close(self) -> None:
         """Commit and close everything, in the reverse order of opening."""
         self._opened.close()
+
+
+def _embeds_all(settings: Settings) -> bool:
+    return settings.embed == "always" and has_encoder(settings)
 
 
 def _scoring(settings: Settings, models: Models) -> Scoring:

@@ -14,7 +14,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_to
 from torch import Tensor, nn
 
 from dragoman.backbone.checkpoints import CheckpointError
-from dragoman.backbone.encoder import Pair, OwnEncoder
+from dragoman.backbone.encoder import OwnEncoder, Pair
 from dragoman.backbone.pretrained.e5_file import E5File, dequantised, find_file
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.veco import BertEncoder, VecoConfig
@@ -47,6 +47,7 @@ class E5Encoder(OwnEncoder):
         super().__init__(model, vocabulary, NAME, sentence_layer=model.config.layers)
         self.pad, self._bos, self._eos = file.pad, file.bos, file.eos
         self.prefixes = {"query": "query: ", "passage": "passage: "}
+        self.unrelated_cosine = 0.7
         self.checksum = file.checksum
 
     def framed(self, ids: Sequence[int]) -> list[int]:
@@ -94,7 +95,8 @@ def _weights(file: E5File) -> dict[str, Tensor]:
         return torch.from_numpy(file.tensor(name, *shape))
 
     found = {
-        "positions.weight": one("emb.pos", file.sizes.positions, width) + one("emb.type", file.sizes.segments, width)[0],
+        "positions.weight": one("emb.pos", file.sizes.positions, width)
+        + one("emb.type", file.sizes.segments, width)[0],
         "embedding_norm.weight": one("emb.ln.w", width),
         "embedding_norm.bias": one("emb.ln.b", width),
     }

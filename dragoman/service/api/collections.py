@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from dragoman.service.api.dependencies import RecordDep, RuntimeDep
+from dragoman.service.collections.dense_index import Coverage
 from dragoman.service.collections.importing import Imported
 from dragoman.service.collections.service import CollectionInfo, DocumentInfo
+from dragoman.service.core.errors import NotFound
 from dragoman.service.core.names import ID_CHARS, check_name
 from dragoman.service.core.validation import LanguageCode, Text
 from dragoman.service.http.bodies import (
@@ -20,6 +22,7 @@ from dragoman.service.http.bodies import (
     content_gzip,
 )
 from dragoman.service.http.streaming import work_on_upload
+from dragoman.service.runtime import Runtime
 
 router = APIRouter(prefix="/v1/collections", route_class=StrictRoute, tags=["collections"])
 
@@ -77,6 +80,15 @@ class IndexInfo(BaseModel):
     generation: int = Field(description="Generation up to which it includes all changes; -1 before it is open.")
 
 
+class EmbeddingsInfo(BaseModel):
+    """The embeddings of a collection's documents, for search by meaning."""
+
+    state: Literal["building", "complete"]
+    embedded: int = Field(description="Documents that have embeddings.")
+    failed: int = Field(description="Documents that could not be embedded; the log says why.")
+    total: int
+
+
 class CollectionBody(BaseModel):
     """A collection."""
 
@@ -86,6 +98,7 @@ class CollectionBody(BaseModel):
     documents: int
     generation: int = Field(description="Increases with every change of the documents.")
     index: IndexInfo
+    embeddings: EmbeddingsInfo | None = Field(description="Null if the collection has none and gets none by itself.")
     created_at: datetime
 
 
@@ -128,19 +141,19 @@ def create_collection(new: NewCollection, runtime: RuntimeDep, record: RecordDep
     """Create an empty collection; 409 if there is one of this name."""
     with record("collection.create", new.name):
         made = runtime.collections.create(new.name, new.language, new.description)
-    return _collection(made)
+    return _collection(made, runtime)
 
 
 @router.get("")
 def list_collections(runtime: RuntimeDep) -> CollectionList:
     """All collections, by name."""
-    return CollectionList(collections=[_collection(info) for info in runtime.collections.all()])
+    return CollectionList(collections=[_collection(info, runtime) for info in runtime.collections.all()])
 
 
 @router.get("/{name}")
 def get_collection(name: CollectionName, runtime: RuntimeDep) -> CollectionBody:
     """One collection: how many documents it has, its generation, and the state of its index."""
-    return _collection(runtime.collections.get(name))
+    return _collection(runtime.collections.get(name), runtime)
 
 
 @router.delete("/{name}", status_code=204, response_class=Response)
@@ -180,7 +193,20 @@ def delete_document(name: CollectionName, id: DocumentId, runtime: RuntimeDep, r
         runtime.collections.delete_document(name, id)
 
 
-def _collection(info: CollectionInfo) -> CollectionBody:
+def _embeddings(info: CollectionInfo, runtime: Runtime) -> EmbeddingsInfo | None:
+    try:
+        found = runtime.dense.coverage(info.key)
+        if found is None:
+            if not runtime.dense.wanted(info.key):
+                return None
+            found = Coverage(missing=info.documents, failed=0, total=info.documents)
+    except NotFound:  # deleted meanwhile
+        return None
+    state: Literal["building", "complete"] = "complete" if found.missing == found.failed else "building"
+    return EmbeddingsInfo(state=state, embedded=found.total - found.missing, failed=found.failed, total=found.total)
+
+
+def _collection(info: CollectionInfo, runtime: Runtime) -> CollectionBody:
     return CollectionBody(
         name=info.name,
         language=info.language,
@@ -188,6 +214,7 @@ def _collection(info: CollectionInfo) -> CollectionBody:
         documents=info.documents,
         generation=info.generation,
         index=IndexInfo(state=info.index_state, generation=info.index_generation),
+        embeddings=_embeddings(info, runtime),
         created_at=info.created_at,
     )
 

@@ -48,9 +48,9 @@ async def search(body: SearchRequest, request: Request, runtime: RuntimeDep, set
         return Response(found.model_dump_json(exclude_unset=True), media_type="application/json")
 
     def run() -> Response:
-        lines, degraded = runtime.search.run(body, cancelled)
+        lines, degraded, method = runtime.search.run(body, cancelled)
         _set_log_fields(request, degraded)
-        written = trec_run(body.query_id or identifier, lines, f"dragoman-{body.method}")
+        written = trec_run(body.query_id or identifier, lines, f"dragoman-{method}")
         return Response(written, media_type=TREC_TYPE, headers=_degraded_header(degraded))
 
     work = run if TREC_TYPE in request.headers.get("accept", "") else answer

@@ -20,9 +20,6 @@ from numpy.typing import NDArray
 from sqlalchemy import select
 
 from dragoman.indexes.dense import DenseHit
-from dragoman.indexes.dense_file import read_header
-from dragoman.indexes.errors import IndexCorrupt
-from dragoman.service.collections.changes import database_generation
 from dragoman.service.collections.dense_index import Coverage, DenseCollection, Unembedded
 from dragoman.service.core.errors import NotFound, ServiceError, TooManyRequests, Unavailable
 from dragoman.service.inference.models import Embed, Embedding, EncoderInfo, Models
@@ -70,8 +67,8 @@ class DenseIndexes:
                 if path.name.removesuffix(_SUFFIX) not in known or path.suffix != _SUFFIX:
                     path.unlink(missing_ok=True)
         for uid, id in known.items():
-            if self._wanted(id, uid) and not self._up_to_date(id, uid):
-                self.changed(id)
+            if self._wanted(id, uid):
+                self.changed(id)  # opens it too: only then is it known to be complete
 
     def changed(self, collection_id: int) -> None:
         """A collection's documents have changed; embed them in the background if it has embeddings."""
@@ -122,8 +119,8 @@ class DenseIndexes:
         """
         return self._of(collection_id).score(vector, keys)
 
-    def state(self, collection_id: int) -> Coverage | None:
-        """How far the embeddings of a collection are; None if it has none, or they are not open yet.
+    def coverage(self, collection_id: int) -> Coverage | None:
+        """The coverage of a collection's embeddings; None if it has none, or they are not open yet.
 
         Raises:
             NotFound: there is no such collection.
@@ -134,6 +131,14 @@ class DenseIndexes:
             return None
         collection.reconcile()
         return collection.coverage()
+
+    def wanted(self, collection_id: int) -> bool:
+        """Whether a collection has embeddings, or is to have them.
+
+        Raises:
+            NotFound: there is no such collection.
+        """
+        return self._wanted(collection_id, self._uid(collection_id))
 
     def rebuild(self, collection_id: int, progress: Callable[[int], None] | None = None) -> int:
         """Rebuild a collection's embeddings, if it has any; returns the number of embedded documents.
@@ -189,13 +194,6 @@ class DenseIndexes:
 
     def _wanted(self, collection_id: int, uid: str) -> bool:
         return self._always or self._path(uid).exists()
-
-    def _up_to_date(self, collection_id: int, uid: str) -> bool:
-        """Whether the file is complete according to its header; the first search reads the rest of it."""
-        try:
-            return read_header(self._path(uid)).generation == database_generation(self._store, collection_id)
-        except (FileNotFoundError, IndexCorrupt):
-            return False
 
     def _uid(self, collection_id: int) -> str:
         with self._store.read() as session:

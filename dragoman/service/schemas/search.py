@@ -59,11 +59,12 @@ class SearchRequest(_Request):
         default=None, description="Collections to search, by default up to 100; all of them when left out."
     )
     top_k: StrictInt = Field(default=10, ge=1, description="How many hits, by default up to 1,000.")
-    method: Method = Field(
-        default="psq",
+    method: Method | None = Field(
+        default=None,
         description="psq: probabilistic structured queries; smt: the ten best translations of each term, weighted;"
         " none: the untranslated query; dense: passages whose sentence embeddings are nearest to the query's;"
-        " hybrid: psq and dense, by reciprocal rank fusion.",
+        " hybrid: psq and dense, by a convex combination of their scores. When left out, hybrid where the embeddings of"
+        " all searched collections are complete, else psq.",
     )
     tables: Names | None = Field(
         default=None, description="Active translation tables to use; all of them when left out."
@@ -126,6 +127,9 @@ class Scores(BaseModel):
         description="BM25 in the hit's collection and language; for dense, the inner product of the vectors of the"
         " query and the best passage; for hybrid, the fused score."
     )
+    dense: float | None = Field(
+        default=None, description="The inner product of the vectors of the query and the best passage, for hybrid."
+    )
     rerank: float | None = Field(
         description="The reranker's probability that the document answers the query, as in the rerank endpoints."
     )
@@ -176,15 +180,15 @@ class Hit(BaseModel):
 
 
 class RankedBy(BaseModel):
-    """A document's rank in one of the fused rankings; it adds weight / (60 + rank) to the score."""
+    """A document's rank and score in one of the fused rankings, and the weight of that ranking."""
 
-    rank: int
+    rank: int | None = Field(description="Null for a document below the fused ranks, of which only the score counts.")
     score: float
     weight: float
 
 
 class Fusion(BaseModel):
-    """The document's rank in each ranking; null if the ranking did not include it."""
+    """The document in each ranking; null if it has no score there."""
 
     bm25: RankedBy | None
     dense: RankedBy | None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from dragoman.indexes.dense import DenseHit
 from dragoman.service.collections.dense_index import Coverage
@@ -31,6 +32,10 @@ class DenseResult:
     """The merged ranking, best first, and how it is degraded."""
 
     places: list[DensePlace] = field(default_factory=list)
+    others: list[DensePlace] = field(default_factory=list)
+    """Documents outside the ranking whose scores were requested."""
+    unrelated_cosine: float = 0.0
+    """The cosine of unrelated sentences with this encoder."""
     degraded: list[Degraded] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -43,12 +48,27 @@ class DenseStage:
         self._models = models
         self._embed_seconds = embed_seconds
 
+    def complete(self, collections: Sequence[CollectionInfo]) -> bool:
+        """Whether the embeddings of all collections are complete; False if there is no document to embed."""
+        filled = [one for one in collections if one.documents]
+        try:
+            found = [self._dense.coverage(one.key) for one in filled]
+        except NotFound:
+            return False
+        return bool(filled) and all(one is not None and one.missing == one.failed for one in found)
+
     def rank(
-        self, text: str, collections: Sequence[CollectionInfo], k: int, cancelled: Cancelled | None = None
+        self,
+        text: str,
+        collections: Sequence[CollectionInfo],
+        k: int,
+        cancelled: Cancelled | None = None,
+        others: Mapping[int, Sequence[int]] = MappingProxyType({}),
     ) -> DenseResult:
         """The ``k`` best documents of all collections; one encoder makes their scores comparable.
 
-        Documents without an embedding are embedded first, until the configured timeout.
+        Documents without an embedding are embedded first, until the configured timeout. ``others`` are keys of
+        documents by the key of their collection, whose scores are wanted too.
 
         Raises:
             TooManyRequests: the encoder's queue is full.
@@ -58,7 +78,7 @@ class DenseStage:
         encoder = self._models.encoder(cancelled)
         vector = self._models.encode(text, cancelled)
         coverage = self._dense.catch_up([one.key for one in collections], encoder, self._embed_seconds)
-        result = DenseResult()
+        result = DenseResult(unrelated_cosine=encoder.unrelated_cosine)
         for collection in collections:
             found = coverage.get(collection.key)
             if found is None:
@@ -68,17 +88,22 @@ class DenseStage:
             result.degraded.extend(_missing(collection.name, found))
             try:
                 hits = self._dense.search(collection.key, vector, k)
+                known = {hit.key for hit in hits}
+                more = [key for key in others.get(collection.key, ()) if key not in known]
+                beside = self._dense.score(collection.key, vector, more) if more else []
             except (NotFound, Unavailable) as fault:
                 reason = f"collection '{collection.name}' was not searched: {fault}"
                 result.degraded.append(Degraded.of(STAGE, reason, fault.error_type))
                 continue
             result.places.extend(DensePlace(collection, hit) for hit in hits)
+            result.others.extend(DensePlace(collection, hit) for hit in beside)
         counts = coverage.values()
         if (total := sum(one.total for one in counts)) and total == sum(one.missing for one in counts):
             if total == sum(one.failed for one in counts):
                 raise Unavailable(f"none of the {total} documents could be embedded; the log says why")
             raise Unavailable(f"none of the {total} documents has an embedding yet; they are being made")
         result.places.sort(key=lambda place: -place.hit.score)
+        result.others.extend(result.places[k:])
         del result.places[k:]
         result.seconds = time.perf_counter() - started
         return result

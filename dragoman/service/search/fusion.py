@@ -8,14 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dragoman.indexes.dense import DenseHit
-from dragoman.indexes.fusion import rrf
+from dragoman.indexes.fusion import calibrated, convex, rrf
 from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import ServiceError, Unavailable
 from dragoman.service.core.priority import in_background
+from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled
 from dragoman.service.observability.tracing import span
 from dragoman.service.query.translation import Translated
-from dragoman.service.schemas.search import Degraded, Fusion, RankedBy, SearchRequest
+from dragoman.service.schemas.search import Degraded, Fusion, Method, RankedBy, SearchRequest
 from dragoman.service.search.bm25 import STAGE as BM25_STAGE
 from dragoman.service.search.bm25 import FirstStage, FirstStageResult, Part, Place
 from dragoman.service.search.dense import STAGE, DensePlace, DenseResult, DenseStage
@@ -40,6 +41,8 @@ class Ranked:
     passage: DenseHit | None = None
     """Its best passage if dense search found it, or None."""
     fusion: Fusion | None = None
+    dense: float | None = None
+    """The inner product of the vectors of the query and the best passage, or None."""
     rerank: float | None = None
     """The reranker's score, a probability, or None."""
 
@@ -54,6 +57,7 @@ class Answer:
     """The ranking, best first, the translations of the query, and how the ranking is degraded."""
 
     places: list[Ranked] = field(default_factory=list)
+    method: Method = "psq"
     translations: list[Translated] = field(default_factory=list)
     degraded: list[Degraded] = field(default_factory=list)
     truncated: list[str] = field(default_factory=list)
@@ -71,10 +75,11 @@ class Answer:
 class SearchRanking:
     """Ranks documents by the method of a request. Safe from any thread."""
 
-    def __init__(self, first_stage: FirstStage, dense: DenseStage, dense_weight: float) -> None:
+    def __init__(self, first_stage: FirstStage, dense: DenseStage, settings: Settings) -> None:
         self._first_stage = first_stage
         self._dense = dense
-        self._dense_weight = dense_weight
+        self._weight = settings.hybrid_dense_weight
+        self._fused = _by_ranks if settings.hybrid_fusion == "rrf" else _by_scores
 
     def rank(
         self,
@@ -94,8 +99,9 @@ class SearchRanking:
                 return _of_dense(self._dense.rank(request.query, collections, request.top_k, cancelled))
         if request.method == "hybrid":
             return self._hybrid(request, language, snapshot, collections, cancelled)
+        method = request.method or "psq"
         return _of_bm25(
-            self._first_stage.rank(request.query, language, request.method, snapshot, collections, request.top_k)
+            method, self._first_stage.rank(request.query, language, method, snapshot, collections, request.top_k)
         )
 
     def _hybrid(
@@ -106,7 +112,7 @@ class SearchRanking:
         collections: Sequence[CollectionInfo],
         cancelled: Cancelled | None,
     ) -> Answer:
-        """Both rankings, fused by rank; only one, marked as degraded, if the other is unavailable."""
+        """Both rankings, fused; only one, marked as degraded, if the other is unavailable."""
         depth = max(request.top_k, FUSION_DEPTH)
         started = time.perf_counter()
         unmatched: ServiceError | None = None
@@ -120,14 +126,14 @@ class SearchRanking:
             bm25 = FirstStageResult(degraded=[Degraded.of(BM25_STAGE, reason, fault.error_type)])
         try:
             with span("dense"):
-                dense = self._dense.rank(request.query, collections, depth, cancelled)
+                dense = self._dense.rank(request.query, collections, depth, cancelled, _by_collection(bm25.places))
         except Exception as fault:
             if unmatched is not None:
                 raise unmatched from fault
             if in_background() and isinstance(fault, ServiceError):
                 raise
             dense = DenseResult(degraded=[_without_dense(fault)])
-        answer = _fused(bm25, dense, self._dense_weight, request.top_k)
+        answer = _hybrid(bm25, dense, self._fused(bm25, dense, self._weight), self._weight, request.top_k)
         answer.translate_seconds = bm25.translate_seconds
         answer.rank_seconds = time.perf_counter() - started - bm25.translate_seconds
         answer.dense_seconds = dense.seconds
@@ -143,12 +149,13 @@ def _without_dense(fault: Exception) -> Degraded:
     return Degraded.of(STAGE, f"hits are ranked by BM25 alone: {reason}", cause)
 
 
-def _of_bm25(result: FirstStageResult) -> Answer:
+def _of_bm25(method: Method, result: FirstStageResult) -> Answer:
     places = [
         Ranked(place.part.collection, place.key, place.score, place.first_stage, place.part) for place in result.places
     ]
     return Answer(
         places,
+        method,
         result.translations,
         result.degraded,
         translate_seconds=result.translate_seconds,
@@ -158,35 +165,71 @@ def _of_bm25(result: FirstStageResult) -> Answer:
 
 def _of_dense(result: DenseResult) -> Answer:
     places = [
-        Ranked(place.collection, place.hit.key, place.hit.score, place.hit.score, passage=place.hit)
+        Ranked(
+            place.collection, place.hit.key, place.hit.score, place.hit.score, passage=place.hit, dense=place.hit.score
+        )
         for place in result.places
     ]
-    return Answer(places, degraded=result.degraded, rank_seconds=result.seconds, dense_seconds=result.seconds)
+    return Answer(places, "dense", degraded=result.degraded, rank_seconds=result.seconds, dense_seconds=result.seconds)
 
 
-def _fused(bm25: FirstStageResult, dense: DenseResult, weight: float, k: int) -> Answer:
-    """Weighted reciprocal rank fusion; a document's key is unique across all collections."""
+def _by_collection(places: Sequence[Place]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for place in places:
+        found.setdefault(place.part.collection.key, []).append(place.key)
+    return found
+
+
+def _by_scores(bm25: FirstStageResult, dense: DenseResult, weight: float) -> list[tuple[int, float]]:
+    """The convex combination of the shares of the attainable BM25 scores and the calibrated cosines."""
+    shares = {place.key: place.score for place in bm25.places}
+    near = {
+        place.hit.key: calibrated(place.hit.score, dense.unrelated_cosine) for place in (*dense.places, *dense.others)
+    }
+    if not near:  # dense search was not possible
+        return list(shares.items())
+    return convex(shares, near, weight)
+
+
+def _by_ranks(bm25: FirstStageResult, dense: DenseResult, weight: float) -> list[tuple[int, float]]:
+    """Weighted reciprocal rank fusion."""
+    rankings = [[place.key for place in bm25.places], [place.hit.key for place in dense.places]]
+    return rrf(rankings, weights=[1 - weight, weight])
+
+
+def _hybrid(
+    bm25: FirstStageResult, dense: DenseResult, scores: Sequence[tuple[int, float]], weight: float, k: int
+) -> Answer:
+    """The ``k`` best documents of fused ``scores``; a document's key is unique across all collections."""
     matched = {place.key: (rank, place) for rank, place in enumerate(bm25.places, 1)}
     near = {place.hit.key: (rank, place) for rank, place in enumerate(dense.places, 1)}
-    answer = Answer(translations=bm25.translations, degraded=[*bm25.degraded, *dense.degraded])
+    beside = {place.hit.key: place for place in dense.others}
+    answer = Answer(method="hybrid", translations=bm25.translations, degraded=[*bm25.degraded, *dense.degraded])
     for place in bm25.places:
         answer.parts.setdefault((place.part.collection.key, place.part.translated.language), place.part)
     answer.places = [
-        _both(key, score, matched.get(key), near.get(key), weight)
-        for key, score in rrf([list(matched), list(near)], k, weights=[1.0, weight])
-    ]
+        _both(key, score, matched.get(key), near.get(key), beside.get(key), weight)
+        for key, score in scores
+        if key in matched or key in near
+    ][:k]
     return answer
 
 
 def _both(
-    key: int, score: float, matched: tuple[int, Place] | None, near: tuple[int, DensePlace] | None, weight: float
+    key: int,
+    score: float,
+    matched: tuple[int, Place] | None,
+    near: tuple[int, DensePlace] | None,
+    beside: DensePlace | None,
+    weight: float,
 ) -> Ranked:
+    found = near[1] if near else beside
     fusion = Fusion(
-        bm25=RankedBy(rank=matched[0], score=matched[1].first_stage, weight=1.0) if matched else None,
-        dense=RankedBy(rank=near[0], score=near[1].hit.score, weight=weight) if near else None,
+        bm25=RankedBy(rank=matched[0], score=matched[1].first_stage, weight=1 - weight) if matched else None,
+        dense=RankedBy(rank=near[0] if near else None, score=found.hit.score, weight=weight) if found else None,
     )
     part = matched[1].part if matched else None
-    passage = near[1].hit if near else None
-    collection = matched[1].part.collection if matched else near[1].collection if near else None
+    collection = part.collection if part else found.collection if found else None
     assert collection is not None
-    return Ranked(collection, key, score, score, part, passage, fusion)
+    passage = near[1].hit if near else None
+    return Ranked(collection, key, score, score, part, passage, fusion, found.hit.score if found else None)

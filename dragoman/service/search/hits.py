@@ -36,6 +36,7 @@ class Found:
     rank: int
     score: float
     first_stage: float
+    dense: float | None = None
     fusion: Fusion | None = None
     rerank: float | None = None
     sentence: Span | None = None
@@ -140,7 +141,7 @@ def _hit(
         collection=collection,
         language=document.language,
         score=found.score,
-        scores=Scores(first_stage=found.first_stage, rerank=found.rerank),
+        scores=_scores(found),
         title=document.title,
         snippet=document.text[window.start : window.end],
         snippet_start=window.start,
@@ -174,6 +175,13 @@ def _meaning(query: str, document: DocumentInfo, sentence: Span) -> Highlight:
 def _in_order(highlights: list[Highlight]) -> list[Highlight]:
     """Those of the title, then those of the text, each by start; of those that start together the first one first."""
     return sorted(highlights, key=lambda one: (one.field == "text", one.start))
+
+
+def _scores(found: Found) -> Scores:
+    scores = Scores(first_stage=found.first_stage, rerank=found.rerank)
+    if found.dense is not None:
+        scores.dense = found.dense
+    return scores
 
 
 def _after(tokens: Sequence[Token], start: int) -> Sequence[Token]:

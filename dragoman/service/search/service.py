@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from threading import BoundedSemaphore
+from typing import NamedTuple
 
 from dragoman.indexes.analysis.pipeline import LONGEST_WORD
 from dragoman.lexicon.text.tokens import Analysis
@@ -25,6 +26,7 @@ from dragoman.service.query.translation import described, foreign_words, undecid
 from dragoman.service.schemas.search import (
     Degraded,
     Hit,
+    Method,
     QueryRead,
     SearchRequest,
     SearchResponse,
@@ -42,6 +44,14 @@ MODEL_METHODS = ("dense", "hybrid")
 """The methods that need the sentence encoder."""
 
 _WAITING = 32
+
+
+class Run(NamedTuple):
+    """The lines of a TREC run, best first, the degraded stages, and the method used."""
+
+    lines: list[RunLine]
+    degraded: list[Degraded]
+    method: Method
 
 
 class Search:
@@ -65,7 +75,8 @@ class Search:
         self._analysis = analysis
         self._settings = settings
         self._metrics = metrics
-        self._ranking = SearchRanking(FirstStage(indexes, analysis), dense, settings.hybrid_dense_weight)
+        self._ranking = SearchRanking(FirstStage(indexes, analysis), dense, settings)
+        self._dense = dense
         self._translations = translations
         self._rerank = rerank
         self._traffic = traffic
@@ -87,13 +98,17 @@ class Search:
             Unavailable: none of the collections can be searched now, dense search is not possible, or snippets are to
                 be translated and there is no translator.
         """
+        request = self._with_method(request)
         with self._traffic.live(), self._using_models(request):
             return self._search(request, request_id, cancelled, snapshot)
 
     def waits(self, request: SearchRequest) -> bool:
-        """Whether a search waits for the models."""
+        """Whether a search waits for the models, or may do so."""
         return (
-            request.method in MODEL_METHODS or request.translate_snippets or self._rerank.options(request) is not None
+            request.method is None
+            or request.method in MODEL_METHODS
+            or request.translate_snippets
+            or self._rerank.options(request) is not None
         )
 
     def _search(
@@ -120,7 +135,7 @@ class Search:
         response = SearchResponse(
             request_id=request_id,
             query=query,
-            method=request.method,
+            method=answer.method,
             hits=hits,
             translation=described(request.query, self._analysis(query.language), answer.translations),
             degraded=answer.degraded,
@@ -150,12 +165,13 @@ class Search:
         finally:
             self._places.release()
 
-    def run(self, request: SearchRequest, cancelled: Cancelled | None = None) -> tuple[list[RunLine], list[Degraded]]:
-        """The lines of a TREC run, best first, and the degraded stages.
+    def run(self, request: SearchRequest, cancelled: Cancelled | None = None) -> Run:
+        """The lines of a TREC run, best first.
 
         Raises:
             ServiceError: as :meth:`search`.
         """
+        request = self._with_method(request)
         with self._traffic.live(), self._using_models(request):
             _, answer = self._rank(request, cancelled, None)
         ids = self._collections.ids_by_keys([place.key for place in answer.places])
@@ -163,12 +179,11 @@ class Search:
             RunLine(place.collection.name, ids[place.key], place.score) for place in answer.places if place.key in ids
         ]
         cut = [Degraded.of("truncated", reason, "truncated") for reason in answer.truncated]
-        return lines, [*answer.degraded, *cut]
+        return Run(lines, [*answer.degraded, *cut], answer.method)
 
     def _rank(
         self, request: SearchRequest, cancelled: Cancelled | None, snapshot: Snapshot | None
     ) -> tuple[QueryRead, Answer]:
-        self._check(request)
         started = time.perf_counter()
         snapshot = snapshot or self._registry.snapshot
         check_active(request.tables or (), snapshot)
@@ -198,6 +213,14 @@ class Search:
         words, oov = foreign_words(answer.translations), unknown_everywhere(answer.translations)
         self._metrics.query(query.language, len(words), len(oov))
         return query, answer
+
+    def _with_method(self, request: SearchRequest) -> SearchRequest:
+        """The valid request with a method: without one, hybrid where the embeddings are complete, else psq."""
+        self._check(request)
+        if request.method is not None:
+            return request
+        method: Method = "hybrid" if self._dense.complete(self._chosen(request)) else "psq"
+        return request.model_copy(update={"method": method})
 
     def _check(self, request: SearchRequest) -> None:
         settings = self._settings
@@ -250,8 +273,15 @@ class Search:
                 if place.part is None:
                     continue  # just replaced: the passage no longer exists
                 passage = None
-            sentence = (passage.start, passage.end) if passage else None
-            found = Found(len(hits) + 1, place.score, place.first_stage, place.fusion, place.rerank, sentence)
+            found = Found(
+                len(hits) + 1,
+                place.score,
+                place.first_stage,
+                place.dense,
+                place.fusion,
+                place.rerank,
+                passage.sentence if passage else None,
+            )
             part = place.part or answer.part(place.collection.key, document.language)
             if part is None:
                 hits.append(hit_by_meaning(found, request.query, place.collection.name, document, request.explain))
