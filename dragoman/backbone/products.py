@@ -14,9 +14,6 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-PRECISIONS = {"float32": torch.float32, "bfloat16": torch.bfloat16, "int8": torch.int8}
-"""The names of the precisions."""
-
 _TOKENS, _INPUTS, _OUTPUTS = 256, 384, 1536
 _ROUNDS = 5
 _ZERO = 128
@@ -97,12 +94,12 @@ def product(weight: Tensor, bias: Tensor | None, dtype: torch.dtype) -> Product:
 
 
 @cache
-def fastest(device_type: str = "cpu") -> torch.dtype:
+def fastest(device_type: str, among: tuple[torch.dtype, ...]) -> torch.dtype:
     """The fastest precision on this machine, by measuring a layer's product once; 16 bits on a GPU."""
     if device_type != "cpu":
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
     with torch.inference_mode():
-        seconds = {dtype: _seconds(dtype) for dtype in PRECISIONS.values()}
+        seconds = {dtype: _seconds(dtype) for dtype in among}
     best = min(seconds, key=lambda dtype: seconds[dtype])
     return best if seconds[best] * _GAIN < seconds[torch.float32] else torch.float32
 

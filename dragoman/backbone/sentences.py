@@ -55,7 +55,7 @@ class SentenceEncoder:
         self.name = f"{encoder.name}@{self.layer}"
         self.width = encoder.width
         self._device = next(encoder.parameters()).device
-        self._fast = encoder.for_inference(dtype or fastest(self._device.type), whole=True)
+        self._fast = encoder.for_inference(dtype or fastest(self._device.type, encoder.precisions), whole=True)
         self._prefixes = {kind: encoder.subwords([text])[0].ids for kind, text in encoder.prefixes.items()}
         self._begin = encoder.framed([_SENTINEL]).index(_SENTINEL)
 

@@ -17,7 +17,7 @@ def encoder(subwords: Subwords) -> VecoEncoder:
 
 def test_rows_have_length_one_and_do_not_depend_on_each_other(encoder: VecoEncoder) -> None:
     texts = [SENTENCES[0][0], raw_lines("sw")[0] * 4, "", "honey", " \n", SENTENCES[9][1]]
-    sentences = SentenceEncoder(encoder)
+    sentences = SentenceEncoder(encoder, dtype=torch.float32)
     rows = sentences.encode(texts)
     assert rows.dtype == np.float32
     assert rows.shape == (6, sentences.width) == (6, 32)
@@ -40,16 +40,18 @@ def test_a_long_text_is_the_mean_over_its_windows(encoder: VecoEncoder) -> None:
             row = torch.tensor([[BOS, *window, EOS]])
             states.append(encoder.model.encode(row, torch.ones_like(row, dtype=torch.bool))[1][0])
     mean = torch.cat(states).mean(0)
-    np.testing.assert_allclose(SentenceEncoder(encoder).encode([text])[0], mean / mean.norm(), atol=1e-5)
+    np.testing.assert_allclose(
+        SentenceEncoder(encoder, dtype=torch.float32).encode([text])[0], mean / mean.norm(), atol=1e-5
+    )
 
 
 def test_layers(encoder: VecoEncoder) -> None:
-    assert SentenceEncoder(encoder).name == "tiny@1"
-    rows = [SentenceEncoder(encoder, layer).encode(["honey"]) for layer in (0, 1, 2)]
+    assert SentenceEncoder(encoder, dtype=torch.float32).name == "tiny@1"
+    rows = [SentenceEncoder(encoder, layer, torch.float32).encode(["honey"]) for layer in (0, 1, 2)]
     assert not np.allclose(rows[0], rows[1]) and not np.allclose(rows[1], rows[2])
     for layer in (-1, 3):
         with pytest.raises(ValueError, match="not one of tiny's 0 to 2"):
-            SentenceEncoder(encoder, layer)
+            SentenceEncoder(encoder, layer, torch.float32)
 
 
 def test_a_row_too_long_is_refused(encoder: VecoEncoder) -> None:

@@ -13,12 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional as F
 
-from dragoman.backbone import post_norm, products
+from dragoman.backbone import packing, post_norm, products
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.products import Product
 from dragoman.lexicon.table.table import Table
-from dragoman.ranking import inference
 from dragoman.ranking.attention import TranslationReference
 from dragoman.ranking.inference import for_inference
 from dragoman.ranking.mart import Mart, MartConfig
@@ -79,7 +78,7 @@ def test_a_kernel_for_rows_of_different_lengths_gets_their_ends(
     assert fast is not None
     monkeypatch.setattr(post_norm, "_has_kernel", lambda x: True)
     monkeypatch.setattr(post_norm.varlen, "varlen_attn", by_row)
-    monkeypatch.setattr(inference, "SIZE_MULTIPLE", 1)  # no padding at the end, as on a GPU
+    monkeypatch.setattr(packing, "SIZE_MULTIPLE", 1)  # no padding at the end, as on a GPU
     with torch.inference_mode():
         assert torch.allclose(fast(rows), padded_states(model, rows), atol=1e-5)
 

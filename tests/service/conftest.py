@@ -16,6 +16,7 @@ from tests.service import postgresql
 from tests.service.modelling import UpperTranslator, WordEncoder, standing_in
 
 os.environ["DRAGOMAN_RERANK"] = "never"  # searches that don't say are tests of the first stage
+os.environ["DRAGOMAN_EMBED"] = "on_demand"  # and of BM25, without an encoder in each process
 
 
 @pytest.fixture(scope="session")

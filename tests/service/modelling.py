@@ -44,13 +44,22 @@ class WordEncoder:
         self.barrier.set()
         self.seconds = 0.0
 
-    def encode(self, texts: Sequence[str], batch_size: int = 32) -> NDArray[np.float32]:
+    def encode(self, texts: Sequence[str], kind: str = "passage") -> NDArray[np.float32]:
         self.batches.append(list(texts))
         self.barrier.wait(60)
         time.sleep(self.seconds)
         if any("poison" in text for text in texts):
             raise RuntimeError("poisoned")
         return np.stack([self.vector(text) for text in texts])
+
+    def encode_passages(
+        self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
+    ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]]]:
+        parts = [
+            np.stack([np.zeros(WIDTH, np.float32), *(self.vector(text[start:end]) for start, end in wanted)])[1:]
+            for text, wanted in zip(texts, spans, strict=True)
+        ]
+        return self.encode(texts), parts
 
     @property
     def texts(self) -> list[str]:

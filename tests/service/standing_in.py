@@ -32,10 +32,10 @@ def _delay() -> None:
 
 
 class LoudEncoder(WordEncoder):
-    def encode(self, texts: Sequence[str], batch_size: int = 32) -> Any:
+    def encode(self, texts: Sequence[str], kind: str = "passage") -> Any:
         print(f"encoding {len(texts)}: {' | '.join(texts)}", file=sys.stderr, flush=True)  # noqa: T201
         _delay()
-        return super().encode(texts, batch_size)
+        return super().encode(texts, kind)
 
 
 class LoudTranslator(UpperTranslator):

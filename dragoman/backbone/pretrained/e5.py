@@ -43,6 +43,8 @@ class MappedEmbedding(nn.Module):
 class E5Encoder(OwnEncoder):
     """multilingual-e5-small."""
 
+    precisions = (torch.float32, torch.bfloat16, torch.int8)
+
     def __init__(self, model: BertEncoder, vocabulary: Subwords, file: E5File) -> None:
         super().__init__(model, vocabulary, NAME, sentence_layer=model.config.layers)
         self.pad, self._bos, self._eos = file.pad, file.bos, file.eos

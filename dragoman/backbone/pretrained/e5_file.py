@@ -2,7 +2,8 @@
 
 Little-endian: the magic `E5S1`, a version, the sizes of the model, its vocabulary with a normalisation map, a
 directory of tensors, and the tensors: float32, or Q4_0, which is blocks of 32 elements of a row in 18 bytes, a float16
-scale d and 16 bytes whose low nibbles are the elements 0 to 15 and whose high nibbles are 16 to 31; an element is (nibble - 8) d.
+scale d and 16 bytes whose low nibbles are the elements 0 to 15 and whose high nibbles are 16 to 31; an element is
+(nibble - 8) d.
 """
 
 from __future__ import annotations

@@ -180,10 +180,14 @@ class Hit(BaseModel):
 
 
 class RankedBy(BaseModel):
-    """A document's rank and score in one of the fused rankings, and the weight of that ranking."""
+    """A document's rank and score in one of the fused rankings; it adds ``weight * value`` to the fused score."""
 
     rank: int | None = Field(description="Null for a document below the fused ranks, of which only the score counts.")
-    score: float
+    score: float = Field(description="BM25, or the inner product of the vectors.")
+    value: float = Field(
+        description="The share of the highest attainable BM25 score, or the share of the cosine above that of unrelated"
+        " sentences; with DRAGOMAN_HYBRID_FUSION=rrf 1 / (60 + rank)."
+    )
     weight: float
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dragoman.indexes.dense import DenseHit
-from dragoman.indexes.fusion import calibrated, convex, rrf
+from dragoman.indexes.fusion import RRF_K, calibrated, convex, rrf
 from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import ServiceError, Unavailable
 from dragoman.service.core.priority import in_background
@@ -19,7 +19,7 @@ from dragoman.service.query.translation import Translated
 from dragoman.service.schemas.search import Degraded, Fusion, Method, RankedBy, SearchRequest
 from dragoman.service.search.bm25 import STAGE as BM25_STAGE
 from dragoman.service.search.bm25 import FirstStage, FirstStageResult, Part, Place
-from dragoman.service.search.dense import STAGE, DensePlace, DenseResult, DenseStage
+from dragoman.service.search.dense import STAGE, DenseResult, DenseStage
 from dragoman.service.tables.snapshot import Snapshot
 
 logger = logging.getLogger("dragoman")
@@ -180,56 +180,54 @@ def _by_collection(places: Sequence[Place]) -> dict[int, list[int]]:
     return found
 
 
-def _by_scores(bm25: FirstStageResult, dense: DenseResult, weight: float) -> list[tuple[int, float]]:
+@dataclass(frozen=True, slots=True)
+class _Fused:
+    """Fused scores by document key, best first, and of each ranking the values that were weighted."""
+
+    scores: list[tuple[int, float]]
+    shares: Mapping[int, float]
+    near: Mapping[int, float]
+
+
+def _by_scores(bm25: FirstStageResult, dense: DenseResult, weight: float) -> _Fused:
     """The convex combination of the shares of the attainable BM25 scores and the calibrated cosines."""
+    floor = dense.unrelated_cosine
     shares = {place.key: place.score for place in bm25.places}
-    near = {
-        place.hit.key: calibrated(place.hit.score, dense.unrelated_cosine) for place in (*dense.places, *dense.others)
-    }
+    near = {place.hit.key: calibrated(place.hit.score, floor) for place in (*dense.places, *dense.others)}
     if not near:  # dense search was not possible
-        return list(shares.items())
-    return convex(shares, near, weight)
+        return _Fused(list(shares.items()), shares, near)
+    return _Fused(convex(shares, near, weight), shares, near)
 
 
-def _by_ranks(bm25: FirstStageResult, dense: DenseResult, weight: float) -> list[tuple[int, float]]:
+def _by_ranks(bm25: FirstStageResult, dense: DenseResult, weight: float) -> _Fused:
     """Weighted reciprocal rank fusion."""
     rankings = [[place.key for place in bm25.places], [place.hit.key for place in dense.places]]
-    return rrf(rankings, weights=[1 - weight, weight])
+    shares, near = ({key: 1 / (RRF_K + rank) for rank, key in enumerate(one, 1)} for one in rankings)
+    return _Fused(rrf(rankings, weights=[1 - weight, weight]), shares, near)
 
 
-def _hybrid(
-    bm25: FirstStageResult, dense: DenseResult, scores: Sequence[tuple[int, float]], weight: float, k: int
-) -> Answer:
-    """The ``k`` best documents of fused ``scores``; a document's key is unique across all collections."""
+def _hybrid(bm25: FirstStageResult, dense: DenseResult, fused: _Fused, weight: float, k: int) -> Answer:
+    """The ``k`` best documents; a document's key is unique across all collections."""
     matched = {place.key: (rank, place) for rank, place in enumerate(bm25.places, 1)}
     near = {place.hit.key: (rank, place) for rank, place in enumerate(dense.places, 1)}
-    beside = {place.hit.key: place for place in dense.others}
+    beside = {place.hit.key: (None, place) for place in dense.others}
     answer = Answer(method="hybrid", translations=bm25.translations, degraded=[*bm25.degraded, *dense.degraded])
     for place in bm25.places:
         answer.parts.setdefault((place.part.collection.key, place.part.translated.language), place.part)
-    answer.places = [
-        _both(key, score, matched.get(key), near.get(key), beside.get(key), weight)
-        for key, score in scores
-        if key in matched or key in near
-    ][:k]
+    for key, score in fused.scores:
+        by_words, by_meaning = matched.get(key), near.get(key, beside.get(key))
+        fusion = Fusion(bm25=None, dense=None)
+        if by_words and key in fused.shares:
+            rank, found = by_words
+            fusion.bm25 = RankedBy(rank=rank, score=found.first_stage, value=fused.shares[key], weight=1 - weight)
+        if by_meaning and key in fused.near:
+            score_there, value = by_meaning[1].hit.score, fused.near[key]
+            fusion.dense = RankedBy(rank=by_meaning[0], score=score_there, value=value, weight=weight)
+        part = by_words[1].part if by_words else None
+        collection = part.collection if part else near[key][1].collection
+        passage = near[key][1].hit if key in near else None
+        cosine = by_meaning[1].hit.score if by_meaning else None
+        answer.places.append(Ranked(collection, key, score, score, part, passage, fusion, cosine))
+        if len(answer.places) == k:
+            break
     return answer
-
-
-def _both(
-    key: int,
-    score: float,
-    matched: tuple[int, Place] | None,
-    near: tuple[int, DensePlace] | None,
-    beside: DensePlace | None,
-    weight: float,
-) -> Ranked:
-    found = near[1] if near else beside
-    fusion = Fusion(
-        bm25=RankedBy(rank=matched[0], score=matched[1].first_stage, weight=1 - weight) if matched else None,
-        dense=RankedBy(rank=near[0] if near else None, score=found.hit.score, weight=weight) if found else None,
-    )
-    part = matched[1].part if matched else None
-    collection = part.collection if part else found.collection if found else None
-    assert collection is not None
-    passage = near[1].hit if near else None
-    return Ranked(collection, key, score, score, part, passage, fusion, found.hit.score if found else None)

@@ -12,9 +12,9 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from dragoman.indexes.lucene.index import LuceneIndex
-from dragoman.service.collections import dense_registry as dense_registry
 from dragoman.service.core.errors import NotFound, TooManyRequests, Unavailable
 from dragoman.service.core.settings import Settings
+from dragoman.service.inference.models import Encode
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from tests.service.modelling import WordEncoder, ask, reasons
@@ -75,7 +75,7 @@ def test_dense_finds_across_languages_without_any_table(settings: Settings, enco
         (meant,) = titled.highlights
         assert (titled.id, meant.field, meant.start, meant.end, meant.document_term) == ("v", "title", 0, 6, "Island")
         assert titled.snippet == "Der Vulkan spuckt Asche."
-        lines, degraded = runtime.search.run(SearchRequest(query="bee", query_language="en", method="dense"))
+        lines, degraded, _ = runtime.search.run(SearchRequest(query="bee", query_language="en", method="dense"))
         assert [line.id for line in lines] == ids(both)
         assert degraded == []
         explained = ask(runtime, "bee", explain=True).hits[0].model_dump()
@@ -176,7 +176,7 @@ def test_what_is_missing_when_time_is_up_is_reported(settings: Settings, encoder
         answer = ask(runtime, "volcano")
         assert ids(answer)[0] == "v"
         assert reasons(answer) == ["collection 'de': 70 of 73 documents have no embedding yet"]
-        lines, degraded = runtime.search.run(SearchRequest(query="bee", query_language="en", method="dense"))
+        lines, degraded, _ = runtime.search.run(SearchRequest(query="bee", query_language="en", method="dense"))
         assert len(lines) >= 3
         assert [one.stage for one in degraded] == ["dense"]
         encoder.seconds = 0.0
@@ -296,8 +296,19 @@ def test_hybrid_weighs_dense_search_as_set(settings: Settings, encoder: WordEnco
         add(runtime, "de", {"id": "0", "text": "Der Bee ist weit weg."}, {"id": "1", "text": "Eine Biene"})
         for hit in ask(runtime, "bee", method="hybrid", explain=True).hits:
             parts = [part for part in (hit.fusion.bm25, hit.fusion.dense) if part is not None]
-            assert hit.score == pytest.approx(sum(part.weight / (60 + part.rank) for part in parts))
+            assert hit.score == pytest.approx(sum(part.weight * part.value for part in parts))
             assert hit.fusion.dense.weight == 0.25
+            assert hit.fusion.dense.value == max(0.0, hit.fusion.dense.score)  # of an encoder without a floor
+            assert hit.scores.dense == hit.fusion.dense.score
+
+
+def test_hybrid_fuses_by_ranks_if_so_set(settings: Settings, encoder: WordEncoder) -> None:
+    with running(settings.model_copy(update={"hybrid_fusion": "rrf", "hybrid_dense_weight": 0.5})) as runtime:
+        runtime.collections.create("de", "de")
+        add(runtime, "de", {"id": "0", "text": "Der Bee ist weit weg."}, {"id": "1", "text": "Eine Biene"})
+        for hit in ask(runtime, "bee", method="hybrid", explain=True).hits:
+            parts = [part for part in (hit.fusion.bm25, hit.fusion.dense) if part is not None]
+            assert hit.score == pytest.approx(sum(0.5 / (60 + part.rank) for part in parts))
 
 
 def test_hybrid_fuses_both_rankings_and_keeps_the_evidence(settings: Settings, encoder: WordEncoder) -> None:
@@ -308,7 +319,9 @@ def test_hybrid_fuses_both_rankings_and_keeps_the_evidence(settings: Settings, e
         answer = ask(runtime, "bee", method="hybrid", explain=True)
         assert ids(answer)[0] == "0"
         first, second = answer.hits[:2]
-        assert first.score == first.scores.first_stage == pytest.approx(1 / 61 + 1 / (60 + first.fusion.dense.rank))
+        words, meaning = first.fusion.bm25, first.fusion.dense
+        assert first.score == first.scores.first_stage
+        assert first.score == pytest.approx(0.32 * words.value + 0.68 * meaning.value)
         assert [(one.match, one.document_term) for one in first.highlights] == [
             ("meaning", "Der Bee ist weit weg."),
             ("identical", "Bee"),
@@ -366,10 +379,10 @@ def test_a_full_queue_refuses_dense_and_degrades_hybrid(settings: Settings, enco
         ask(runtime, "bee")
         encoder.barrier.clear()
         encoder.batches.clear()
-        held = runtime.models.worker.submit(dense_registry.Encode(), ["x"])
+        held = runtime.models.worker.submit(Encode(), ["x"])
         while not encoder.batches:
             time.sleep(0.01)
-        runtime.models.worker.submit(dense_registry.Encode(), ["y"])
+        runtime.models.worker.submit(Encode(), ["y"])
         with pytest.raises(TooManyRequests, match="waiting"):
             ask(runtime, "bee")
         assert ids(ask(runtime, "7", method="hybrid")) == ["7"]
