@@ -34,12 +34,18 @@ class Forked:
     """A process that runs ``main()`` of a module with these arguments; its interface is ``subprocess.Popen``'s."""
 
     def __init__(
-        self, module: str, arguments: Sequence[str], environment: Mapping[str, str], stderr: IO[Any] | None = None
+        self,
+        module: str,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        stderr: IO[Any] | None = None,
+        stdout: IO[Any] | None = None,
     ) -> None:
-        """Without ``stderr`` it can be read from ``self.stderr``."""
+        """Without ``stderr`` it can be read from ``self.stderr``; without ``stdout`` it is the forkserver's."""
         reading, writing = (None, stderr.fileno()) if stderr is not None else os.pipe()
+        streams = {2: DupFd(writing)} | ({} if stdout is None else {1: DupFd(stdout.fileno())})
         self._process = _CONTEXT.Process(
-            target=_run, args=(module, list(arguments), dict(environment), str(Path.cwd()), DupFd(writing))
+            target=_run, args=(module, list(arguments), dict(environment), str(Path.cwd()), streams)
         )
         self._process.start()
         self.pid: int = self._process.pid
@@ -72,10 +78,11 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
 
-def _run(module: str, arguments: list[str], environment: dict[str, str], folder: str, stderr: Any) -> None:
-    descriptor = stderr.detach()
-    os.dup2(descriptor, 2)
-    os.close(descriptor)
+def _run(module: str, arguments: list[str], environment: dict[str, str], folder: str, streams: dict[int, Any]) -> None:
+    for number, stream in streams.items():
+        descriptor = stream.detach()
+        os.dup2(descriptor, number)
+        os.close(descriptor)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

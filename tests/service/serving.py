@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,17 +30,18 @@ def environment(**settings: object) -> dict[str, str]:
     return kept | {f"DRAGOMAN_{name.upper()}": str(value) for name, value in settings.items()}
 
 
-def dragoman(
-    *arguments: object, command: Sequence[str] = COMMAND, **settings: object
-) -> subprocess.CompletedProcess[str]:
+def dragoman(*arguments: object, **settings: object) -> subprocess.CompletedProcess[str]:
     """Run the command line to its end."""
-    return subprocess.run(
-        [*command, *map(str, arguments)],
-        env=environment(**settings) | {"COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    given = list(map(str, arguments))
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as error:
+        process = Forked(module_of(COMMAND), given, environment(**settings) | {"COLUMNS": "200"}, error, out)
+        try:
+            status = process.wait(120)
+        finally:
+            process.kill()
+        out.seek(0)
+        error.seek(0)
+        return subprocess.CompletedProcess([*COMMAND, *given], status, out.read(), error.read())
 
 
 def module_of(command: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 from dragoman.service.cli.main import main
 from tests.service.searching import ndjson
-from tests.service.serving import dragoman, server
+from tests.service.serving import COMMAND, dragoman, environment, server
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +40,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_command_that_fails_in_a_process_of_its_own_says_one_line(tmp_path: Path) -> None:
-    done = dragoman("search", "x", "--collection", "c", "--data-dir", tmp_path / "missing")
+    command = [*COMMAND, "search", "x", "--collection", "c", "--data-dir", str(tmp_path / "missing")]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert (
         done.stderr.strip() == f"dragoman: there is no data directory {tmp_path / 'missing'}; --data-dir names another"
@@ -110,7 +111,10 @@ def without(*missing: str, arguments: tuple[object, ...]) -> subprocess.Complete
         "from dragoman.service.cli import main",
         "main.main()",
     ]
-    return dragoman(*arguments, command=[sys.executable, "-c", "\n".join(lines)])
+    command = [sys.executable, "-c", "\n".join(lines), *map(str, arguments)]
+    return subprocess.run(
+        command, env=environment() | {"COLUMNS": "200"}, capture_output=True, text=True, timeout=120, check=False
+    )
 
 
 EVALUATION = ("ir_measures", "matplotlib", "sacrebleu", "scipy")
