@@ -122,7 +122,7 @@ def test_when_memory_runs_out_in_the_forward_pass_smaller_batches_give_the_same_
     try:
         with server(tmp_path, worker_url=worker.url, worker_seconds=120) as running:
             filled(running)
-            documents = [" ".join(TEXTS[number:] + TEXTS[:number]) for number in range(12)]
+            documents = [" ".join(TEXTS[number:] + TEXTS[:number]) for number in range(32)]
             rerank(running, QUERIES[0], TEXTS[:2])
             assert worker.process is not None
             status = Path(f"/proc/{worker.process.pid}/status").read_text()

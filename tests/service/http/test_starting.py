@@ -93,6 +93,7 @@ def test_a_request_that_waits_too_long_for_the_start_is_refused(made: Made, monk
     monkeypatch.setattr(starting, "_WAIT_SECONDS", 0.2)
     with serving(StartingApp(made.make, made.ready.set)) as (_, client):
         check_error(client.get("/there"), 503, "the service is starting")
+        made.let_through.set()
 
 
 def test_a_stop_while_it_is_being_made_neither_opens_nor_announces_it(made: Made) -> None:
