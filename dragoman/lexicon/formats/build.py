@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.lexicon.formats.reader import RawEntry, Rejection, TableFormatError
+from dragoman.lexicon.formats.reader import Header, Item, Rejection, TableFormatError
+from dragoman.lexicon.formats.streams import without_entries
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import fold_term
 
@@ -31,6 +32,8 @@ class Normalised:
     """All rejections."""
     pruned: int
     """Entries dropped because both probabilities were under the threshold."""
+    header: tuple[str, ...] | None = None
+    """The names of the file's columns, if its first line is a header."""
 
     @property
     def source_terms(self) -> int:
@@ -43,7 +46,7 @@ class Normalised:
         return len(self.table)
 
 
-def normalise(raw: Iterable[RawEntry | Rejection], source: str, target: str, threshold: float = 1e-4) -> Normalised:
+def normalise(raw: Iterable[Item], source: str, target: str, threshold: float = 1e-4) -> Normalised:
     """Fold the terms, complete and normalise the probabilities, and prune.
 
     1. Terms are folded (:func:`~dragoman.lexicon.text.tokens.fold_term`); a term without a word is a rejection.
@@ -55,7 +58,7 @@ def normalise(raw: Iterable[RawEntry | Rejection], source: str, target: str, thr
     5. Pairs with both probabilities under ``threshold`` are pruned.
 
     Raises:
-        TableFormatError: if no entry is left, with the first rejection.
+        TableFormatError: if no entry is left, with the first rejections.
         Everything that ``raw`` raises.
     """
     collected = _Collected(source, target)
@@ -76,7 +79,7 @@ def normalise(raw: Iterable[RawEntry | Rejection], source: str, target: str, thr
         p_ts[kept],
         p_st[kept],
     )
-    return Normalised(table, collected.rejected, collected.rejected_count, int(np.sum(~kept)))
+    return Normalised(table, collected.rejected, collected.rejected_count, int(np.sum(~kept)), collected.header)
 
 
 class _Terms:
@@ -106,12 +109,16 @@ class _Collected:
         self.targets = _Terms(target)
         self.rejected: list[Rejection] = []
         self.rejected_count = 0
+        self.header: tuple[str, ...] | None = None
         self._s = array("q")
         self._t = array("q")
         self._p_ts = array("d")
         self._p_st = array("d")
 
-    def add(self, item: RawEntry | Rejection) -> None:
+    def add(self, item: Item) -> None:
+        if isinstance(item, Header):
+            self.header = item.columns
+            return
         if isinstance(item, Rejection):
             self._reject(item)
             return
@@ -136,8 +143,7 @@ class _Collected:
         """The error of a file without a usable entry."""
         if not self.rejected:
             return TableFormatError("the file holds no entry with a probability above the threshold")
-        first = self.rejected[0]
-        return TableFormatError(f"the file holds no usable entry; the first fault: {first.reason}", first.line)
+        return without_entries(self.rejected, self.rejected_count)
 
     def pairs(self) -> tuple[Ids, Ids, Floats, Floats]:
         """The distinct pairs with the sums of their given probabilities, NaN where none was given."""

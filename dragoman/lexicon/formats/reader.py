@@ -12,7 +12,8 @@
              ``trans``) of its entry
 ============ ====================================================================================
 
-A first line ``source, target, ...`` of a tsv or csv file is its header. All are UTF-8, plain or gzip.
+A first line that names the columns (``source``, ``target``; ``src``, ``tgt``; the languages or their codes) is the
+header of a file in columns. All are UTF-8, plain or gzip.
 """
 
 from __future__ import annotations
@@ -22,19 +23,34 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 from dragoman.lexicon.formats.freedict import freedict_pairs
 from dragoman.lexicon.formats.streams import (
+    REJECTIONS_TOLD,
     Limits,
     Rejection,
     TableFormatError,
     TableTooLarge,
     blocks,
     lines,
+    without_entries,
 )
+from dragoman.lexicon.text.languages import LANGUAGES
 
-__all__ = ["FORMATS", "Format", "Limits", "RawEntry", "Rejection", "TableFormatError", "TableTooLarge", "read"]
+__all__ = [
+    "FORMATS",
+    "Format",
+    "Header",
+    "Item",
+    "Limits",
+    "RawEntry",
+    "Rejection",
+    "TableFormatError",
+    "TableTooLarge",
+    "read",
+]
 
 Format = Literal["tsv", "csv", "giza", "muse", "jsonl", "freedict"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -52,6 +68,16 @@ class RawEntry(NamedTuple):
     """P(source | target)"""
 
 
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The names of a file's columns, from its first line."""
+
+    columns: tuple[str, ...]
+
+
+Item = RawEntry | Rejection | Header
+
+
 class _Rejected(ValueError):
     """The reason why a line is no entry."""
 
@@ -65,9 +91,15 @@ _P_ST = "P(source|target)"
 
 
 def read(
-    chunks: Iterable[bytes], format: str, limits: Limits | None = None, gzip: bool = False
-) -> Iterator[RawEntry | Rejection]:
+    chunks: Iterable[bytes],
+    format: str,
+    limits: Limits | None = None,
+    gzip: bool = False,
+    languages: tuple[str, str] | None = None,
+) -> Iterator[Item]:
     """Read a file given as chunks of bytes of any size, without holding more than a block of it.
+
+    ``languages`` are the codes of source and target, which a header may name.
 
     Raises (while iterating):
         ValueError: for an unknown format, listing the known ones.
@@ -83,25 +115,25 @@ def read(
     items = (
         _freedict(content, limits)
         if format == "freedict"
-        else _entries(lines(content, limits), _COLUMNS[format], limits)
+        else _entries(lines(content, limits), _COLUMNS[format], limits, _headers(languages))
     )
-    entries = 0
-    first: Rejection | None = None
+    entries = rejections = 0
+    first: list[Rejection] = []
     for item in items:
         if isinstance(item, Rejection):
-            first = first or item
-        else:
+            rejections += 1
+            if not entries and rejections <= REJECTIONS_TOLD:
+                first.append(item)
+        elif isinstance(item, RawEntry):
             entries += 1
             if entries > limits.entries:
                 raise TableTooLarge(f"the file holds more than {limits.entries:,} entries", item.line)
         yield item
-    if not entries and first:
-        raise TableFormatError(f"no line of the file is an entry; the first fault: {first.reason}", first.line)
     if not entries:
-        raise TableFormatError("the file holds no entry")
+        raise without_entries(first, rejections)
 
 
-def _freedict(content: Iterable[bytes], limits: Limits) -> Iterator[RawEntry | Rejection]:
+def _freedict(content: Iterable[bytes], limits: Limits) -> Iterator[Item]:
     for item in freedict_pairs(content, limits):
         if isinstance(item, Rejection):
             yield item
@@ -111,8 +143,11 @@ def _freedict(content: Iterable[bytes], limits: Limits) -> Iterator[RawEntry | R
 
 
 def _entries(
-    numbered: Iterator[tuple[int, str] | Rejection], columns: Callable[[str], Columns], limits: Limits
-) -> Iterator[RawEntry | Rejection]:
+    numbered: Iterator[tuple[int, str] | Rejection],
+    columns: Callable[[str], Columns],
+    limits: Limits,
+    headers: frozenset[tuple[str, str]],
+) -> Iterator[Item]:
     for item in numbered:
         if isinstance(item, Rejection):
             yield item
@@ -125,7 +160,8 @@ def _entries(
         except _Rejected as fault:
             yield Rejection(number, str(fault))
             continue
-        if number == 1 and columns in _WITH_HEADER and [f.strip().lower() for f in fields[:2]] == _HEADER:
+        if number == 1 and columns is not _jsonl and tuple(one.strip().lower() for one in fields[:2]) in headers:
+            yield Header(tuple(one.strip() for one in fields if one is not None))
             continue
         yield _checked(number, fields, limits)
 
@@ -264,5 +300,23 @@ _COLUMNS: dict[str, Callable[[str], Columns]] = {
     "muse": _muse,
     "jsonl": _jsonl,
 }
-_WITH_HEADER = (_tsv, _csv)
-_HEADER = ["source", "target"]
+_HEADERS = frozenset(
+    {
+        ("source", "target"),
+        ("src", "tgt"),
+        ("src", "trg"),
+        ("source_term", "target_term"),
+        ("source term", "target term"),
+        ("term", "translation"),
+        ("word", "translation"),
+    }
+)
+"""How the first two columns of a file are named, in small letters."""
+
+
+def _headers(languages: tuple[str, str] | None) -> frozenset[tuple[str, str]]:
+    """The names of the columns that a header may have: those of every file, the languages' and their codes."""
+    if languages is None:
+        return _HEADERS
+    source, target = (LANGUAGES.get(code, code).lower() for code in languages)
+    return _HEADERS | {languages, (source, target)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dragoman.files import streams
@@ -41,6 +41,10 @@ class Rejection:
     reason: str
 
 
+REJECTIONS_TOLD = 5
+"""How many rejected lines an error tells."""
+
+
 class TableFormatError(ValueError):
     """A file that cannot be read as a table at all; ``line`` is where, if it is anywhere."""
 
@@ -48,6 +52,15 @@ class TableFormatError(ValueError):
         super().__init__(reason if line is None else f"line {line}: {reason}")
         self.reason = reason
         self.line = line
+
+
+def without_entries(rejected: Sequence[Rejection], count: int) -> TableFormatError:
+    """The error of a file without an entry: it tells the first of ``count`` rejected lines, and why each was."""
+    if not count:
+        return TableFormatError("the file holds no entry")
+    told = [f"line {one.line}: {one.reason}" for one in rejected[:REJECTIONS_TOLD]]
+    more = f"; and {count - len(told)} more" if count > len(told) else ""
+    return TableFormatError(f"no line of the file is an entry: {'; '.join(told)}{more}")
 
 
 class TableTooLarge(TableFormatError):

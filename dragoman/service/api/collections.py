@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from dragoman.service.api.dependencies import RecordDep, RuntimeDep
+from dragoman.service.api.dependencies import KNOWN_PARAMETERS, RecordDep, RuntimeDep
 from dragoman.service.collections.dense_index import Coverage
 from dragoman.service.collections.importing import Imported
 from dragoman.service.collections.service import CollectionInfo, DocumentInfo
@@ -163,12 +163,13 @@ def delete_collection(name: CollectionName, runtime: RuntimeDep, record: RecordD
         runtime.collections.delete(name)
 
 
-@router.post("/{name}/documents", openapi_extra=_BODY)
+@router.post("/{name}/documents", openapi_extra=_BODY, dependencies=[KNOWN_PARAMETERS])
 async def add_documents(name: CollectionName, request: Request, runtime: RuntimeDep, record: RecordDep) -> ImportBody:
     """Add or replace documents, streamed as NDJSON. When this returns, they are searchable and durable.
 
     An invalid line is rejected with its number and the reason; the other lines are stored. A fault of the whole body,
-    such as truncated gzip, is an error. Its message says what was stored before, which stays.
+    such as truncated gzip, is an error. Its message says what was stored before, which stays. If every line is invalid,
+    the answer is 422 and names the lines.
     """
     check_media_type(request, NDJSON_TYPES, "NDJSON (Content-Type: application/x-ndjson)")
     gzip = content_gzip(request)

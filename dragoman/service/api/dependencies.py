@@ -11,6 +11,7 @@ from fastapi import Depends, Request
 
 from dragoman.service.access.audit import Actor, Recording
 from dragoman.service.access.authenticator import Access, Caller
+from dragoman.service.core.errors import InvalidRequest
 from dragoman.service.core.settings import Settings
 from dragoman.service.http.errors import request_id
 from dragoman.service.runtime import Runtime
@@ -41,6 +42,16 @@ async def _record(request: Request) -> Callable[[str, str], AbstractContextManag
     return partial(runtime.audit.recorded, Actor(caller.name, caller.key_id, request_id(request)))
 
 
+async def _check_parameters(request: Request) -> None:
+    known = [field.alias for field in request.scope["route"].dependant.query_params]
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        named = ", ".join(ascii(name[:40]) for name in unknown[:5])
+        raise InvalidRequest(f"unknown query parameter {named}: there are {', '.join(known) or 'none here'}")
+
+
+KNOWN_PARAMETERS = Depends(_check_parameters)
+"""Refuses query parameters that an endpoint does not have: a misspelt one would be left out in silence."""
 RuntimeDep = Annotated[Runtime, Depends(_runtime)]
 AccessDep = Annotated[Access, Depends(_access)]
 CallerDep = Annotated[Caller, Depends(_caller)]

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 
 from dragoman.lexicon.formats.reader import Format
 from dragoman.lexicon.table.compose import Kind
-from dragoman.service.api.dependencies import CallerDep, RecordDep, RuntimeDep
+from dragoman.service.api.dependencies import KNOWN_PARAMETERS, CallerDep, RecordDep, RuntimeDep
 from dragoman.service.core.validation import LanguageCode, Text
 from dragoman.service.http.bodies import StrictRoute, content_gzip
 from dragoman.service.http.streaming import work_on_upload
@@ -43,7 +43,7 @@ TableName = Annotated[str, Path(description="The table's name.")]
 Version = Annotated[int, Path(ge=1, le=2**31 - 1, description="Number of the version.")]
 
 
-@router.put("/{name}", status_code=201, openapi_extra=_BODY)
+@router.put("/{name}", status_code=201, openapi_extra=_BODY, dependencies=[KNOWN_PARAMETERS])
 async def upload_table(
     name: TableName,
     request: Request,
@@ -63,7 +63,7 @@ async def upload_table(
     """Upload a table as a new version, streamed. Versions of a table are numbered from 1.
 
     An invalid line is rejected with its number and the reason; the other lines are stored. A fault of the whole file
-    is an error that names the line, and nothing is stored.
+    is an error that names the line, and nothing is stored; so is a file whose every line is rejected.
     """
     gzip = content_gzip(request)
     created_by = None if caller.key_id is None else caller.name
@@ -144,6 +144,7 @@ def _uploaded(upload: Upload, done: Uploaded) -> TableUploaded:
         rejected_total=done.rejected_total,
         pruned=done.pruned,
         active=done.active,
+        header=None if done.header is None else list(done.header),
         kind=upload.kind,
         weight=upload.weight,
         dry_run=upload.dry_run,

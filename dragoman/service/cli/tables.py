@@ -167,6 +167,8 @@ def import_table(
             with runtime.audit.recorded(Actor(COMMAND_LINE), "table.upload", name) as recording:
                 done = runtime.tables.upload(upload, parts())
                 recording.object = f"{name}/{done.version}"
+    if done.header is not None:
+        _say(f"the first line is a header: {', '.join(done.header)}")
     for rejection in done.rejected[:20]:
         _say(f"line {rejection.line}: {rejection.reason}")
     state = "checked, not stored" if dry_run else "active" if done.active else "stored, not active"

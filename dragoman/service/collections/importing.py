@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,6 +50,14 @@ class _Batch:
     last_line: int = 0
 
 
+_TOLD = 5
+
+
+def _told(rejected: Sequence[Rejected]) -> str:
+    lines = "; ".join(f"line {one.line}: {one.reason}" for one in rejected[:_TOLD])
+    return f"{lines}; and {len(rejected) - _TOLD} more" if len(rejected) > _TOLD else lines
+
+
 class DocumentImport:
     """Imports one body into one collection."""
 
@@ -74,6 +82,7 @@ class DocumentImport:
         """Import all lines of the body; with ``gzip`` it has to be packed, else it may be.
 
         Raises:
+            InvalidRequest: every line is rejected; the message tells the first of them.
             ServiceError: the body cannot be read to its end, or something cannot be stored.
         """
         with self._index.writing():
@@ -95,6 +104,8 @@ class DocumentImport:
         if not self._reached:
             raise InvalidRequest("the body holds no documents: send one JSON object per line")
         self._metrics.documents("rejected", len(self._done.rejected))
+        if not self._done.accepted and self._done.rejected:
+            raise InvalidRequest(f"no line is a document, nothing was stored: {_told(self._done.rejected)}")
         return self._done
 
     def _publish(self) -> None:

@@ -30,6 +30,9 @@ class TableUploaded(BaseModel):
     rejected_total: int
     pruned: int = Field(description="Entries dropped because both probabilities were below the threshold.")
     active: bool
+    header: list[str] | None = Field(
+        description="The columns that the file's first line names; null if that line is no header."
+    )
     kind: Kind
     weight: float
     dry_run: bool

@@ -28,7 +28,7 @@ def read_table(
         line_bytes=settings.table_line_bytes,
     )
     try:
-        return normalise(read(parts, format, limits, gzip), source, target)
+        return normalise(read(parts, format, limits, gzip, (source, target)), source, target)
     except TableTooLarge as fault:
         raise TooLarge(str(fault)) from fault
     except TableFormatError as fault:

@@ -60,6 +60,8 @@ class Uploaded:
     rejected_total: int
     pruned: int
     active: bool
+    header: tuple[str, ...] | None = None
+    """The names of the file's columns, if its first line is a header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,7 @@ class Tables:
             rejected_total=counts.rejected,
             pruned=counts.pruned,
             active=upload.activate and not upload.dry_run,
+            header=read.header,
         )
 
     def all(self) -> list[TableInfo]:

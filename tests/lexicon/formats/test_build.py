@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.lexicon.formats.build import REJECTIONS_KEPT, normalise
-from dragoman.lexicon.formats.reader import RawEntry, Rejection, TableFormatError
+from dragoman.lexicon.formats.reader import Header, RawEntry, Rejection, TableFormatError
 
 probabilities = st.none() | st.floats(0, 1)
 raw_entries = st.lists(
@@ -118,6 +118,13 @@ def test_terms_without_a_word_are_rejected_with_their_line() -> None:
     assert result.entries == 1
 
 
+def test_the_header_is_kept() -> None:
+    assert normalise([Header(("source", "target")), RawEntry(2, "a", "b", None, None)], "en", "de").header == (
+        "source",
+        "target",
+    )
+
+
 def test_rejections_are_all_counted_and_the_first_kept() -> None:
     raw = [RawEntry(1, "a", "b", None, None), *(Rejection(n, "why") for n in range(2, 3000))]
     result = normalise(raw, "en", "de")
@@ -126,7 +133,7 @@ def test_rejections_are_all_counted_and_the_first_kept() -> None:
 
 
 def test_nothing_usable_is_refused_with_the_first_fault() -> None:
-    with pytest.raises(TableFormatError, match="line 7: the file holds no usable entry; the first fault: the source"):
+    with pytest.raises(TableFormatError, match="no line of the file is an entry: line 7: the source"):
         normalise([RawEntry(7, "!", "b", None, None)], "en", "de")
     with pytest.raises(TableFormatError, match="above the threshold"):
         normalise([RawEntry(1, "a", "b", 0.0, 0.0)], "en", "de")

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from dragoman.lexicon.formats.reader import (
     FORMATS,
+    Header,
+    Item,
     Limits,
     RawEntry,
     Rejection,
@@ -18,7 +20,7 @@ from dragoman.lexicon.formats.reader import (
 )
 
 
-def entries(text: str | bytes, format: str = "tsv", **limits: int) -> list[RawEntry | Rejection]:
+def entries(text: str | bytes, format: str = "tsv", **limits: int) -> list[Item]:
     data = text.encode() if isinstance(text, str) else text
     return list(read([data], format, Limits(**limits)))
 
@@ -78,7 +80,33 @@ def test_csv_quotes() -> None:
 def test_a_header_is_no_entry(format: str) -> None:
     separator = "\t" if format == "tsv" else ","
     text = separator.join(["Source", "target", "p_target_given_source"]) + "\n" + separator.join("ab") + "\n"
-    assert entries(text, format) == [RawEntry(2, "a", "b", None, None)]
+    assert entries(text, format) == [
+        Header(("Source", "target", "p_target_given_source")),
+        RawEntry(2, "a", "b", None, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("format", "first", "columns"),
+    [
+        ("tsv", "src\ttgt", ("src", "tgt")),
+        ("tsv", "EN\tde\t\tx", ("EN", "de", "x")),
+        ("csv", '"English", German ,probability', ("English", "German", "probability")),
+        ("giza", "source target probability", ("source", "target", "probability")),
+        ("muse", "source target", ("source", "target")),
+    ],
+)
+def test_a_header_of_any_columns_is_told(format: str, first: str, columns: tuple[str, ...]) -> None:
+    rest = {"tsv": "a\tb", "csv": "a,b", "giza": "a b 1", "muse": "a b"}[format]
+    header, entry = read([f"{first}\n{rest}\n".encode()], format, languages=("en", "de"))
+    assert header == Header(columns)
+    assert isinstance(entry, RawEntry)
+
+
+def test_only_the_first_line_is_a_header_and_only_in_these_languages() -> None:
+    assert entries("a\tb\nsource\ttarget\n")[1] == RawEntry(2, "source", "target", None, None)
+    found = list(read([b"fr\tde\n"], "tsv", languages=("en", "de")))
+    assert found == [RawEntry(1, "fr", "de", None, None)]
 
 
 @pytest.mark.parametrize(
@@ -144,10 +172,13 @@ def test_invalid_utf8_is_rejected_with_its_line() -> None:
     ]
 
 
-def test_a_file_without_an_entry_is_refused_with_its_first_fault() -> None:
-    with pytest.raises(TableFormatError, match=r"line 3: no line of the file is an entry.*expected 2 to 4") as error:
+def test_a_file_without_an_entry_is_refused_with_its_first_faults() -> None:
+    with pytest.raises(
+        TableFormatError, match=r"no line of the file is an entry: line 3: expected.*; line 4: expected"
+    ):
         entries("\n\nnothing\nelse\n")
-    assert error.value.line == 3
+    with pytest.raises(TableFormatError, match=r"line 5: expected 2 to 4 .* found 1; and 3 more$"):
+        entries("nothing\n" * 8)
     with pytest.raises(TableFormatError, match="holds no entry"):
         entries("\n \n")
 

@@ -134,6 +134,20 @@ def test_bad_lines_are_rejected_one_by_one(client: httpx.Client, collection: str
     assert client.get(f"/v1/collections/{collection}").json()["documents"] == 2
 
 
+def test_a_body_of_rejected_lines_is_refused_and_keeps_nothing(client: httpx.Client, collection: str) -> None:
+    before = client.get(f"/v1/collections/{collection}").json()
+    answer = _send(client, collection, b'{"id": "1"}\n\nid,text\n' + b"x\n" * 6)
+    check_error(answer, 422, "nothing was stored: line 1: text: .*; line 3: .*; line 6: .*; and 3 more")
+    assert client.get(f"/v1/collections/{collection}").json() == before
+
+
+def test_unknown_parameters_of_an_upload_are_refused_by_name(client: httpx.Client, collection: str) -> None:
+    path, kind = f"/v1/collections/{collection}/documents", {"Content-Type": "application/x-ndjson"}
+    answer = client.post(path, params={"gzip": "true"}, content=_documents("1"), headers=kind)
+    check_error(answer, 422, "unknown query parameter 'gzip': there are none here")
+    assert client.get(f"/v1/collections/{collection}").json()["documents"] == 0
+
+
 @pytest.mark.parametrize("declared", [True, False])
 def test_gzip_is_read_declared_or_not(client: httpx.Client, collection: str, declared: bool) -> None:
     headers = {"content-encoding": "gzip"} if declared else {}

@@ -16,7 +16,19 @@ from tests.service.postgresql import DATABASES
 
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("served", DATABASES, indirect=True, scope="package")]
 
-FIELDS = {"name", "source", "target", "version", "checksum", "source_terms", "entries", "rejected", "pruned", "active"}
+FIELDS = {
+    "name",
+    "source",
+    "target",
+    "version",
+    "checksum",
+    "source_terms",
+    "entries",
+    "rejected",
+    "pruned",
+    "active",
+    "header",
+}
 TEI = """<?xml version="1.0" encoding="UTF-8"?>
 <TEI xmlns="http://www.tei-c.org/ns/1.0"><text><body>
 <entry><form><orth>house</orth></form><sense><cit type="trans"><quote>Haus</quote></cit></sense></entry>
@@ -51,6 +63,25 @@ def test_an_upload_answers_as_the_contract_says(client: httpx.Client, name: str)
     assert len(body["checksum"]) == 64
     assert [line["line"] for line in body["rejected"]] == [3]
     assert "tabs" in body["rejected"][0]["reason"]
+
+
+def test_a_header_is_told(client: httpx.Client, name: str) -> None:
+    body = put(client, name, "source\ttarget\nhouse\tHaus\n").json()
+    assert (body["header"], body["entries"], body["rejected"]) == (["source", "target"], 1, [])
+    assert put(client, name, "house\tHaus\n", dry_run=True).json()["header"] is None
+
+
+def test_a_file_of_rejected_lines_is_refused_and_keeps_nothing(client: httpx.Client, name: str) -> None:
+    for options in ({"dry_run": True}, {"activate": True}):
+        answer = put(client, name, "source\ttarget\nbad\nworse\n", **options)
+        check_error(answer, 422, "line 2: expected 2 to 4 columns.*; line 3: expected")
+        check_error(client.get(f"/v1/tables/{name}"), 404, "no translation table")
+
+
+def test_unknown_parameters_are_refused_by_name(client: httpx.Client, name: str) -> None:
+    answer = put(client, name, "house\tHaus\n", activte=True, Kind="glossary")
+    check_error(answer, 422, "unknown query parameter 'activte', 'Kind': there are source, target, format, kind")
+    check_error(client.get(f"/v1/tables/{name}"), 404, "no translation table")
 
 
 @pytest.mark.parametrize(
