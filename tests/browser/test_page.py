@@ -211,6 +211,22 @@ def test_words_without_a_translation_are_named(page: WebDriver) -> None:
     assert not any("volcano" in text for text in said)
 
 
+def test_words_are_glossed_on_demand(page: WebDriver) -> None:
+    _choose(page, "demo_de")
+    hit = _search(page, "volcano eruption")[0]
+    assert not hit.find_elements(By.CSS_SELECTOR, "ruby")
+    text = hit.find_element(By.CSS_SELECTOR, ".text").text
+    page.find_element(By.ID, "gloss").click()  # asks again, as there are hits
+    first = (By.CSS_SELECTOR, "article.hit:first-child .text mark ruby")
+    word = _wait(page).until(expect.presence_of_element_located(first))
+    assert "volcano" in word.find_element(By.CSS_SELECTOR, "rt[lang=en]").text
+    glossed = page.find_element(By.CSS_SELECTOR, "article.hit .text")
+    assert len(glossed.find_elements(By.CSS_SELECTOR, "rt")) > 5
+    assert page.find_elements(By.CSS_SELECTOR, "article.hit h3 ruby")
+    without = "const text = arguments[0].cloneNode(true); text.querySelectorAll('rt').forEach((e) => e.remove());"
+    assert page.execute_script(f"{without} return text.textContent", glossed) == text
+
+
 def test_no_translation_is_offered_where_there_is_no_translator(page: WebDriver, api: httpx.Client) -> None:
     _collections(page)
     assert api.get("/v1/translate").json() == {"model": None}
@@ -310,7 +326,9 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(page: WebDriver) -> None:
     metrics = {"width": 375, "height": 740, "deviceScaleFactor": 1, "mobile": True}
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     try:
+        page.find_element(By.ID, "gloss").click()
         _search(page, "harbour workers on strike for higher wages")
+        assert page.find_elements(By.CSS_SELECTOR, "article.hit rt")
         _assert_fits(page)
         _open_tables(page)
         for summary in page.find_elements(By.CSS_SELECTOR, "#tables summary")[:2]:

@@ -76,6 +76,10 @@ class SearchRequest(_Request):
         " measured not to help. Hits of dense and hybrid are not reranked then, and none are if DRAGOMAN_RERANK=never"
         " is set or there is no reranker.",
     )
+    gloss: StrictBool = Field(
+        default=False,
+        description="Add to each hit the translations of its words into the query's language, from the active tables.",
+    )
     explain: StrictBool = Field(
         default=False, description="Add to each hit the contribution of each query term to its score."
     )
@@ -118,6 +122,17 @@ class Highlight(BaseModel):
     )
     table: str | None = Field(description="The table with this translation; null for every other kind of match.")
     version: int | None
+
+
+class Gloss(BaseModel):
+    """A content word, ``document[field][start:end]`` in code points of that field as in a highlight."""
+
+    field: TextField
+    start: int
+    end: int
+    translations: list[str] = Field(
+        description="The three best at most, by P(query term | document term); the best one first."
+    )
 
 
 class Scores(BaseModel):
@@ -171,6 +186,11 @@ class Hit(BaseModel):
     highlights: list[Highlight] = Field(
         description="All matches in the title and inside the snippet, in this order. A hit of dense search has one of"
         " its meaning, which holds those of its words."
+    )
+    gloss: list[Gloss] | None = Field(
+        default=None,
+        description="Only if requested: the content words of the title and the snippet that the tables have, in this"
+        " order. Empty if the hit is in the query's language.",
     )
     snippet_translation: str | None = Field(
         default=None,
@@ -284,6 +304,7 @@ class Timings(BaseModel):
     dense: float | None = Field(
         default=None, description="Dense search, if it ran: encoding, embedding and searching; part of first_stage."
     )
+    gloss: float | None = Field(default=None, description="Only if requested.")
     translate_snippets: float | None = Field(default=None, description="Only if requested.")
 
 

@@ -35,6 +35,7 @@ from dragoman.service.schemas.search import (
 from dragoman.service.search.bm25 import FirstStage
 from dragoman.service.search.dense import DenseStage
 from dragoman.service.search.fusion import Answer, SearchRanking
+from dragoman.service.search.gloss import Glosses
 from dragoman.service.search.hits import Found, HitBuilder, hit_by_meaning
 from dragoman.service.search.rerank import RerankStage
 from dragoman.service.tables.service import check_active, check_detectable
@@ -115,7 +116,7 @@ class Search:
         self, request: SearchRequest, request_id: str, cancelled: Cancelled | None, snapshot: Snapshot | None
     ) -> SearchResponse:
         started = time.perf_counter()
-        query, answer = self._rank(request, cancelled, snapshot)
+        query, used, answer = self._rank(request, cancelled, snapshot)
         hits = self._hits(request, answer)
         timings = Timings(
             translate=_milliseconds(answer.translate_seconds),
@@ -125,6 +126,8 @@ class Search:
         )
         if answer.dense_seconds is not None:
             timings.dense = _milliseconds(answer.dense_seconds)
+        if request.gloss:
+            timings.gloss = self._add_glosses(hits, query.language, used)
         if request.translate_snippets:
             begun = time.perf_counter()
             with span("translate_snippets"):
@@ -144,6 +147,14 @@ class Search:
         )
         timings.total = _milliseconds(time.perf_counter() - started)
         return response
+
+    def _add_glosses(self, hits: Sequence[Hit], language: str, snapshot: Snapshot) -> float:
+        begun = time.perf_counter()
+        glosses = Glosses(language, snapshot, self._analysis)
+        with span("gloss"):
+            for hit in hits:
+                hit.gloss = glosses.of(hit)
+        return _milliseconds(time.perf_counter() - begun)
 
     def _translate_snippets(self, hits: Sequence[Hit], language: str, cancelled: Cancelled | None) -> list[Degraded]:
         snippets = [(hit.language, hit.snippet) for hit in hits]
@@ -173,7 +184,7 @@ class Search:
         """
         request = self._with_method(request)
         with self._traffic.live(), self._using_models(request):
-            _, answer = self._rank(request, cancelled, None)
+            _, _, answer = self._rank(request, cancelled, None)
         ids = self._collections.ids_by_keys([place.key for place in answer.places])
         lines = [
             RunLine(place.collection.name, ids[place.key], place.score) for place in answer.places if place.key in ids
@@ -183,7 +194,8 @@ class Search:
 
     def _rank(
         self, request: SearchRequest, cancelled: Cancelled | None, snapshot: Snapshot | None
-    ) -> tuple[QueryRead, Answer]:
+    ) -> tuple[QueryRead, Snapshot, Answer]:
+        """The query as understood, the snapshot with the tables that were used, and the ranking."""
         started = time.perf_counter()
         snapshot = snapshot or self._registry.snapshot
         check_active(request.tables or (), snapshot)
@@ -212,7 +224,7 @@ class Search:
         self._metrics.degraded(answer.degraded)
         words, oov = foreign_words(answer.translations), unknown_everywhere(answer.translations)
         self._metrics.query(query.language, len(words), len(oov))
-        return query, answer
+        return query, snapshot, answer
 
     def _with_method(self, request: SearchRequest) -> SearchRequest:
         """The valid request with a method: without one, hybrid where the embeddings are complete, else psq."""

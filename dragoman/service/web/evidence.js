@@ -1,4 +1,4 @@
-/* Why a document matched: its marked words and sentences, and the box that shows the evidence for one. */
+/* A document's text: its marked words and sentences, the box with the evidence for one, and the glosses of words. */
 
 import { byId, createElement, formatNumber, languageName } from "./elements.js";
 
@@ -89,35 +89,53 @@ export function createLegend(hits) {
   return createElement("div", { className: "badges", id: "legend" }, "Matches:", ...samples);
 }
 
-/** Those highlights that lie in a part of a text, in its order; of those that begin together the longest come first. */
-function highlightsInside(highlights, start, end) {
-  return highlights
-    .filter((highlight) => highlight.start >= start && highlight.end <= end)
+/** What lies in a part of a text, in its order; of what begins together the longest and most probable comes first. */
+function inside(items, start, end) {
+  return items
+    .filter((item) => item.start >= start && item.end <= end)
     .sort((one, other) =>
       one.start - other.start || other.end - one.end || (other.probability ?? 1) - (one.probability ?? 1)
     );
 }
 
+/** A word with its translations under it. */
+function createGloss(word, translations, language) {
+  return createElement("ruby", {}, word, createElement("rt", { lang: language }, translations.join(", ")));
+}
+
 /**
- * The children of an element that shows a part of a field (`title` or `text`) of a hit, with its matches marked.
- * Highlights count code points of the whole field, not UTF-16 units; `offset` is where the part begins in it.
+ * The children of an element that shows a part of a field (`title` or `text`) of a hit, with its matches marked and its
+ * words glossed in the query's language. Highlights and glosses count code points of the whole field, not UTF-16 units;
+ * `offset` is where the part begins in it.
  */
-export function markMatches(hit, field, text, offset) {
+export function createText(hit, field, text, offset, queryLanguage) {
   const codePoints = Array.from(text);
   const highlights = hit.highlights.filter((highlight) => highlight.field === field);
+  const glosses = (hit.gloss || []).filter((gloss) => gloss.field === field);
   const slice = (start, end) => codePoints.slice(start - offset, end - offset).join("");
+
+  function gloss(from, to) {
+    const parts = [];
+    let position = from;
+    for (const { start, end, translations } of inside(glosses, from, to)) {
+      parts.push(slice(position, start), createGloss(slice(start, end), translations, queryLanguage));
+      position = end;
+    }
+    parts.push(slice(position, to));
+    return parts;
+  }
 
   function mark(from, to, inSentence) {
     const parts = [];
     let position = from;
-    for (const highlight of highlightsInside(highlights, from, to)) {
+    for (const highlight of inside(highlights, from, to)) {
       const { start, end, match } = highlight;
       if (start < position || (inSentence && match === "meaning")) continue; // overlaps the one before, or is itself
-      const children = match === "meaning" ? mark(start, end, true) : [slice(start, end)];
-      parts.push(slice(position, start), createMark(children, { highlight, language: hit.language }));
+      const children = match === "meaning" ? mark(start, end, true) : gloss(start, end);
+      parts.push(...gloss(position, start), createMark(children, { highlight, language: hit.language }));
       position = end;
     }
-    parts.push(slice(position, to));
+    parts.push(...gloss(position, to));
     return parts;
   }
 

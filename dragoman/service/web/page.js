@@ -48,6 +48,9 @@ function startApiKey() {
 function startForms() {
   onSubmit(byId("search-form"), search);
   onSubmit(byId("upload-form"), uploadTable);
+  byId("gloss").addEventListener("change", () => {
+    if (byId("hits").childElementCount > 0) search();
+  });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") hideEvidence();
   });

@@ -14,7 +14,7 @@ import {
   formatNumber,
   languageName,
 } from "./elements.js";
-import { createLegend, hideEvidence, markMatches } from "./evidence.js";
+import { createLegend, createText, hideEvidence } from "./evidence.js";
 
 const EXAMPLE_QUERIES = [
   "volcano eruption and ash",
@@ -96,6 +96,7 @@ function searchRequest({ all, chosen }) {
     top_k: Number(byId("top-k").value),
     method: byId("method").value,
     query_language: byId("query-language").value || undefined,
+    gloss: byId("gloss").checked || undefined,
     translate_snippets: byId("translate-snippets").checked || undefined,
     collections: chosen.length > 0 && chosen.length < all ? chosen : undefined,
   };
@@ -206,22 +207,27 @@ function createHit(hit, queryLanguage) {
   const text = createElement(
     "p",
     { className: "text", dir: "auto", lang: hit.language },
-    ...markMatches(hit, "text", hit.snippet, hit.snippet_start),
+    ...createText(hit, "text", hit.snippet, hit.snippet_start, queryLanguage),
   );
   return createElement(
     "article",
     { className: "card hit" },
-    createTitle(hit),
+    createTitle(hit, queryLanguage),
     createHitBadges(hit),
     text,
     createSnippetTranslation(hit, queryLanguage),
-    createButton("Whole document", { className: "link" }, (button) => showWholeDocument(hit, text, button)),
+    createButton(
+      "Whole document",
+      { className: "link" },
+      (button) => showWholeDocument(hit, queryLanguage, text, button),
+    ),
   );
 }
 
-function createTitle(hit) {
+function createTitle(hit, queryLanguage) {
   if (!hit.title) return createElement("h3", {}, hit.id);
-  return createElement("h3", { dir: "auto", lang: hit.language }, ...markMatches(hit, "title", hit.title, 0));
+  const words = createText(hit, "title", hit.title, 0, queryLanguage);
+  return createElement("h3", { dir: "auto", lang: hit.language }, ...words);
 }
 
 function createHitBadges({ language, collection, id, score, scores }) {
@@ -242,13 +248,13 @@ function createSnippetTranslation(hit, queryLanguage) {
   return createElement("p", properties, hit.snippet_translation);
 }
 
-async function showWholeDocument(hit, text, button) {
+async function showWholeDocument(hit, queryLanguage, text, button) {
   const path = `/v1/collections/${encodeURIComponent(hit.collection)}/documents/${encodeURIComponent(hit.id)}`;
   button.disabled = true;
   try {
     const found = await fetchJson(path);
     hideEvidence(); // its word is about to go
-    text.replaceChildren(...markMatches(hit, "text", found.text, 0));
+    text.replaceChildren(...createText(hit, "text", found.text, 0, queryLanguage));
     text.tabIndex = -1; // takes the focus from the button, which goes too
     text.focus();
     button.remove();

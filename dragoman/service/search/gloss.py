@@ -1,0 +1,111 @@
+"""Glosses: the content words of hits, each with its best translations into the query's language."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from weakref import WeakKeyDictionary
+
+from dragoman.indexes.analysis.function_words import function_words
+from dragoman.lexicon.query import LEAST_PROBABILITY
+from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.table.vocabulary import Vocabulary
+from dragoman.lexicon.text.tokens import Analysis, Token
+from dragoman.service.schemas.search import Gloss, Hit, TextField
+from dragoman.service.tables.snapshot import Snapshot, View
+
+BEST = 3
+"""How many translations a word has at most."""
+
+_ENTRIES = 50
+_NEIGHBOURS = 500
+_CACHED_WORDS = 100_000
+_GLOSSES: WeakKeyDictionary[Table, dict[tuple[str, str], list[str]]] = WeakKeyDictionary()
+"""The translations of words and index terms, by analysed table."""
+
+
+class Glosses:
+    """Glosses in one language, by the tables of one snapshot. Safe from any thread."""
+
+    def __init__(self, language: str, snapshot: Snapshot, analysis: Callable[[str], Analysis]) -> None:
+        self._language = language
+        self._snapshot = snapshot
+        self._analysis = analysis
+
+    def of(self, hit: Hit) -> list[Gloss]:
+        """The glosses of the title, then of the snippet; words without a translation have none.
+
+        Empty if the hit is in this language already, or if no table translates from its language.
+        """
+        view = self._snapshot.views.get((hit.language, self._language))
+        if view is None:
+            return []
+        texts: tuple[tuple[TextField, str, int], ...] = (
+            ("title", hit.title or "", 0),
+            ("text", hit.snippet, hit.snippet_start),
+        )
+        return [
+            Gloss(field=field, start=offset + token.start, end=offset + token.end, translations=found)
+            for field, text, offset in texts
+            for token in self._content(text, hit.language)
+            if (found := self._translations(token, hit.language, view))
+        ]
+
+    def _content(self, text: str, language: str) -> Iterator[Token]:
+        aside = function_words(language)
+        return (one for one in self._analysis(language).tokens(text) if one.term and one.word not in aside)
+
+    def _translations(self, token: Token, language: str, view: View) -> list[str]:
+        cache = _GLOSSES.setdefault(view.analysed, {})
+        key = (token.word, token.term)
+        known = cache.get(key)
+        if known is not None:
+            return known
+        if len(cache) >= _CACHED_WORDS:
+            cache.clear()
+        return cache.setdefault(key, self._looked_up(token, language, view))
+
+    def _looked_up(self, token: Token, language: str, view: View) -> list[str]:
+        """The translations by P(query term | document term) of the index term, as a search matches it.
+
+        Index terms are stems: they are written as the most probable translations of the word itself are or, where
+        no table has this form of it, as those of its other forms.
+        """
+        terms = [entry.term for entry in view.analysed.translations(token.term, best=BEST) if _counts(entry.p_forward)]
+        if not terms:
+            return []
+        known = token.word in view.surface.sources
+        forms = [token.word] if known else _forms(view.surface.sources, self._analysis(language), token.term)
+        entries = [entry for form in forms for entry in view.surface.translations(form, best=_ENTRIES)]
+        written: dict[str, str] = {}
+        for entry in sorted(entries, key=lambda entry: -entry.p_forward):
+            tokens = [one for one in self._analysis(self._language).tokens(entry.term) if one.term]
+            written.setdefault(" ".join(one.term for one in tokens), " ".join(one.word for one in tokens))
+            for one in tokens:
+                written.setdefault(one.term, one.word)
+        return list(dict.fromkeys(written.get(term) or self._written(term, view.surface.targets) for term in terms))
+
+    def _written(self, term: str, words: Vocabulary) -> str:
+        """An index term, or several, as words: of each the shortest that the tables have."""
+        analysis = self._analysis(self._language)
+        return " ".join(min(_forms(words, analysis, one), key=len, default=one) for one in term.split(" "))
+
+
+def _counts(probability: float) -> bool:
+    """Whether a search would use a translation of this probability."""
+    return probability >= LEAST_PROBABILITY
+
+
+def _forms(words: Vocabulary, analysis: Analysis, term: str) -> list[str]:
+    """The words with this index term, of those that begin as the term does."""
+    beginning = term[: max(2, len(term) - 1)]
+    first = bisect_left(range(len(words)), beginning, key=words.__getitem__)
+    near: list[str] = []
+    for number in range(first, min(first + _NEIGHBOURS, len(words))):
+        word = words[number]
+        if not word.startswith(beginning):
+            break
+        if " " not in word:
+            near.append(word)
+    analysis.tokens("\n".join(near))  # at once: the terms of words are cached
+    return [word for word in near if [one.term for one in analysis.tokens(word)] == [term]]
