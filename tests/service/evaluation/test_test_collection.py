@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.service.evaluation.test_collection import BenchmarkError, load_benchmark
+from dragoman.service.evaluation.test_collection import SPLITS, BenchmarkError, load_benchmark
 
 
 def write(path: Path, *rows: dict[str, str] | str) -> None:
@@ -48,6 +48,27 @@ def test_queries_are_chosen_by_their_fields(judged: Path) -> None:
     assert list(load_benchmark(judged, "en", "de", "sentence", keep=lambda row: row["article"] == "b").queries) == [
         "en-2"
     ]
+
+
+def test_the_parts_of_xquad_r_are_told_by_the_article(tmp_path: Path) -> None:
+    places = {"1": "a000", "2": "a011", "3": "a012", "4": "a047"}
+    rows = [{"id": f"en-{key}", "qid": key, "text": "Who?", "para": f"en-{place}-p00"} for key, place in places.items()]
+    write(tmp_path / "queries" / "en.jsonl", *rows)
+    write(tmp_path / "corpus" / "sentence.de.jsonl", {"id": "de-s", "text": "Er."})
+    write(tmp_path / "qrels" / "sentence.en.trec", *(f"en-{key} 0 de-s 1" for key in places))
+    parts = {split: load_benchmark(tmp_path, "en", "de", "sentence", split=split) for split in SPLITS}
+    assert {split: list(task.queries) for split, task in parts.items()} == {
+        "tune": ["en-1", "en-2"],
+        "test": ["en-3", "en-4"],
+        "all": ["en-1", "en-2", "en-3", "en-4"],
+    }
+    assert [task.split for task in parts.values()] == list(SPLITS)
+
+
+def test_other_benchmarks_have_no_parts(judged: Path) -> None:
+    for split in SPLITS:
+        task = load_benchmark(judged, "en", "de", "sentence", split=split)
+        assert (len(task.queries), task.split) == (2, None)
 
 
 def test_a_pivot_text_is_the_human_translation(tmp_path: Path) -> None:
