@@ -1,10 +1,11 @@
-"""Gain of reranking over the first stage, on questions that were not used for training or tuning.
+"""Gain of reranking over the first stage.
 
     python -m benchmarks.reranking.quality --data DATA --tables runs/first_stage/tables --output runs/reranking
     python -m benchmarks.reranking.quality --output runs/reranking --kept
 
 Tasks are XQuAD-R sentences and paragraphs in both directions of each language, AfriQA's Swahili questions over English
-passages, and Swahili and Somali FLORES sentences. Measures MAP of psq's best hits in three orders: unchanged; by
+passages, and Swahili and Somali FLORES sentences. XQuAD-R's questions are those for tuning, or with `--split test` the
+others, whose lists need another output folder. Measures MAP of psq's best hits in three orders: unchanged; by
 standalone scores, as in the rerank endpoints; and by model and first stage together, as in searches, with the weights
 fitted on the tuning questions. `--without-table` adds the combination with a model that does not use the table.
 Existing lists and scores in the output folder are kept, so an interrupted run can be resumed, and other weights need no
@@ -33,8 +34,8 @@ from dragoman.ranking.training.lists import read_lists
 from dragoman.ranking.training.measuring import Scored, score_lists
 from dragoman.service.evaluation.candidate_sources import Judged, MartSources, prepare
 
-TEST = r"para=^.*-a(?!0(0\d|1[01])-)"
-"""XQuAD-R questions of all articles except a000 to a011, which are for tuning."""
+ONLY = {"tune": r"para=^.*-a(0(0\d|1[01])-)", "test": r"para=^.*-a(?!0(0\d|1[01])-)", "all": None}
+"""XQuAD-R questions of articles a000 to a011 are for tuning, the others for testing."""
 UNITS = ("sentence", "paragraph")
 LANGUAGES = ("de", "es", "ru", "zh", "ar", "sw", "so")
 ORDERS = ("psq", "standalone", "together", "without_table")
@@ -51,6 +52,7 @@ def main() -> None:
     parser.add_argument("--model", default="mart")
     parser.add_argument("--languages", default=",".join(LANGUAGES))
     parser.add_argument("--units", default=",".join(UNITS))
+    parser.add_argument("--split", choices=ONLY, default="tune", help="of XQuAD-R's questions")
     parser.add_argument("--depth", type=int, default=50)
     parser.add_argument("--questions", type=int, help="evenly spaced; default: all")
     parser.add_argument("--without-table", action="store_true")
@@ -92,7 +94,13 @@ def tasks(arguments: argparse.Namespace, language: str) -> Iterator[Judged]:
         yield Judged(str(arguments.data / "flores200"), "sentence", languages=[language], depth=arguments.depth)
         return
     for unit in arguments.units.split(","):
-        yield Judged(str(arguments.data / "xquad_r"), unit, languages=[language], only=TEST, depth=arguments.depth)
+        yield Judged(
+            str(arguments.data / "xquad_r"),
+            unit,
+            languages=[language],
+            only=ONLY[arguments.split],
+            depth=arguments.depth,
+        )
 
 
 def measured(scorer: Scorer, name: str, arguments: argparse.Namespace, about: MartAbout) -> dict[str, list[float]]:

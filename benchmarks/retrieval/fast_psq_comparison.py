@@ -1,10 +1,10 @@
 """Comparison of Dragoman's PSQ with the package fast_psq: same table, analysis, documents and machine, in one run.
 
     pip install fast_psq
-    python benchmarks/retrieval/fast_psq_comparison.py --data DATA --tables runs/first_stage/tables --languages de,ru
+    python -m benchmarks.retrieval.fast_psq_comparison --data DATA --tables runs/first_stage/tables --languages de,ru
 
 Both use the tokens of Dragoman's analysis and the merged table of index terms, built from the output files of
-`benchmarks/retrieval/first_stage.py`. Effectiveness is MAP@100 on XQuAD-R sentences (test articles). Index time is from
+`benchmarks/retrieval/first_stage.py`. Effectiveness is MAP@100 on XQuAD-R sentences (`--split`). Index time is from
 raw text to an index on disk. Queries per second include analysis and translation of the query and the best hundred
 hits, in a first and in a second pass over the questions. `--distractors` adds foreign sentences of DATA/parallel to the
 documents. Rounds alternate between the systems; medians are reported. With `--own-tokenizer`, fast_psq uses its own
@@ -42,13 +42,11 @@ from dragoman.lexicon.table.compose import Member, analysed, merge
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.core.settings import Settings
-from dragoman.service.evaluation.test_collection import Benchmark, load_benchmark
+from dragoman.service.evaluation.test_collection import SPLITS, Benchmark, load_benchmark
 from dragoman.service.query.translation import identical
 from dragoman.service.tables.reading import read_table
 
 DEPTH = 100
-TUNED = tuple(f"a{number:03}" for number in range(12))
-"""Articles whose questions are for tuning."""
 
 
 @dataclass
@@ -189,6 +187,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--tables", type=Path, required=True)
     parser.add_argument("--languages", default="de,es,ru,zh,ar")
+    parser.add_argument("--split", choices=SPLITS, default="tune", help="of XQuAD-R's questions")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--distractors", type=int, default=0)
     parser.add_argument("--own-tokenizer", action="store_true", help="fast_psq with its own tokenizer, over words")
@@ -205,7 +204,7 @@ def main() -> None:
             "en",
             language,
             "sentence",
-            keep=lambda row: not row["para"][3:].startswith(TUNED),
+            split=arguments.split,
         )
         documents = task.documents | distractors(arguments.data, language, arguments.distractors)
         source, target = analysis("en"), analysis(language)

@@ -1,10 +1,11 @@
 """Cross-lingual first-stage retrieval over REST, from and to English.
 
-    python benchmarks/retrieval/first_stage.py --data DATA --output runs/first_stage
+    python -m benchmarks.retrieval.first_stage --data DATA --output runs/first_stage
 
 Trains a table per language pair on DATA/parallel and DATA/research_only/parallel, converts DATA/dictionaries, uploads
 both, and evaluates human translation (BM25), SMT and PSQ on XQuAD-R sentences and paragraphs, Swahili questions over
-English passages (AfriQA) and FLORES sentences. Existing tables and reports in the output folder are kept, so an
+English passages (AfriQA) and FLORES sentences. XQuAD-R's questions are those for tuning, or with `--split test` the
+others. Existing tables and reports in the output folder are kept, so an
 interrupted run can be resumed; `summary.md` has the results.
 """
 
@@ -21,16 +22,9 @@ from typing import Any
 from dragoman.service.evaluation import benchmark as evaluation
 from dragoman.service.evaluation.benchmark import TableFile
 from dragoman.service.evaluation.table_training import train_table
-from dragoman.service.evaluation.test_collection import load_benchmark
+from dragoman.service.evaluation.test_collection import SPLITS, Split, load_benchmark
 
 XQUAD = ("de", "es", "ru", "zh", "ar", "el", "hi", "th", "tr", "vi")
-TUNING = r"para=-a0(0\d|1[01])-"
-"""XQuAD-R questions of articles a000 to a011 are for tuning."""
-SPLITS = {
-    "test": evaluation.choice(None, TUNING),
-    "tune": evaluation.choice(TUNING, None),
-    "all": evaluation.choice(None, None),
-}
 Row = tuple[str, dict[str, Any]]
 MEASURE = "MAP@100"
 STATISTICAL, DICTIONARY = 0.7, 0.3
@@ -76,7 +70,7 @@ def tasks(data: Path, language: str) -> Iterator[tuple[str, tuple[str, str, str]
             yield "flores200", (source, target, "sentence"), None
 
 
-def evaluate(data: Path, language: str, output: Path, split: str, permissive: bool) -> Iterator[Row]:
+def evaluate(data: Path, language: str, output: Path, split: Split, permissive: bool) -> Iterator[Row]:
     """The benchmark's name and report of every task of one language; tasks with a report are not run again."""
     tables = make_tables(data, language, output / "tables", permissive)
     with contextlib.ExitStack() as stack:
@@ -85,8 +79,7 @@ def evaluate(data: Path, language: str, output: Path, split: str, permissive: bo
             folder = output / split / f"{benchmark}-{unit}-{source}-{target}"
             if not (folder / "report.json").exists():
                 client = client or stack.enter_context(evaluation.serve_temporarily(tables))
-                keep = SPLITS[split] if benchmark == "xquad_r" else SPLITS["all"]
-                task = load_benchmark(data / benchmark, source, target, unit, queries, keep)
+                task = load_benchmark(data / benchmark, source, target, unit, queries, split=split)
                 systems = ("smt", "psq") if benchmark == "flores200" else ("bm25", "smt", "psq")
                 evaluation.run_task(client, task, systems, folder)
             yield benchmark, json.loads((folder / "report.json").read_text())
@@ -98,7 +91,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--languages", default=",".join([*XQUAD, "sw", "so"]))
-    parser.add_argument("--split", choices=SPLITS, default="test")
+    parser.add_argument("--split", choices=SPLITS, default="tune", help="of XQuAD-R's questions")
     parser.add_argument("--permissive", action="store_true", help="train only on data with permissive licences")
     parser.add_argument("--tables-only", action="store_true", help="only create the tables, without evaluation")
     arguments = parser.parse_args()

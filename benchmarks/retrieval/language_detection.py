@@ -2,8 +2,9 @@
 
     python -m benchmarks.retrieval.language_detection --data DATA --tables runs/first_stage/tables
 
-Questions are from XQuAD-R (`DATA/xquad_r`), 1,190 in each of eleven languages; candidates are the languages of all
-tables. Measured with the demo's small tables, with large tables (a folder of `en-xx.tsv`), and without tables.
+Questions are from XQuAD-R (`DATA/xquad_r`), in each of eleven languages the 322 for tuning, or with `--split test` the
+others; candidates are the languages of all tables. Measured with the demo's small tables, with large tables (a folder
+of `en-xx.tsv`), and without tables.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from dragoman.lexicon.text.tokens import words
+from dragoman.service.evaluation.test_collection import SPLITS, Split, part_of
 from dragoman.service.query.language import Knows, detect
 
 Sides = dict[str, set[str]]
@@ -59,7 +61,7 @@ def tables(folder: Path | None) -> dict[str, Sides]:
     return found
 
 
-def summary(data: Path, known: dict[str, Sides]) -> str:
+def summary(data: Path, known: dict[str, Sides], split: Split = "tune") -> str:
     """A Markdown table of accuracy, with a row for each language."""
     candidates = sorted(set().union(*known.values()))
     titles = [f"{kind}, {name}" for name in known for kind in ("questions", "parts")]
@@ -70,7 +72,8 @@ def summary(data: Path, known: dict[str, Sides]) -> str:
         if language not in candidates:
             continue
         with gzip.open(path, "rt", encoding="utf-8") as lines:
-            questions = [json.loads(line)["text"] for line in lines]
+            rows_read = [json.loads(line) for line in lines]
+        questions = [row["text"] for row in rows_read if split in ("all", part_of(row))]
         draw = random.Random(language)
         texts_by_kind = [questions, [part(question, draw) for question in questions]]
         correct = [
@@ -93,8 +96,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--tables", type=Path, help="a folder of en-xx.tsv; default: only the demo's tables and none")
+    parser.add_argument("--split", choices=SPLITS, default="tune")
     arguments = parser.parse_args()
-    print(summary(arguments.data, tables(arguments.tables)))  # noqa: T201
+    print(summary(arguments.data, tables(arguments.tables), arguments.split))  # noqa: T201
 
 
 if __name__ == "__main__":
