@@ -19,7 +19,7 @@ from dragoman.backbone.padding import padded
 from dragoman.backbone.products import fastest
 from dragoman.backbone.tokenizer import Encoded, cut
 
-TOKENS_AT_ONCE = 4_096
+TOKENS_AT_ONCE = 2_048
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,11 @@ class SentenceEncoder:
         self._fast = encoder.for_inference(dtype or fastest(self._device.type, encoder.precisions), whole=True)
         self._prefixes = {kind: encoder.subwords([text])[0].ids for kind, text in encoder.prefixes.items()}
         self._begin = encoder.framed([_SENTINEL]).index(_SENTINEL)
+
+    def release(self) -> None:
+        """Free the encoder's weights, of which inference has copies; the encoder computes nothing else from then on."""
+        if self._fast is not None:
+            self._encoder.to("meta")
 
     def encode(self, texts: Sequence[str], kind: str = "passage", tokens: int = TOKENS_AT_ONCE) -> NDArray[np.float32]:
         """Unit vectors (texts, width) of `kind` `query` or `passage`, in passes of at most `tokens` subwords.

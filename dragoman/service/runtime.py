@@ -104,7 +104,7 @@ class Runtime:
         """
         self.tables.start()
         self.indexes.start(self.settings.startup_wait_seconds)
-        self.dense.start()
+        self.dense.start(embed=serving)
         if not serving:
             return
         if self.settings.rerank == "auto" and self.settings.worker_url is None and has_reranker(self.settings):

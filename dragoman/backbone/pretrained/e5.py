@@ -20,6 +20,8 @@ from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.veco import BertEncoder, VecoConfig
 
 NAME = "e5-small"
+PREFIXES = {"query": "query: ", "passage": "passage: "}
+UNRELATED_COSINE = 0.7
 
 
 class MappedEmbedding(nn.Module):
@@ -48,8 +50,7 @@ class E5Encoder(OwnEncoder):
     def __init__(self, model: BertEncoder, vocabulary: Subwords, file: E5File) -> None:
         super().__init__(model, vocabulary, NAME, sentence_layer=model.config.layers)
         self.pad, self._bos, self._eos = file.pad, file.bos, file.eos
-        self.prefixes = {"query": "query: ", "passage": "passage: "}
-        self.unrelated_cosine = 0.7
+        self.prefixes, self.unrelated_cosine = PREFIXES, UNRELATED_COSINE
         self.checksum = file.checksum
 
     def framed(self, ids: Sequence[int]) -> list[int]:

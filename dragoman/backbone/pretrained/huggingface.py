@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -20,9 +21,12 @@ from torch import Tensor
 from dragoman.backbone.checkpoints import CheckpointError, fill, read_json, require_safetensors
 from dragoman.backbone.encoder import Encoder, Pair
 from dragoman.backbone.post_norm import PostNormEncoder, of_bert
+from dragoman.backbone.pretrained import e5
 from dragoman.backbone.tokenizer import SPECIAL_TOKENS, Encoded, Subwords, inner
 from dragoman.backbone.veco import Added, Veco, VecoConfig, middle_layer
 
+E5 = re.compile(r"\b(multilingual-)?e5-(small|base|large)\b")
+"""Names of the E5 models (Wang et al. 2024, arXiv:2402.05672), trained on the last layer's mean with these prefixes."""
 RELATIVE_LENGTH = 512  # maximal length for models with relative positions, such as T5
 ENCODER_ALONE = ("t5", "mt5", "umt5")  # load only the encoder, as a checkpoint may have no decoder
 
@@ -142,7 +146,11 @@ def load_hugging_face_encoder(name_or_path: str) -> HuggingFaceEncoder:
         model = model.get_encoder()
     if tokenizer.pad_token_id is None:
         raise CheckpointError(f"{name_or_path}: its tokenizer has no padding token")
-    return HuggingFaceEncoder(model, tokenizer, name_or_path)
+    encoder = HuggingFaceEncoder(model, tokenizer, name_or_path)
+    if E5.search(f"{name_or_path} {getattr(config, '_name_or_path', '')}"):
+        encoder.prefixes, encoder.unrelated_cosine = e5.PREFIXES, e5.UNRELATED_COSINE
+        encoder.sentence_layer = encoder.layers
+    return encoder
 
 
 def load_config_and_tokenizer(name_or_path: str) -> tuple[Any, Any]:

@@ -42,7 +42,8 @@ class TrainingConfig:
     weight_decay: float = 0.01
     betas: list[float] = field(default_factory=lambda: [0.9, 0.98])
     clip: float = 1.0
-    bf16: bool = True
+    bf16: bool | Literal["auto"] = "auto"
+    """Whether products are computed in bfloat16; auto: where the processor computes faster in it than in float32."""
     seed: int = 1
     cross_attention_only_steps: int = 0
     """First steps that train only cross-attention (VECO initialised from XLM-R)."""
@@ -54,7 +55,7 @@ class TrainingConfig:
     TEXT = True
     """Whether the training uses text files."""
 
-    FREE = ("steps", "checkpoint_every", "report_every", "device", "prepared")
+    FREE = ("steps", "checkpoint_every", "report_every", "device", "prepared", "bf16")
     """Fields that may change when a training is resumed."""
 
     @classmethod

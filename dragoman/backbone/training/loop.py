@@ -23,6 +23,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from dragoman.backbone.checkpoints import fill, read_file, read_json
+from dragoman.backbone.products import fastest
 from dragoman.backbone.training.config import ConfigError, TrainingConfig
 from dragoman.backbone.training.corpus import Corpus, Pairs, Position, batches
 from dragoman.backbone.training.distributed import Workers, keep_freed_memory
@@ -215,7 +216,9 @@ class Trainer(Generic[B]):
         return tokens
 
     def _precision(self) -> contextlib.AbstractContextManager[Any]:
-        return torch.autocast(self.workers.device.type, torch.bfloat16, enabled=self.config.bf16)
+        kind, chosen = self.workers.device.type, self.config.bf16
+        enabled = fastest(kind, (torch.float32, torch.bfloat16)) == torch.bfloat16 if chosen == "auto" else chosen
+        return torch.autocast(kind, torch.bfloat16, enabled=enabled)
 
     def _note(self, done: Step, report: Report | None) -> None:
         if self.workers.first:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
@@ -36,19 +38,49 @@ def rebuild(
     """
     with opened(data_dir, database_url, existing=True) as runtime:
         info = runtime.collections.get(collection)
-        with Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            console=_console,
-        ) as bar:
+        with _progress() as bar:
             task = bar.add_task(f"indexing {collection}", total=info.documents)
             runtime.collections.index_of(collection).rebuild(lambda done: bar.update(task, completed=done))
             if runtime.dense.has(info.key):
                 task = bar.add_task(f"embedding {collection}", total=info.documents)
                 runtime.dense.rebuild(info.key, lambda done: bar.update(task, completed=done))
     _console.print(f"{collection}: {info.documents} documents, generation {info.generation}", highlight=False)
+
+
+@index.command("embed")
+def embed(
+    collection: Annotated[str, typer.Argument(help="The collection's name.")],
+    device: Annotated[
+        str | None, typer.Option(envvar="DRAGOMAN_DEVICE", help="Where the encoder computes, such as cpu or cuda.")
+    ] = None,
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+) -> None:
+    """Compute the missing embeddings of a collection, for search by meaning.
+
+    A server does this by itself in the background; stop one that uses the data directory first.
+    """
+    chosen = {} if device is None else {"device": device}
+    with opened(data_dir, database_url, existing=True, **chosen) as runtime:
+        info = runtime.collections.get(collection)
+        runtime.models.encoder()  # the time to load it is not that of embedding
+        runtime.dense.open_present()
+        before = runtime.dense.coverage(info.key)
+        started = time.monotonic()
+        with _progress() as bar:
+            task = bar.add_task(f"embedding {collection}", total=info.documents)
+            coverage = runtime.dense.embed(info.key, lambda done: bar.update(task, completed=done))
+        seconds = time.monotonic() - started
+    made = coverage.total - coverage.missing - (before.total - before.missing if before else 0)
+    rate = f"{made} documents in {seconds:.1f} s, {made / max(seconds, 1e-9):.0f} a second"
+    failed = f"; {coverage.failed} could not be embedded" if coverage.failed else ""
+    _console.print(f"{collection}: {rate}{failed}", highlight=False)
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=_console
+    )
 
 
 def search(
@@ -73,7 +105,7 @@ def search(
     """Search collections of the data directory. Stop a server that uses it first."""
     from pydantic import ValidationError
 
-    from dragoman.service.core.errors import InvalidRequest
+    from dragoman.service.core.errors import InvalidRequest, Unavailable
     from dragoman.service.schemas.search import SearchRequest
 
     fields: dict[str, Any] = {
@@ -90,6 +122,9 @@ def search(
         raise InvalidRequest(f"{field}: {wrong['msg'].removeprefix('Value error, ')}") from fault
     with opened(data_dir, database_url, existing=True) as runtime:
         runtime.start(serving=False)
+        if method is None:
+            with suppress(Unavailable):  # then the default is a method without embeddings
+                runtime.dense.open_present()
         answer = runtime.search.search(request, uuid4().hex)
     screen = Console()
     if as_json:

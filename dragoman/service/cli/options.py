@@ -50,10 +50,10 @@ def load_settings(**chosen: Any) -> Settings:
 
 
 @contextmanager
-def opened(data_dir: Path, database_url: str | None, existing: bool = False) -> Iterator[Runtime]:
+def opened(data_dir: Path, database_url: str | None, existing: bool = False, **chosen: Any) -> Iterator[Runtime]:
     """The runtime of a data directory, locked for this process until the block ends; needs no server.
 
-    With ``existing`` the directory has to exist; otherwise it is created if missing.
+    With ``existing`` the directory has to exist; otherwise it is created if missing. ``chosen`` are other settings.
 
     Raises:
         NotFound: there is no such directory.
@@ -62,7 +62,7 @@ def opened(data_dir: Path, database_url: str | None, existing: bool = False) -> 
     from dragoman.service.core.errors import NotFound
     from dragoman.service.runtime import Runtime
 
-    settings = load_settings(data_dir=data_dir, database_url=database_url)
+    settings = load_settings(data_dir=data_dir, database_url=database_url, **chosen)
     if existing and not data_dir.is_dir():
         raise NotFound(f"there is no data directory {data_dir}; --data-dir names another")
     runtime = Runtime(settings)

@@ -58,8 +58,8 @@ class DenseIndexes:
         self._closing = False
         self._thread: Thread | None = None
 
-    def start(self) -> None:
-        """Remove the files of deleted collections, and embed documents that were not saved before a crash."""
+    def start(self, *, embed: bool = True) -> None:
+        """Remove the files of deleted collections, and with ``embed`` embed what is missing, in the background."""
         with self._store.read() as session:
             known = {uid: id for id, uid in session.execute(select(Collection.id, Collection.uid))}
         if self._directory.is_dir():
@@ -67,7 +67,7 @@ class DenseIndexes:
                 if path.name.removesuffix(_SUFFIX) not in known or path.suffix != _SUFFIX:
                     path.unlink(missing_ok=True)
         for uid, id in known.items():
-            if self._wanted(id, uid):
+            if embed and self._wanted(id, uid):
                 self.changed(id)  # opens it too: only then is it known to be complete
 
     def changed(self, collection_id: int) -> None:
@@ -140,8 +140,30 @@ class DenseIndexes:
         """
         return self._wanted(collection_id, self._uid(collection_id))
 
-    def rebuild(self, collection_id: int, progress: Callable[[int], None] | None = None) -> int:
-        """Rebuild a collection's embeddings, if it has any; returns the number of embedded documents.
+    def embed(self, collection_id: int, progress: Callable[[int], None] | None = None) -> Coverage:
+        """Embed the documents of a collection that have no embedding; returns the coverage reached.
+
+        Args:
+            progress: called with the number of documents that have one.
+
+        Raises:
+            NotFound: there is no such collection.
+            Unavailable: the encoder cannot be loaded.
+        """
+        collection = self._of(collection_id)
+        collection.open(self._models.encoder())
+        collection.reconcile()
+        while documents := collection.take():
+            self._embed(collection, documents)
+            collection.save()
+            if progress is not None:
+                coverage = collection.coverage()
+                progress(coverage.total - coverage.missing)
+        collection.save(force=True)
+        return collection.coverage()
+
+    def rebuild(self, collection_id: int, progress: Callable[[int], None] | None = None) -> None:
+        """Compute a collection's embeddings again, if it has any.
 
         Raises:
             NotFound: there is no such collection.
@@ -150,19 +172,21 @@ class DenseIndexes:
         collection = self._of(collection_id)
         present = collection.path.exists()
         collection.drop()
-        if not present:
-            return 0
-        collection.open(self._models.encoder())
-        collection.reconcile()
-        done = 0
-        while documents := collection.take():
-            self._embed(collection, documents)
-            done += len(documents)
-            if progress is not None:
-                progress(done)
-        collection.save(force=True)
-        coverage = collection.coverage()
-        return coverage.total - coverage.missing
+        if present:
+            self.embed(collection_id, progress)
+
+    def open_present(self) -> None:
+        """Read the embeddings that are on disk, for a search without a server; none are computed.
+
+        Raises:
+            Unavailable: the encoder cannot be loaded.
+        """
+        with self._store.read() as session:
+            known = session.execute(select(Collection.id, Collection.uid)).all()
+        present = [id for id, uid in known if self._path(uid).exists()]
+        for id in present:
+            with suppress(NotFound):
+                self._of(id).open(self._models.encoder())
 
     def has(self, collection_id: int) -> bool:
         """Whether a collection has embeddings."""

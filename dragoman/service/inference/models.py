@@ -314,6 +314,7 @@ def _load_encoder(settings: Settings) -> tuple[SentenceEncoder, EncoderInfo]:
 
     loaded = load_encoder(place, settings.device)
     encoder = SentenceEncoder(loaded)
+    encoder.release()
     return encoder, EncoderInfo(_identity(encoder.name, place, loaded.checksum), encoder.width, loaded.unrelated_cosine)
 
 
