@@ -5,13 +5,15 @@
 Loads the demo into a temporary folder, serves it in a separate process, and sends the demo's English queries over HTTP,
 one at a time, to all eight collections, for ten hits with evidence: without reranking, and with the best 50 hits
 reranked (the median number of hits is printed, as a query may have fewer). The first round, with cold caches, is
-reported separately. Then each query is sent to the rerank endpoint with the next 50 of the demo's articles.
+reported separately. The time that glosses add is what the answers say of it (`timings_ms.gloss`). Then each query is
+sent to the rerank endpoint with the next 50 of the demo's articles. `--no-rerank` loads no reranker and stops before.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -39,6 +41,13 @@ def search(client: httpx.Client, queries: list[str], rerank: object = False) -> 
     return times
 
 
+def gloss(client: httpx.Client, queries: list[str]) -> list[float]:
+    """The milliseconds that the glosses of ten hits took, for each query."""
+    asked = ({"query": query, "top_k": 10, "rerank": False, "gloss": True} for query in queries)
+    answers = (client.post("/v1/search", json=body).raise_for_status().json() for body in asked)
+    return [answer["timings_ms"]["gloss"] for answer in answers]
+
+
 def hits(client: httpx.Client, query: str) -> int:
     """The number of hits of a query, at most 50."""
     answer = client.post("/v1/search", json={"query": query, "top_k": 50, "rerank": False}).raise_for_status()
@@ -59,6 +68,17 @@ def rerank(client: httpx.Client, queries: list[str], documents: list[str]) -> li
     return times
 
 
+def reranking(client: httpx.Client, queries: list[str], rounds: int) -> dict[str, list[float]]:
+    """The latencies of reranked searches and of the rerank endpoint in milliseconds."""
+    search(client, queries[:1], {"depth": 50})  # loads the model
+    reranked = [one for _ in range(rounds) for one in search(client, queries, {"depth": 50})]
+    many = statistics.median(hits(client, query) for query in queries)
+    print(f"of the best 50 hits a query has {many:g} in the median")  # noqa: T201
+    texts = articles()
+    endpoint = [one for _ in range(rounds) for one in rerank(client, queries, texts)]
+    return {"best 50 reranked": reranked, "50 articles to the endpoint": endpoint}
+
+
 def articles() -> list[str]:
     """The texts of the demo's documents, alternating between languages."""
     folder = files("dragoman") / "demo"
@@ -75,13 +95,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--port", type=int, default=8971)
+    parser.add_argument("--no-rerank", action="store_true")
     arguments = parser.parse_args()
     lines = (files("dragoman") / "demo" / "queries.en.jsonl").read_text(encoding="utf-8").splitlines()
     queries = [json.loads(line)["text"] for line in lines]
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "dragoman.service.cli.main", "demo", "--port", str(arguments.port)]
         command += ["--data-dir", folder]
-        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        environment = os.environ | ({"DRAGOMAN_RERANK": "never"} if arguments.no_rerank else {})
+        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
         try:
             with httpx.Client(base_url=f"http://127.0.0.1:{arguments.port}", timeout=60) as client:
                 while server.poll() is None:
@@ -93,15 +115,15 @@ def main() -> None:
                 idle = resident_megabytes(server.pid)
                 first = search(client, queries)
                 later = [milliseconds for _ in range(arguments.rounds) for milliseconds in search(client, queries)]
+                glossed = {"glosses, first round": gloss(client, queries)}
+                glossed["glosses, later rounds"] = [
+                    one for _ in range(arguments.rounds) for one in gloss(client, queries)
+                ]
                 print(f"idle after start: {idle:.0f} MB resident")  # noqa: T201
-                search(client, queries[:1], {"depth": 50})  # loads the model
-                reranked = [one for _ in range(arguments.rounds) for one in search(client, queries, {"depth": 50})]
-                many = statistics.median(hits(client, query) for query in queries)
-                print(f"of the best 50 hits a query has {many:g} in the median")  # noqa: T201
-                texts = articles()
-                endpoint = [one for _ in range(arguments.rounds) for one in rerank(client, queries, texts)]
-                measured = {"first round": first, "later rounds": later, "best 50 reranked": reranked}
-                for name, times in (measured | {"50 articles to the endpoint": endpoint}).items():
+                measured = {"first round": first, "later rounds": later} | glossed
+                if not arguments.no_rerank:
+                    measured |= reranking(client, queries, arguments.rounds)
+                for name, times in measured.items():
                     median, p95 = statistics.median(times), statistics.quantiles(times, n=20)[-1]
                     print(f"{name}: median {median:.1f} ms, p95 {p95:.1f} ms, {len(times)} requests")  # noqa: T201
                 print(f"idle after searches: {resident_megabytes(server.pid):.0f} MB resident")  # noqa: T201

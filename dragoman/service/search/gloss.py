@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from weakref import WeakKeyDictionary
 
 from dragoman.indexes.analysis.function_words import function_words
@@ -68,32 +68,32 @@ class Glosses:
     def _looked_up(self, token: Token, language: str, view: View) -> list[str]:
         """The translations by P(query term | document term) of the index term, as a search matches it.
 
-        Index terms are stems: they are written as the most probable translations of the word itself are or, where
-        no table has this form of it, as those of its other forms.
+        Index terms are stems: each is written as it is in the most probable translation of the word itself, or else of
+        its other forms, or else as any word of the tables with this stem.
         """
-        terms = [entry.term for entry in view.analysed.translations(token.term, best=BEST) if _counts(entry.p_forward)]
-        if not terms:
-            return []
-        known = token.word in view.surface.sources
-        forms = [token.word] if known else _forms(view.surface.sources, self._analysis(language), token.term)
-        entries = [entry for form in forms for entry in view.surface.translations(form, best=_ENTRIES)]
-        written: dict[str, str] = {}
-        for entry in sorted(entries, key=lambda entry: -entry.p_forward):
-            tokens = [one for one in self._analysis(self._language).tokens(entry.term) if one.term]
-            written.setdefault(" ".join(one.term for one in tokens), " ".join(one.word for one in tokens))
-            for one in tokens:
-                written.setdefault(one.term, one.word)
-        return list(dict.fromkeys(written.get(term) or self._written(term, view.surface.targets) for term in terms))
+        entries = view.analysed.translations(token.term, best=BEST)
+        terms = [entry.term for entry in entries if entry.p_forward >= LEAST_PROBABILITY]
+        written = self._written([token.word], view)
+        if not written.keys() >= set(terms):
+            written = self._written(_forms(view.surface.sources, self._analysis(language), token.term), view) | written
+        return list(dict.fromkeys(written.get(term) or self._any_word(term, view.surface.targets) for term in terms))
 
-    def _written(self, term: str, words: Vocabulary) -> str:
-        """An index term, or several, as words: of each the shortest that the tables have."""
+    def _written(self, words: Iterable[str], view: View) -> dict[str, str]:
+        """The translations of some words, and the words in them, by index term."""
+        entries = [entry for word in words for entry in view.surface.translations(word, best=_ENTRIES)]
+        analysis = self._analysis(self._language)
+        analysis.tokens("\n".join(entry.term for entry in entries))  # at once: the terms of words are cached
+        found: dict[str, str] = {}
+        for entry in sorted(entries, key=lambda entry: -entry.p_forward):
+            tokens = [one for one in analysis.tokens(entry.term) if one.term]
+            for one in tokens:
+                found.setdefault(one.term, one.word)
+            found.setdefault(" ".join(one.term for one in tokens), entry.term)
+        return found
+
+    def _any_word(self, term: str, words: Vocabulary) -> str:
         analysis = self._analysis(self._language)
         return " ".join(min(_forms(words, analysis, one), key=len, default=one) for one in term.split(" "))
-
-
-def _counts(probability: float) -> bool:
-    """Whether a search would use a translation of this probability."""
-    return probability >= LEAST_PROBABILITY
 
 
 def _forms(words: Vocabulary, analysis: Analysis, term: str) -> list[str]:
