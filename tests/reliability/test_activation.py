@@ -142,7 +142,7 @@ class Trial:
 
 @pytest.fixture
 def in_memory(tmp_path: Path) -> Iterator[Path]:
-    """A folder on a disk that is quick to write to, since a killed process needs no more than any disk."""
+    """A folder on a disk that is quick to write to: a killed process needs no other, and swaps wait for nothing else."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as folder:
         yield Path(folder)
@@ -175,8 +175,8 @@ def test_killed_at_every_step_it_is_the_old_version_or_the_new_one(
     assert len(seen) > 2
 
 
-def test_every_answer_during_a_thousand_swaps_is_of_the_one_version_that_it_names(tmp_path: Path) -> None:
-    with server(tmp_path) as running:
+def test_every_answer_during_a_thousand_swaps_is_of_the_one_version_that_it_names(in_memory: Path) -> None:
+    with server(in_memory) as running:
         running.client.post("/v1/collections", json={"name": "de", "language": "de"}).raise_for_status()
         headers = {"content-type": "application/x-ndjson"}
         body = ndjson({"id": f"{n}", "text": f"das wort3x{n} steht hier"} for n in range(1, VERSIONS + 1))

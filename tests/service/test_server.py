@@ -36,7 +36,7 @@ def test_a_stop_ends_uploads_where_they_are_and_says_so(tmp_path: Path) -> None:
 
 
 def test_an_idle_service_stays_small(tmp_path: Path) -> None:
-    with server(tmp_path) as running:
+    with server(tmp_path, forked=False) as running:
         for language in ("de", "zh", "ja", "th", "sw"):
             running.client.post("/v1/collections", json={"name": language, "language": language}).raise_for_status()
             body = ndjson({"id": f"{n}", "text": f"Das ist ein Text, 2024, 東京 และ {n}."} for n in range(200))

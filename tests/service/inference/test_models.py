@@ -57,7 +57,7 @@ def search(running: Server, query: str, method: str = "dense") -> dict[str, Any]
 
 
 def test_a_server_searches_with_a_backbone_and_keeps_its_embeddings(tmp_path: Path, veco: Path) -> None:
-    with server(tmp_path, encoder=veco, torch_threads=1) as running:
+    with server(tmp_path, encoder=veco, torch_threads=1, forked=False) as running:
         fill(running)
         for method in ("dense", "hybrid"):
             for id, text in TEXTS.items():

@@ -23,8 +23,8 @@ SECRETS = ("canaryquery", "canarytext", "canarykey", "canaryterm", "canaryline")
 
 
 def lines(running: Server) -> list[dict[str, Any]]:
-    """The log as objects, without what the stand-ins print."""
-    return [json.loads(line) for line in running.log if not line.startswith(("scoring ", "encoding "))]
+    """The log as objects, without what the stand-ins and Java print."""
+    return [json.loads(line) for line in running.log if not line.startswith(("scoring ", "encoding ", "Picked up "))]
 
 
 def use(running: Server) -> None:
