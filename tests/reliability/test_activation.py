@@ -142,7 +142,7 @@ class Trial:
 
 @pytest.fixture
 def in_memory(tmp_path: Path) -> Iterator[Path]:
-    """A folder on a disk that is quick to write to: a killed process needs no other, and swaps wait for nothing else."""
+    """A folder on a disk that is quick to write to: a killed process needs no other, nor do swaps."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else tmp_path) as folder:
         yield Path(folder)
