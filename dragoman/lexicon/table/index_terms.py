@@ -108,7 +108,7 @@ def analyse(
     )
 
 
-def _tokens(terms: Vocabulary, analysis: Analysis) -> Iterator[list[Token]]:
+def tokens_of(terms: Vocabulary, analysis: Analysis) -> Iterator[list[Token]]:
     """The tokens of each term, analysed in batches if the analysis supports it."""
     batch: Callable[[list[str]], list[list[Token]]] | None = getattr(analysis, "batch", None)
     for start in range(0, len(terms), _TERMS_PER_BATCH):
@@ -129,7 +129,7 @@ class _Side:
         self.whole = np.full(count, -1, dtype=np.int64)
         self.words = np.full((count, LONGEST_PHRASE), -1, dtype=np.int64)
         self.length = np.zeros(count, dtype=np.int64)
-        for number, tokens in enumerate(_tokens(terms, analysis)):
+        for number, tokens in enumerate(tokens_of(terms, analysis)):
             found = [token.term for token in tokens if token.term]
             if not 0 < len(found) <= LONGEST_PHRASE:
                 continue

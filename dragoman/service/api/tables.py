@@ -23,8 +23,9 @@ from dragoman.service.schemas.tables import (
     TermBody,
     Translation,
 )
+from dragoman.service.tables.lookup import Lookup
 from dragoman.service.tables.repository import TableInfo
-from dragoman.service.tables.service import Lookup, Upload, Uploaded
+from dragoman.service.tables.service import Upload, Uploaded
 
 router = APIRouter(prefix="/v1/tables", route_class=StrictRoute, tags=["translation tables"])
 
@@ -126,7 +127,10 @@ def look_up_term(
         Query(description="The side to look up; default: the source side, then the target side."),
     ] = None,
 ) -> TermBody:
-    """The translations of a term in a table version."""
+    """The translations of a term in a table version.
+
+    A term that the version lacks is found by its index terms, as in a search: "beekeepers" finds "beekeeper".
+    """
     inverse = None if side is None else side == "target"
     return _term(term, runtime.tables.look_up(name, term, version, inverse))
 
@@ -183,6 +187,7 @@ def _term(term: str, found: Lookup) -> TermBody:
         folded=found.folded,
         language=found.language,
         version=found.version,
+        matched=list(found.matched),
         translations=[
             Translation(
                 term=one.term,

@@ -86,4 +86,7 @@ class TermBody(BaseModel):
     folded: str = Field(description="The term as the table is keyed: lower case, without diacritics and so on.")
     language: str = Field(description="The language whose side of the table the term was found on.")
     version: int
+    matched: list[str] = Field(
+        description="The table's terms found: the term itself, or those that a search takes for the same."
+    )
     translations: list[Translation] = Field(description="Most probable first; empty for an unknown term.")

@@ -14,14 +14,15 @@ import numpy as np
 from dragoman.lexicon.formats.build import Normalised
 from dragoman.lexicon.formats.reader import Rejection
 from dragoman.lexicon.table.compose import Kind
-from dragoman.lexicon.table.table import Entry, Table
+from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.languages import check_language
-from dragoman.lexicon.text.tokens import Analysis, fold_term
+from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.core.errors import Conflict, InvalidRequest, NotFound, Unavailable, classify
 from dragoman.service.core.names import check_name
 from dragoman.service.core.priority import in_background
 from dragoman.service.core.settings import Settings
 from dragoman.service.storage.database import Store
+from dragoman.service.tables.lookup import Lookup, TermLookup
 from dragoman.service.tables.reading import read_table
 from dragoman.service.tables.repository import Counts, NewVersion, TableInfo, TableRepository, check_languages
 from dragoman.service.tables.snapshot import ActiveVersion, CompiledTables, Snapshot, TableRegistry
@@ -64,16 +65,6 @@ class Uploaded:
     """The names of the file's columns, if its first line is a header."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    """The entries of a table version for a term of ``language``."""
-
-    folded: str
-    language: str
-    version: int
-    entries: Sequence[Entry]
-
-
 class Tables:
     """All translation tables of a service. Every method may be called from any thread.
 
@@ -100,6 +91,7 @@ class Tables:
         self._pinned = pinned
         self._installed = installed
         self._closing = Event()
+        self._terms = TermLookup(analysis)
         self._files = CompiledTables(settings.tables_dir, self._load, analysis)
         self.registry = TableRegistry(self._files)
 
@@ -244,8 +236,9 @@ class Tables:
     def look_up(self, name: str, term: str, version: int | None = None, inverse: bool | None = None) -> Lookup:
         """The entries of a version (by default the active one) for a term, which is folded first.
 
-        ``inverse`` says that the term is in the table's target language. By default the source side is searched
-        first, then the target side.
+        If the version lacks the term, the answer has the entries of those of its terms that have the same index terms,
+        as a search has. ``inverse`` says that the term is in the table's target language. By default the source side is
+        searched first, then the target side. The first search by index terms analyses all terms of a side.
 
         Raises:
             NotFound: no such table or version, or none is active.
@@ -261,8 +254,7 @@ class Tables:
             chosen = found[0]
         table = self._files.table(chosen)
         sides = [table, table.inverse()] if inverse is None else [table.inverse() if inverse else table]
-        answers = [_look_up(side, term, chosen.version) for side in sides]
-        return next((answer for answer in answers if answer.entries), answers[0])
+        return self._terms.find(chosen, sides, term)
 
     def _serve(self) -> None:
         """Install a snapshot of the active versions, without those that cannot be compiled."""
@@ -398,8 +390,3 @@ def _checked(upload: Upload) -> Upload:
     if upload.source == upload.target:
         raise InvalidRequest("source and target must be different languages")
     return upload
-
-
-def _look_up(table: Table, term: str, version: int) -> Lookup:
-    folded = fold_term(term, table.source)
-    return Lookup(folded, table.source, version, table.translations(folded))

@@ -64,3 +64,17 @@ def test_traditional_and_simplified_chinese_find_each_other(runtime: Runtime, do
     (highlight,) = answer.hits[0].highlights
     assert answer.hits[0].snippet[highlight.start : highlight.end] == documents or highlight.document_term == documents
     assert found(runtime, table, "zh") == ["one"]
+
+
+def test_a_term_that_a_search_matches_is_found(runtime: Runtime) -> None:
+    put(runtime, "en", "de", "beekeeper\tImker\nkeeps\thält\nkeep\thalten\nheart attack\tHerzinfarkt\n")
+    found = runtime.tables.look_up("words", "Beekeepers")
+    assert (found.folded, found.language, found.matched) == ("beekeepers", "en", ["beekeeper"])
+    assert [(entry.term, entry.p_forward) for entry in found.entries] == [("imker", 1.0)]
+    both = runtime.tables.look_up("words", "keeping")
+    assert both.matched == ["keep", "keeps"]
+    assert [(entry.term, entry.p_forward) for entry in both.entries] == [("halt", 0.5), ("halten", 0.5)]
+    assert [entry.term for entry in runtime.tables.look_up("words", "heart attacks").entries] == ["herzinfarkt"]
+    assert runtime.tables.look_up("words", "Imkern").matched == ["imker"]
+    assert runtime.tables.look_up("words", "Imkern", inverse=False).matched == []
+    assert runtime.tables.look_up("words", "the").entries == []

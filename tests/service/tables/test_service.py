@@ -367,6 +367,7 @@ def test_terms_are_looked_up_folded_on_either_side(tables: Tables) -> None:
     assert (other.language, [e.term for e in other.entries]) == ("de", ["house"])
     assert tables.look_up("words", "house", inverse=True).entries == []
     assert tables.look_up("words", "nowhere").entries == []
+    assert (found.matched, tables.look_up("words", "nowhere").matched) == (["house"], [])
 
 
 def test_lookups_in_what_is_not_there(tables: Tables) -> None:
