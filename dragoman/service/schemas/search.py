@@ -294,6 +294,13 @@ class Degraded(BaseModel):
         return self._cause
 
 
+class Suggestion(BaseModel):
+    """Another reading of the query, which finds documents."""
+
+    query_language: str = Field(description="The query's language to search with instead.")
+    reason: str
+
+
 class Timings(BaseModel):
     """Milliseconds spent per stage."""
 
@@ -316,6 +323,9 @@ class SearchResponse(BaseModel):
     method: Method = Field(description="The method that was used.")
     hits: list[ExplainedHit | Hit]
     translation: Translation
+    suggestions: list[Suggestion] = Field(
+        description="Where no word of a short query was found: languages in which it finds documents."
+    )
     degraded: list[Degraded]
     truncated: list[str]
     timings_ms: Timings

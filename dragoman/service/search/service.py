@@ -30,6 +30,7 @@ from dragoman.service.schemas.search import (
     QueryRead,
     SearchRequest,
     SearchResponse,
+    Suggestion,
     Timings,
 )
 from dragoman.service.search.bm25 import FirstStage
@@ -38,6 +39,7 @@ from dragoman.service.search.fusion import Answer, SearchRanking
 from dragoman.service.search.gloss import Glosses
 from dragoman.service.search.hits import Found, HitBuilder, hit_by_meaning
 from dragoman.service.search.rerank import RerankStage
+from dragoman.service.search.suggestions import other_readings
 from dragoman.service.tables.service import check_active, check_detectable
 from dragoman.service.tables.snapshot import Snapshot, TableRegistry
 
@@ -76,7 +78,8 @@ class Search:
         self._analysis = analysis
         self._settings = settings
         self._metrics = metrics
-        self._ranking = SearchRanking(FirstStage(indexes, analysis), dense, settings)
+        self._first_stage = FirstStage(indexes, analysis)
+        self._ranking = SearchRanking(self._first_stage, dense, settings)
         self._dense = dense
         self._translations = translations
         self._rerank = rerank
@@ -116,6 +119,7 @@ class Search:
         self, request: SearchRequest, request_id: str, cancelled: Cancelled | None, snapshot: Snapshot | None
     ) -> SearchResponse:
         started = time.perf_counter()
+        snapshot = snapshot or self._registry.snapshot
         query, used, answer = self._rank(request, cancelled, snapshot)
         hits = self._hits(request, answer)
         timings = Timings(
@@ -141,6 +145,7 @@ class Search:
             method=answer.method,
             hits=hits,
             translation=described(request.query, self._analysis(query.language), answer.translations),
+            suggestions=self._suggestions(request, query.language, answer, snapshot),
             degraded=answer.degraded,
             truncated=[*_cut_words(request.query, self._analysis(query.language)), *answer.truncated],
             timings_ms=timings,
@@ -155,6 +160,22 @@ class Search:
             for hit in hits:
                 hit.gloss = glosses.of(hit)
         return _milliseconds(time.perf_counter() - begun)
+
+    def _suggestions(
+        self, request: SearchRequest, language: str, answer: Answer, snapshot: Snapshot
+    ) -> list[Suggestion]:
+        if request.method in ("none", "dense") or any(place.matched for place in answer.places):
+            return []
+        collections = self._chosen(request)
+        targets = {one for collection in collections for one in collection.languages}
+
+        def tables(source: str) -> Snapshot:
+            return (
+                snapshot if request.tables is None else self._registry.select(snapshot, request.tables, source, targets)
+            )
+
+        sources = {source for source, target in snapshot.views if target in targets}
+        return other_readings(request.query, language, sources, tables, self._first_stage, collections)
 
     def _translate_snippets(self, hits: Sequence[Hit], language: str, cancelled: Cancelled | None) -> list[Degraded]:
         snippets = [(hit.language, hit.snippet) for hit in hits]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -78,3 +79,32 @@ def test_a_term_that_a_search_matches_is_found(runtime: Runtime) -> None:
     assert runtime.tables.look_up("words", "Imkern").matched == ["imker"]
     assert runtime.tables.look_up("words", "Imkern", inverse=False).matched == []
     assert runtime.tables.look_up("words", "the").entries == []
+
+
+def suggested(runtime: Runtime, query: str, language: str | None, method: str = "psq", **options: Any) -> list[str]:
+    request = SearchRequest(query=query, query_language=language, method=method, rerank=False, **options)
+    answer = runtime.search.search(request, "id")
+    for one in answer.suggestions:
+        again = request.model_copy(update={"query_language": one.query_language})
+        assert runtime.search.search(again, "id").hits
+    return [one.query_language for one in answer.suggestions]
+
+
+def test_another_reading_of_a_word_that_is_not_found_is_suggested(runtime: Runtime) -> None:
+    fill(runtime, "de", one="Der Vulkan am Meer", two="Das Haus am See")
+    put(runtime, "en", "de", "volcano\tVulkan\nhouse\tHaus\nword\tWort\n")
+    assert suggested(runtime, "volcano", "de") == ["en"]
+    assert suggested(runtime, "volcano", None) in ([], ["en"])  # found, or taken as another language
+    assert suggested(runtime, "volcano", "de", tables=["words"]) == ["en"]
+    (one,) = runtime.search.search(SearchRequest(query="volcano", query_language="de", rerank=False), "id").suggestions
+    assert "German" in one.reason and "English" in one.reason
+
+
+def test_no_reading_is_suggested_that_finds_nothing_or_that_nobody_misses(runtime: Runtime) -> None:
+    fill(runtime, "de", one="Der Vulkan am Meer")
+    put(runtime, "en", "de", "volcano\tVulkan\nword\tWort\n")
+    assert suggested(runtime, "word", "de") == []  # translated, but in no document
+    assert suggested(runtime, "xyzzy", "de") == []
+    assert suggested(runtime, "Vulkan", "de") == []  # found as it is
+    assert suggested(runtime, "volcano", "de", method="none") == []
+    assert suggested(runtime, "one two three volcano", "de") == []
