@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterable, Sequence
 
 from dragoman.indexes.analysis.analyzers import ANALYZERS, Stemmer, lucene_version
+from dragoman.indexes.analysis.inflection import INFLECTED, DictionaryForms
 from dragoman.indexes.analysis.segmenters import segmenter
 from dragoman.indexes.java import jvm
 from dragoman.lexicon.text.languages import check_language
@@ -18,7 +19,7 @@ LONGEST_WORD = 255
 """Maximal length of a word or term, in characters. Longer ones are cut, in documents and queries alike; offsets
 still span the whole word. Lucene's limit is 32,766 bytes."""
 
-VERSION = "1"
+VERSION = "2"
 """Increase it whenever a code change in this package may change the output for any text."""
 
 _CACHED_WORDS = 65_536
@@ -27,6 +28,8 @@ _CACHED_WORDS = 65_536
 class LuceneAnalysis:
     """Words of :func:`dragoman.lexicon.text.tokens.words`, with terms from Lucene's analyzer of the language.
 
+    In languages of :data:`~dragoman.indexes.analysis.inflection.INFLECTED` the analyzer stems the dictionary form of a
+    word, unless that is a stop word.
     A term depends only on the folded word, and is cached for recent words. Thread-safe.
     """
 
@@ -36,6 +39,9 @@ class LuceneAnalysis:
         plain = PlainAnalysis(language, segment, segment_version)
         analyzer = ANALYZERS[language]
         self.fingerprint = f"lucene:{VERSION}:{lucene_version()}:{analyzer}:{plain.fingerprint}"
+        if language in INFLECTED:
+            self.fingerprint += f":{DictionaryForms.version()}"
+        self._forms: DictionaryForms | None = None
         self._stemmer: Stemmer | None = None
         self._recent: dict[str, str] = {}
         self._older: dict[str, str] = {}
@@ -93,7 +99,13 @@ class LuceneAnalysis:
     def _stem(self, unknown: list[str]) -> list[str]:
         if self._stemmer is None:
             self._stemmer = Stemmer(self.language)
-        return self._stemmer.terms(unknown)
+            self._forms = DictionaryForms(self.language) if self.language in INFLECTED else None
+        terms = self._stemmer.terms(unknown)
+        if self._forms is None:
+            return terms
+        forms = {word: form for word, term in zip(unknown, terms, strict=True) if term and (form := self._forms(word))}
+        stems = dict(zip(forms.values(), self._stemmer.terms(list(forms.values())), strict=True))
+        return [stems.get(forms.get(word, ""), "") or term for word, term in zip(unknown, terms, strict=True)]
 
 
 class _CutAnalysis(PlainAnalysis):

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.indexes.analysis.analyzers import ANALYZERS
+from dragoman.indexes.analysis.inflection import INFLECTED, DictionaryForms
 from dragoman.indexes.analysis.pipeline import LONGEST_WORD, LuceneAnalysis, analysis
 from dragoman.lexicon.text.languages import LANGUAGES, UnknownLanguage, check_language
 from dragoman.lexicon.text.tokens import Token, fold, words
@@ -130,6 +131,37 @@ def test_stop_words_have_no_term_with_or_without_marks(language: str, listed: li
 def test_forms_of_a_word_share_a_term(language: str, same: list[str]) -> None:
     assert len({tuple(terms(language, word)) for word in same}) == 1
     assert terms(language, same[0]) != [""]
+
+
+@pytest.mark.parametrize(
+    ("language", "same"),
+    [
+        ("it", "treno treni"),
+        ("it", "ape api"),
+        ("it", "uomo uomini"),
+        ("it", "porta porte"),
+        ("it", "lavoro lavori"),
+        ("es", "luz luces"),
+        ("fr", "oeil yeux"),
+        ("pt", "mão mãos"),
+        ("de", "gehen ging gegangen"),
+    ],
+)
+def test_inflected_forms_share_the_term_of_the_dictionary_form(language: str, same: str) -> None:
+    assert len(set(terms(language, same))) == 1
+    assert terms(language, same)[0]
+
+
+@pytest.mark.parametrize("language", sorted(INFLECTED))
+def test_a_word_and_its_dictionary_form_have_one_form(language: str) -> None:
+    forms = DictionaryForms(language)
+    for token in analysis(language).tokens(
+        " ".join(SENTENCES.get(language, "treni api porte uomini città").split() * 2)
+    ):
+        form = forms(token.word)
+        assert forms(form) == form
+    assert forms("xyzzy") == "xyzzy"
+    assert "simplemma" in analysis(language).fingerprint
 
 
 @pytest.mark.parametrize("language", ANALYZERS)

@@ -108,3 +108,10 @@ def test_no_reading_is_suggested_that_finds_nothing_or_that_nobody_misses(runtim
     assert suggested(runtime, "Vulkan", "de") == []  # found as it is
     assert suggested(runtime, "volcano", "de", method="none") == []
     assert suggested(runtime, "one two three volcano", "de") == []
+
+
+def test_short_inflected_words_are_found(runtime: Runtime) -> None:
+    fill(runtime, "it", train="I treni sono in ritardo", bee="Le api fanno il miele", door="le porte")
+    put(runtime, "en", "it", "train\ttreno\nbee\tape\ndoor\tporta\n")
+    assert [found(runtime, word) for word in ("train", "bee", "door")] == [["train"], ["bee"], ["door"]]
+    assert found(runtime, "treno", "it") == ["train"]
