@@ -100,14 +100,15 @@ class Runtime:
     def start(self, *, serving: bool = True) -> None:
         """Open all tables and indexes; slow indexes finish in the background.
 
-        With ``serving`` it also resumes jobs, and loads the reranker before the first search needs it.
+        With ``serving`` it also resumes jobs, and loads the reranker if searches use it by default.
         """
         self.tables.start()
         self.indexes.start(self.settings.startup_wait_seconds)
         self.dense.start(embed=serving)
         if not serving:
             return
-        if self.settings.rerank == "auto" and self.settings.worker_url is None and has_reranker(self.settings):
+        by_default = self.settings.rerank == "auto" and not _embeds_all(self.settings)
+        if by_default and self.settings.worker_url is None and has_reranker(self.settings):
             self.models.worker.submit(Load("reranker"), ["reranker"], background=True)
         self.jobs.start()
 

@@ -153,6 +153,12 @@ class Settings(BaseSettings):
     rerank_seconds: float = Field(
         default=10.0, gt=0, description="How long a search waits for the reranker before it responds without it."
     )
+    rerank_budget_ms: float = Field(
+        default=300.0,
+        gt=0,
+        description="Latency budget of reranking in searches without a rerank field, milliseconds: its depth, at most"
+        " 50, follows from it and the speed measured.",
+    )
     rerank_precision: Literal["float32", "bfloat16"] = Field(
         default="float32",
         description="Number format of the reranker; bfloat16 is faster where the processor or GPU supports it, and"
@@ -201,7 +207,7 @@ class Settings(BaseSettings):
         description="How hybrid fuses psq and dense: convex, a convex combination of scores; rrf, by ranks.",
     )
     hybrid_dense_weight: float = Field(
-        default=0.68, ge=0, le=1, description="Weight of dense search in hybrid; that of psq is the rest to 1."
+        default=0.6, ge=0, le=1, description="Weight of dense search in hybrid; that of psq is the rest to 1."
     )
     beam: int = Field(default=5, gt=0, le=64, description="Beam width of translations.")
     translate_texts: int = Field(default=100, gt=0, description="Most texts in one translation request.")

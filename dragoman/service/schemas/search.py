@@ -71,14 +71,10 @@ class SearchRequest(_Request):
     )
     rerank: _Rerank | None = Field(
         default=None,
-        description="How to rerank; false turns it off. When left out, the best 50 hits of psq, smt and none are"
-        " reranked, unless all of them are in the query's language or in language pairs for which the reranker was"
-        " measured not to help. Hits of dense and hybrid are not reranked then, and none are if DRAGOMAN_RERANK=never"
-        " is set or there is no reranker.",
-    )
-    gloss: StrictBool = Field(
-        default=False,
-        description="Add to each hit the translations of its words into the query's language, from the active tables.",
+        description="How to rerank; false turns it off. When left out, hits of psq, smt and none are reranked, at most"
+        " 50 and as many as DRAGOMAN_RERANK_BUDGET_MS allows, unless all of them are in the query's language or in"
+        " language pairs for which the reranker was measured not to help. Hits of dense and hybrid are not reranked"
+        " then, and none are if DRAGOMAN_RERANK=never is set or there is no reranker.",
     )
     explain: StrictBool = Field(
         default=False, description="Add to each hit the contribution of each query term to its score."

@@ -46,11 +46,6 @@ class Ranked:
     rerank: float | None = None
     """The reranker's score, a probability, or None."""
 
-    @property
-    def matched(self) -> bool:
-        """Whether BM25 found it, so that some of its words match the query."""
-        return self.part is not None
-
 
 @dataclass(slots=True)
 class Answer:

@@ -31,6 +31,8 @@ STAGE = "rerank"
 
 _ATTAINABLE = ("psq", "smt", "none")
 """Methods whose scores are shares of the highest attainable score; the first-stage weight was fitted to these."""
+_DEPTH, _FIRST_DEPTH = 50, 10
+"""The greatest depth of searches without a rerank field, and that before any speed is known."""
 _WAITING = 24
 """Limit of searches that wait for the reranker, so that others still get a thread."""
 
@@ -61,6 +63,8 @@ class RerankStage:
         self._settings = settings
         self._available = available
         self._places = BoundedSemaphore(_WAITING)
+        self._seconds_a_document: float | None = None
+        """Of the last reranks, smoothed; None before the first."""
 
     def options(self, request: SearchRequest) -> RerankOptions | None:
         """The rerank options of a search; None if it is not reranked."""
@@ -69,7 +73,18 @@ class RerankStage:
         if request.rerank is not None:
             return request.rerank
         usable = self._available and self._settings.rerank == "auto" and request.method in _ATTAINABLE
-        return RerankOptions() if usable else None
+        return RerankOptions(depth=self._affordable()) if usable else None
+
+    def _affordable(self) -> int:
+        """The depth that the latency budget allows, at the speed of the last reranks."""
+        if self._seconds_a_document is None:
+            return _FIRST_DEPTH
+        budget = self._settings.rerank_budget_ms / 1000
+        return max(1, min(_DEPTH, int(budget / self._seconds_a_document)))
+
+    def _note_speed(self, seconds: float, documents: int) -> None:
+        known, found = self._seconds_a_document, seconds / documents
+        self._seconds_a_document = found if known is None else (known + found) / 2
 
     def rerank(
         self,
@@ -146,8 +161,10 @@ class RerankStage:
             outcome.result = "nothing"
             return
         seconds = max(0.001, until - time.monotonic())
+        started = time.monotonic()
         pending = self._reranking.begin(request.query, language, texts, snapshot, seconds, cancelled)
         found = pending.result(until, cancelled)
+        self._note_speed(time.monotonic() - started, len(texts))
         _check_name(options, found.about)
         weight = found.about.first_stage_weight if request.method in _ATTAINABLE else None
         scored = _reordered(chosen, found, weight)

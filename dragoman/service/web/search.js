@@ -94,7 +94,7 @@ function searchRequest({ all, chosen }) {
   const request = {
     query: byId("query").value,
     top_k: Number(byId("top-k").value),
-    method: byId("method").value,
+    method: byId("method").value || undefined,
     query_language: byId("query-language").value || undefined,
     gloss: byId("gloss").checked || undefined,
     translate_snippets: byId("translate-snippets").checked || undefined,

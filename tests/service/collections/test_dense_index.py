@@ -321,7 +321,7 @@ def test_hybrid_fuses_both_rankings_and_keeps_the_evidence(settings: Settings, e
         first, second = answer.hits[:2]
         words, meaning = first.fusion.bm25, first.fusion.dense
         assert first.score == first.scores.first_stage
-        assert first.score == pytest.approx(0.32 * words.value + 0.68 * meaning.value)
+        assert first.score == pytest.approx(0.4 * words.value + 0.6 * meaning.value)
         assert [(one.match, one.document_term) for one in first.highlights] == [
             ("meaning", "Der Bee ist weit weg."),
             ("identical", "Bee"),
