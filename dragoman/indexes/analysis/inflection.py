@@ -16,7 +16,7 @@ __all__ = ["INFLECTED", "DictionaryForms"]
 
 INFLECTED = frozenset({"de", "es", "fr", "it", "pt"})
 """Languages whose words are replaced by their dictionary forms before they are stemmed; docs/search.md has what this
-gains. In English and Russian it gained nothing."""
+gains. Russian did not gain."""
 
 
 class DictionaryForms:
