@@ -76,6 +76,10 @@ class SearchRequest(_Request):
         " language pairs for which the reranker was measured not to help. Hits of dense and hybrid are not reranked"
         " then, and none are if DRAGOMAN_RERANK=never is set or there is no reranker.",
     )
+    gloss: StrictBool = Field(
+        default=False,
+        description="Add to each hit the translations of its words into the query's language, from the active tables.",
+    )
     explain: StrictBool = Field(
         default=False, description="Add to each hit the contribution of each query term to its score."
     )
