@@ -1,6 +1,9 @@
 """Settings of all tests."""
 
+import os
+
 import hypothesis
 
+os.environ["OMP_NUM_THREADS"] = "1"  # several processes test at a time, and threads of small models wait for each other
 hypothesis.settings.register_profile("dragoman", deadline=None)  # a busy machine is no fault of what is tested
 hypothesis.settings.load_profile("dragoman")
