@@ -35,6 +35,7 @@ from fast_psq.utils import read_inverted_index, write_inverted_index
 from fast_psq.vectorizer import PSQVectorizer
 from ir_measures import AP
 
+from benchmarks.retrieval.distractors import distractors
 from dragoman.indexes import BM25, IndexedDocument, LuceneIndex
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.query import Bridge, psq
@@ -158,18 +159,6 @@ def measure(system: FastPsq | Dragoman, task: Benchmark, documents: dict[str, st
             result.sync_seconds.append(time.perf_counter() - started)
             system.lucene.close()
     result.average_precision = ir_measures.calc_aggregate([AP @ DEPTH], task.qrels, run)[AP @ DEPTH]
-
-
-def distractors(data: Path, language: str, count: int) -> dict[str, str]:
-    """The first ``count`` foreign sentences of the parallel text."""
-    texts: dict[str, str] = {}
-    for path in sorted((data / "parallel" / f"{language}-en").glob("*.tsv.gz")):
-        with gzip.open(path, "rt", encoding="utf-8") as stream:
-            for line in stream:
-                if len(texts) >= count:
-                    return texts
-                texts[f"distractor-{len(texts)}"] = line.split("\t", 1)[0]
-    return texts
 
 
 def background(data: Path, language: str) -> list[str]:

@@ -93,9 +93,9 @@ class SearchClient:
                 if self.embeddings:
                     wait_for_embeddings(self.client, collection)
                 return
-            if state.get("failed"):
+            if state["failed"]:
                 raise BenchmarkError(f"{collection}: {state['failed']} documents could not be embedded")
-            if state.get("complete"):
+            if state["state"] == "complete":
                 return
             if state["embedded"] != embedded:
                 embedded, since = state["embedded"], time.monotonic()
