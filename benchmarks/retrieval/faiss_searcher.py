@@ -22,6 +22,7 @@ def main() -> None:
     folder, hits = Path(sys.argv[1]), int(sys.argv[2])
     responses = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # output of Java must not mix with the response
+    os.environ.setdefault("OPENAI_API_KEY", "unused")  # Pyserini makes a client with it as it is imported
     try:
         import faiss
         from pyserini.search.faiss import FaissSearcher
