@@ -12,7 +12,12 @@ from dragoman.service.core.line import LineRejected
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=40)
 
 
-@given(TEXT.filter(lambda id: id not in (".", "..")), TEXT.filter(str.strip), st.none() | TEXT, st.sampled_from([None, "de", "zh", "bem"]))
+@given(
+    TEXT.filter(lambda id: id not in (".", "..")),
+    TEXT.filter(str.strip),
+    st.none() | TEXT,
+    st.sampled_from([None, "de", "zh", "bem"]),
+)
 def test_a_document_is_read_as_it_was_written(id, text, title, language):
     value = {"id": id, "text": text, "title": title, "language": language, "metadata": {"a": [1, id]}}
     for line in (json.dumps(value), json.dumps(value, ensure_ascii=False)):
