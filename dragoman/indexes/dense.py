@@ -217,7 +217,8 @@ class DenseIndex:
             if not len(ids):
                 return []
             scores = self._rows()[np.searchsorted(self._ids(), ids)] @ vector
-            best = self._best(scores.tolist(), ids.tolist())
+            order = np.argsort(-scores, kind="stable")
+            best = self._best(scores[order].tolist(), ids[order].tolist())
             return [self._hit(vector, *found) for found in best]
 
     def _hit(self, vector: Vectors, key: int, score: float, id: int) -> DenseHit:
@@ -241,7 +242,7 @@ class DenseIndex:
         return flat.reshape(-1, self.width)
 
     def _best(self, scores: Iterable[float], ids: Iterable[int]) -> list[tuple[int, float, int]]:
-        """Each document's key with the score and id of its best passage, best first."""
+        """Each document's key with the score and id of its best passage, best first, of ``scores`` best first."""
         found: dict[int, tuple[float, int]] = {}
         for score, id in zip(scores, ids, strict=True):
             key = self._keys[id]

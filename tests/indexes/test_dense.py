@@ -182,3 +182,40 @@ def test_a_failed_write_is_an_os_error_and_keeps_the_old_file(tmp_path: Path) ->
     assert DenseIndex.load(path, "uid", "encoder-a")[0].documents == 1
     index.save(path, HEADER)
     assert DenseIndex.load(path, "uid", "encoder-a")[0].documents == 199
+
+
+def test_the_scores_of_chosen_documents_are_those_of_a_search() -> None:
+    noise = np.random.default_rng(2)
+    index = DenseIndex(WIDTH)
+    index.put([embedded(key, 1, noise.standard_normal((key % 4, WIDTH)).tolist()) for key in range(40)])
+    index.delete(range(0, 40, 5))
+    vector = noise.standard_normal(WIDTH).astype(np.float32)
+    found = {hit.key: hit for hit in index.search(vector, 40)}
+    chosen = index.score(vector, [3, 5, 7, 8, 11, 99])  # 5 is deleted, 8 has no passage, 99 is unknown
+    assert {hit.key for hit in chosen} == {3, 7, 11}
+    for hit in chosen:
+        assert hit._replace(score=0) == found[hit.key]._replace(score=0)
+        assert hit.score == pytest.approx(found[hit.key].score, rel=1e-5)
+    assert index.score(vector, []) == index.score(vector, [99]) == []
+
+
+def test_a_hit_names_the_best_sentence_of_its_passage_also_after_a_restart(tmp_path: Path) -> None:
+    eye = np.eye(WIDTH, dtype=np.float32)
+    several = Embedded(
+        1, 1, [(0, 0), (0, 30)], np.stack([eye[3], eye[0]]), [(1, 0, 9), (1, 10, 19), (1, 20, 30)], eye[[0, 1, 2]]
+    )
+    single = Embedded(2, 1, [(0, 12)], 0.5 * eye[[0]])
+    index = DenseIndex(WIDTH)
+    index.put([several, single])
+    for generation in range(2, 1600):  # its numbers grow until they are given anew
+        index.put([single._replace(key=3, generation=generation)])
+    index.save(tmp_path / "c", HEADER)
+    for one in (index, DenseIndex.load(tmp_path / "c", "uid", "encoder-a")[0]):
+        for axis, sentence in enumerate([(0, 9), (10, 19), (20, 30)]):
+            vector = 2 * eye[0] + 3 * eye[axis] - eye[3]
+            best = one.search(vector, 1)[0]
+            assert (best.key, best.start, best.end, best.sentence) == (1, 0, 30, sentence)
+        assert one.search(eye[3], 1)[0].sentence == (0, 0)  # the title
+        assert one.search(eye[0], 2)[1].sentence == (0, 12)
+    with pytest.raises(ValueError, match="2 vectors for 3 sentences"):
+        index.put([several._replace(sentence_vectors=eye[[0, 1]])])

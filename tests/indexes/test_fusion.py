@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.indexes.bm25 import Hit, Ranking
-from dragoman.indexes.fusion import RRF_K, normalised, rrf
+from dragoman.indexes.fusion import RRF_K, calibrated, convex, normalised, rrf
 
 items = st.lists(st.integers(0, 30), unique=True, max_size=15)
 
@@ -69,3 +69,34 @@ def test_normalised_makes_scales_comparable() -> None:
 def test_normalised_prefers_earlier_rankings_on_ties() -> None:
     same = Ranking([Hit(3, 1.0)], attainable=2.0)
     assert normalised([("b", same), ("a", same)]) == [("b", 3, 0.5), ("a", 3, 0.5)]
+
+
+unit = st.floats(0, 1)
+values = st.dictionaries(st.integers(0, 20), unit, max_size=12)
+
+
+@given(values, values, unit)
+def test_convex_weighs_both_scores(shares: dict[int, float], near: dict[int, float], weight: float) -> None:
+    fused = convex(shares, near, weight)
+    assert {item for item, _ in fused} == shares.keys() | near.keys()
+    for item, score in fused:
+        alone = shares.get(item, 0.0) if item not in near else None
+        expected = (1 - weight) * shares.get(item, 0.0) + weight * near[item] if alone is None else alone
+        assert score == pytest.approx(expected)
+        assert 0 <= score <= 1 + 1e-9
+    assert [score for _, score in fused] == sorted((score for _, score in fused), reverse=True)
+    assert convex(shares, near, weight, 3) == fused[:3]
+
+
+def test_convex_keeps_a_document_that_has_no_embedding_yet_and_refuses_other_weights() -> None:
+    assert convex({1: 0.9, 2: 0.5}, {2: 0.9, 3: 0.8}, 0.5) == [(1, 0.9), (2, 0.7), (3, 0.4)]
+    for weight in (-0.1, 1.1):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            convex({}, {}, weight)
+
+
+@given(st.floats(-1, 1), st.floats(0, 0.99))
+def test_a_calibrated_cosine_is_the_share_above_the_floor(cosine: float, floor: float) -> None:
+    found = calibrated(cosine, floor)
+    assert 0 <= found <= 1
+    assert found == 0 if cosine <= floor else found == pytest.approx((cosine - floor) / (1 - floor))

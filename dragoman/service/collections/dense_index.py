@@ -110,12 +110,16 @@ class DenseCollection:
                 self._dirty = True
                 self.save(force=True)  # the file marks the collection as having embeddings
 
-    def reconcile(self) -> None:
+    def reconcile(self, known: int | None = None) -> None:
         """Remove the vectors of changed and deleted documents, and queue the documents that need new ones.
+
+        ``known`` is the collection's generation, if the caller has just read it: it saves reading the database again.
 
         Raises:
             NotFound: the collection was deleted.
         """
+        if known is not None and known == self._generation:
+            return
         with self._lock, self._store.read() as session:
             present = session.execute(
                 select(Collection.generation, Collection.document_count).where(Collection.id == self._collection_id)
@@ -173,8 +177,8 @@ class DenseCollection:
                     self._failed[one.key] = one.generation
             self._dirty = True
 
-    def search(self, vector: NDArray[np.float32], k: int) -> list[DenseHit]:
-        """The ``k`` best documents that are unchanged in the database.
+    def search(self, vector: NDArray[np.float32], k: int, known: int | None = None) -> list[DenseHit]:
+        """The ``k`` best documents that are unchanged in the database; ``known`` as for :meth:`reconcile`.
 
         Raises:
             Unavailable: the embeddings are not open, or were opened with another encoder.
@@ -183,18 +187,18 @@ class DenseCollection:
         spare = 0
         while True:
             hits = index.search(vector, k + spare)
-            served = self._current(hits)
+            served = self._current(hits, known)
             if len(served) >= k or len(hits) < k + spare:
                 return served[:k]
             spare = 2 * spare + len(hits) - len(served)
 
-    def score(self, vector: NDArray[np.float32], keys: Sequence[int]) -> list[DenseHit]:
-        """The documents of these keys that have embeddings and are unchanged in the database.
+    def score(self, vector: NDArray[np.float32], keys: Sequence[int], known: int | None = None) -> list[DenseHit]:
+        """The documents of these keys that have embeddings and are unchanged in the database; ``known`` as above.
 
         Raises:
             Unavailable: as :meth:`search`.
         """
-        return self._current(self._searched(vector).score(vector, keys))
+        return self._current(self._searched(vector).score(vector, keys), known)
 
     def _searched(self, vector: NDArray[np.float32]) -> DenseIndex:
         with self._lock:
@@ -203,7 +207,9 @@ class DenseCollection:
             raise Unavailable("the embeddings of this collection are not open")
         return index
 
-    def _current(self, hits: Sequence[DenseHit]) -> list[DenseHit]:
+    def _current(self, hits: Sequence[DenseHit], known: int | None) -> list[DenseHit]:
+        if known is not None and known == self._generation:  # nothing has changed since the embeddings were reconciled
+            return list(hits)
         current = self._generations([hit.key for hit in hits])
         return [hit for hit in hits if current.get(hit.key) == hit.generation]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -76,18 +76,21 @@ class DenseIndexes:
             if collection_id in self._all or self._wanted(collection_id, self._uid(collection_id)):
                 self._enqueue(self._of(collection_id), collection_id, waiting=0)
 
-    def catch_up(self, collection_ids: Sequence[int], encoder: EncoderInfo, seconds: float) -> dict[int, Coverage]:
+    def catch_up(
+        self, generations: Mapping[int, int | None], encoder: EncoderInfo, seconds: float
+    ) -> dict[int, Coverage]:
         """Embed the missing documents of these collections for at most ``seconds``; returns the coverage reached.
 
+        ``generations`` has the generation of each collection by its id, None if the caller has not just read it.
         A collection that was deleted meanwhile is left out.
         """
         opened: dict[int, DenseCollection] = {}
         until = time.monotonic() + seconds
-        for id in collection_ids:
+        for id, generation in generations.items():
             with suppress(NotFound):
                 collection = self._of(id)
                 collection.open(encoder)
-                collection.reconcile()
+                collection.reconcile(generation)
                 opened[id] = collection
         missing = {id: one for id, one in opened.items() if not one.complete}
         for id, collection in missing.items():
@@ -101,26 +104,34 @@ class DenseIndexes:
                     self._queue[id] -= 1
         return {id: collection.coverage() for id, collection in opened.items()}
 
-    def search(self, collection_id: int, vector: NDArray[np.float32], k: int) -> list[DenseHit]:
+    def search(
+        self, collection_id: int, vector: NDArray[np.float32], k: int, known: int | None = None
+    ) -> list[DenseHit]:
         """The ``k`` best documents of a collection that are unchanged in the database.
 
-        Raises:
-            NotFound: there is no such collection.
-            Unavailable: its embeddings are not open.
-        """
-        return self._of(collection_id).search(vector, k)
-
-    def score(self, collection_id: int, vector: NDArray[np.float32], keys: Sequence[int]) -> list[DenseHit]:
-        """The documents of these keys that have embeddings and are unchanged in the database.
+        ``known`` is the collection's generation, if the caller has just read it.
 
         Raises:
             NotFound: there is no such collection.
             Unavailable: its embeddings are not open.
         """
-        return self._of(collection_id).score(vector, keys)
+        return self._of(collection_id).search(vector, k, known)
 
-    def coverage(self, collection_id: int) -> Coverage | None:
+    def score(
+        self, collection_id: int, vector: NDArray[np.float32], keys: Sequence[int], known: int | None = None
+    ) -> list[DenseHit]:
+        """The documents of these keys that have embeddings and are unchanged in the database; ``known`` as above.
+
+        Raises:
+            NotFound: there is no such collection.
+            Unavailable: its embeddings are not open.
+        """
+        return self._of(collection_id).score(vector, keys, known)
+
+    def coverage(self, collection_id: int, known: int | None = None) -> Coverage | None:
         """The coverage of a collection's embeddings; None if it has none, or they are not open yet.
+
+        ``known`` is the collection's generation, if the caller has just read it.
 
         Raises:
             NotFound: there is no such collection.
@@ -129,7 +140,7 @@ class DenseIndexes:
             collection = self._all.get(collection_id)
         if collection is None or not collection.opened:
             return None
-        collection.reconcile()
+        collection.reconcile(known)
         return collection.coverage()
 
     def wanted(self, collection_id: int) -> bool:
@@ -264,7 +275,10 @@ class DenseIndexes:
                 waiting = self._queue.pop(id, None)
                 if waiting is not None and (id in self._changed_again or not finished):
                     self._queue[id] = waiting  # at the end: round-robin over collections
+                done = not self._queue
                 self._changed.notify_all()
+            if done:
+                self._models.trim()
 
     def _next(self) -> int | None:
         """The next collection to embed, first those that searches wait for; None when closing."""

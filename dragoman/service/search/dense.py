@@ -52,7 +52,7 @@ class DenseStage:
         """Whether the embeddings of all collections are complete; False if there is no document to embed."""
         filled = [one for one in collections if one.documents]
         try:
-            found = [self._dense.coverage(one.key) for one in filled]
+            found = [self._dense.coverage(one.key, one.generation) for one in filled]
         except NotFound:
             return False
         return bool(filled) and all(one is not None and one.missing == one.failed for one in found)
@@ -77,7 +77,7 @@ class DenseStage:
         started = time.perf_counter()
         encoder = self._models.encoder(cancelled)
         vector = self._models.encode(text, cancelled)
-        coverage = self._dense.catch_up([one.key for one in collections], encoder, self._embed_seconds)
+        coverage = self._dense.catch_up({one.key: one.generation for one in collections}, encoder, self._embed_seconds)
         result = DenseResult(unrelated_cosine=encoder.unrelated_cosine)
         for collection in collections:
             found = coverage.get(collection.key)
@@ -87,10 +87,10 @@ class DenseStage:
                 continue
             result.degraded.extend(_missing(collection.name, found))
             try:
-                hits = self._dense.search(collection.key, vector, k)
+                hits = self._dense.search(collection.key, vector, k, collection.generation)
                 known = {hit.key for hit in hits}
                 more = [key for key in others.get(collection.key, ()) if key not in known]
-                beside = self._dense.score(collection.key, vector, more) if more else []
+                beside = self._dense.score(collection.key, vector, more, collection.generation) if more else []
             except (NotFound, Unavailable) as fault:
                 reason = f"collection '{collection.name}' was not searched: {fault}"
                 result.degraded.append(Degraded.of(STAGE, reason, fault.error_type))

