@@ -211,6 +211,17 @@ def test_words_without_a_translation_are_named(page: WebDriver) -> None:
     assert not any("volcano" in text for text in said)
 
 
+def test_another_reading_of_a_query_is_offered_and_searched(page: WebDriver) -> None:
+    _choose(page, "demo_de")
+    Select(page.find_element(By.ID, "query-language")).select_by_value("de")
+    assert not _search(page, "beekeeper")
+    (offered,) = page.find_elements(By.CSS_SELECTOR, "#search-notes .notice button")
+    assert offered.text == "Search as English"
+    offered.click()
+    _wait(page).until(expect.presence_of_element_located((By.CSS_SELECTOR, "#hits mark")))
+    assert Select(page.find_element(By.ID, "query-language")).first_selected_option.get_attribute("value") == "en"
+
+
 def test_words_are_glossed_on_demand(page: WebDriver) -> None:
     _choose(page, "demo_de")
     hit = _search(page, "volcano eruption")[0]

@@ -46,12 +46,18 @@ export async function offerTranslation() {
   byId("translation").classList.toggle("hidden", model === null);
 }
 
-function createCollectionBox({ name, language, documents }) {
+/** How far a collection's embeddings are, while they are being made. */
+function describeEmbeddings(embeddings) {
+  if (embeddings === null || embeddings.state === "complete") return "";
+  return `, ${formatNumber(embeddings.embedded)} searchable by meaning`;
+}
+
+function createCollectionBox({ name, language, documents, embeddings }) {
   return createElement(
     "label",
     {},
     createElement("input", { type: "checkbox", value: name, checked: true }),
-    `${name} (${languageName(language)}, ${formatNumber(documents)})`,
+    `${name} (${languageName(language)}, ${formatNumber(documents)}${describeEmbeddings(embeddings)})`,
   );
 }
 
@@ -138,22 +144,33 @@ function showAnswer(answer) {
   byId("hits").replaceChildren(...answer.hits.map((hit) => createHit(hit, answer.query.language)));
 }
 
-function describeAnswer({ query, hits, timings_ms: timings }) {
+function describeAnswer({ query, method, hits, timings_ms: timings }) {
   const time = (name) => formatNumber(timings[name], 1);
   const stages = `translate ${time("translate")}, first stage ${time("first_stage")}, rerank ${time("rerank")}`;
   const language = `${query.detected ? "detected as" : "in"} ${languageName(query.language)}`;
-  return `${formatCount(hits.length, "document")} in ${time("total")} ms (${stages}) · query ${language}`;
+  return `${formatCount(hits.length, "document")} in ${time("total")} ms (${stages}) · ${method} · query ${language}`;
 }
 
 /** What there is to know about an answer before its hits. */
-function createNotes({ degraded, truncated, translation, hits }) {
-  const notes = degraded.map(({ stage, reason }) => createNotice(`Warning, ${stage}: `, reason));
+function createNotes({ suggestions, degraded, truncated, translation, hits }) {
+  const notes = suggestions.map(createSuggestion);
+  notes.push(...degraded.map(({ stage, reason }) => createNotice(`Warning, ${stage}: `, reason)));
   if (truncated.length > 0) notes.push(createNotice("Truncated: ", truncated.join(", ")));
   notes.push(...Object.entries(translation.oov).map(createUntranslated));
   if (translation.terms.length > 0) notes.push(createTranslations(translation));
   const legend = createLegend(hits);
   if (legend !== null) notes.push(legend);
   return notes;
+}
+
+function createSuggestion({ query_language: language, reason }) {
+  const button = createButton(`Search as ${languageName(language)}`, {}, () => {
+    byId("query-language").value = language;
+    search();
+  });
+  const notice = createNotice("Other reading: ", `${reason} `);
+  notice.append(button);
+  return notice;
 }
 
 function createUntranslated([language, words]) {

@@ -205,6 +205,7 @@ function showUpload(result) {
     { className: "card" },
     createElement("p", {}, createElement("strong", {}, outcome)),
     createElement("p", {}, `${stored}; ${rejected}, ${pruned}.`),
+    result.header ? createElement("p", {}, `Header line, not an entry: ${result.header.join(", ")}`) : null,
     reasons.length > 0 ? createElement("ul", {}, ...reasons) : null,
   );
   byId("upload-result").replaceChildren(card);
