@@ -6,6 +6,7 @@ The layer is the model's: the last one of multilingual-e5, a middle one of ours 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from dragoman.backbone.products import fastest
 from dragoman.backbone.tokenizer import Encoded, cut
 
 TOKENS_AT_ONCE = 2_048
+ONE_THREAD_TOKENS = 64
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class SentenceEncoder:
         start = self._begin + len(prefix)
         sums = np.zeros((len(subwords), self.width), np.float32)
         parts: dict[int, dict[int, NDArray[np.float32]]] = {layer: {} for layer in layers}
-        with torch.inference_mode():
+        with torch.inference_mode(), _threads(sum(map(len, rows))):
             for batch in _batches([len(row) for row in rows], tokens):
                 found = self._states([rows[number] for number in batch], sorted({*layers, self.layer}))
                 for number, states in zip(batch, found[self.layer], strict=True):
@@ -150,6 +152,17 @@ class SentenceEncoder:
         tokens = packed([Pair(ids, 0, 0) for ids in rows], self._encoder.pad, self._device)
         found = self._fast.states(tokens, *layers)
         return {one: torch.split(x[: sum(lengths)], lengths) for one, x in zip(layers, found, strict=True)}
+
+
+@contextmanager
+def _threads(tokens: int) -> Iterator[None]:
+    """Compute few tokens on one thread: on a busy machine they cost less than threads that wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1 if tokens <= ONE_THREAD_TOKENS else threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 _SENTINEL = -1

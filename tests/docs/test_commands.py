@@ -54,7 +54,8 @@ def _name(page: Path) -> str:
 
 def _environment(**more: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("DRAGOMAN_")}
-    return kept | {"PYTHONPATH": str(ROOT)} | more
+    by_words = {"DRAGOMAN_EMBED": "on_demand"}  # the encoder takes seconds to load in each of many servers
+    return kept | {"PYTHONPATH": str(ROOT)} | by_words | more
 
 
 @pytest.fixture(scope="module")

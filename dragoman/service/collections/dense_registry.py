@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 from sqlalchemy import select
 
 from dragoman.indexes.dense import DenseHit
+from dragoman.indexes.dense_file import read_header
+from dragoman.indexes.errors import IndexCorrupt
+from dragoman.service.collections.changes import database_generation
 from dragoman.service.collections.dense_index import Coverage, DenseCollection, Unembedded
 from dragoman.service.core.errors import NotFound, ServiceError, TooManyRequests, Unavailable
 from dragoman.service.inference.models import Embed, Embedding, EncoderInfo, Models
@@ -67,8 +70,8 @@ class DenseIndexes:
                 if path.name.removesuffix(_SUFFIX) not in known or path.suffix != _SUFFIX:
                     path.unlink(missing_ok=True)
         for uid, id in known.items():
-            if embed and self._wanted(id, uid):
-                self.changed(id)  # opens it too: only then is it known to be complete
+            if embed and self._wanted(id, uid) and (self._always or not self._up_to_date(id, uid)):
+                self.changed(id)
 
     def changed(self, collection_id: int) -> None:
         """A collection's documents have changed; embed them in the background if it has embeddings."""
@@ -129,7 +132,7 @@ class DenseIndexes:
         return self._of(collection_id).score(vector, keys, known)
 
     def coverage(self, collection_id: int, known: int | None = None) -> Coverage | None:
-        """The coverage of a collection's embeddings; None if it has none, or they are not open yet.
+        """The coverage of a collection's embeddings; None if it has none, or if what is missing is not known yet.
 
         ``known`` is the collection's generation, if the caller has just read it.
 
@@ -139,9 +142,19 @@ class DenseIndexes:
         with self._changed:
             collection = self._all.get(collection_id)
         if collection is None or not collection.opened:
-            return None
+            return self._coverage_on_disk(collection_id)
         collection.reconcile(known)
         return collection.coverage()
+
+    def _coverage_on_disk(self, collection_id: int) -> Coverage | None:
+        """The coverage of embeddings that are complete on disk and not open, without the encoder that they are of."""
+        with self._store.read() as session:
+            row = session.execute(
+                select(Collection.uid, Collection.document_count).where(Collection.id == collection_id)
+            ).one_or_none()
+        if row is None:
+            raise NotFound("the collection has been deleted")
+        return Coverage(0, 0, row.document_count) if self._up_to_date(collection_id, row.uid) else None
 
     def wanted(self, collection_id: int) -> bool:
         """Whether a collection has embeddings, or is to have them.
@@ -229,6 +242,13 @@ class DenseIndexes:
 
     def _wanted(self, collection_id: int, uid: str) -> bool:
         return self._always or self._path(uid).exists()
+
+    def _up_to_date(self, collection_id: int, uid: str) -> bool:
+        """Whether the file is complete according to its header."""
+        try:
+            return read_header(self._path(uid)).generation == database_generation(self._store, collection_id)
+        except (FileNotFoundError, IndexCorrupt):
+            return False
 
     def _uid(self, collection_id: int) -> str:
         with self._store.read() as session:

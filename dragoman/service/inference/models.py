@@ -7,8 +7,8 @@ import hashlib
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -253,9 +253,7 @@ class Models:
                 Embedding(vector, part) if np.isfinite(vector).all() and np.isfinite(part).all() else fault
                 for vector, part in zip(vectors, parts, strict=True)
             ]
-        with _one_thread():
-            vectors = encoder.encode(texts, "query")
-        return [vector if np.isfinite(vector).all() else fault for vector in vectors]
+        return [vector if np.isfinite(vector).all() else fault for vector in encoder.encode(texts, "query")]
 
     def _score(self, documents: list[list[Passage]]) -> list[float | Exception]:
         scorer: Scorer = self._load("reranker")[0]
@@ -305,19 +303,6 @@ class Models:
 
         torch.set_num_threads(self._settings.torch_threads)
         self._threads_set = True
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Compute on one thread: on a busy machine a few subwords cost less than threads that wait for each other."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def translator_place(settings: Settings) -> str:

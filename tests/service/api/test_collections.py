@@ -48,6 +48,7 @@ def test_a_collection_from_its_making_to_its_end(client: httpx.Client) -> None:
         "documents": 0,
         "generation": 0,
         "index": {"state": "ready", "generation": 0},
+        "embeddings": None,
     }
     assert client.get("/v1/collections/news_de.2024-1").json() == made.json()
     assert made.json() in client.get("/v1/collections").json()["collections"]

@@ -72,7 +72,7 @@ def test_hybrid_is_the_default_once_all_embeddings_are_there(client: TestClient,
     assert hit["scores"]["dense"] > 0.1
     run = client.post("/v1/search", json=request, headers={"accept": "application/x-trec-run"}).text
     assert run.splitlines()[0].endswith(" dragoman-hybrid")
-    upload(client, "empty", [])
+    client.post("/v1/collections", json={"name": "empty", "language": "de"})
     assert client.post("/v1/search", json=request).json()["method"] == "hybrid"  # nothing in it is missing
     assert client.post("/v1/search", json=request | {"collections": ["empty"]}).json()["method"] == "psq"
 
