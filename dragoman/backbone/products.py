@@ -31,7 +31,7 @@ class Product:
     def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         self._bias = None if bias is None else bias.detach().clone()
         self._packed = _packed(weight.detach())
-        self._weight = weight.detach().clone() if self._packed is None else weight[:0]
+        self._weight = weight.detach().clone() if self._packed is None else weight.new_empty(0)
 
     def __call__(self, x: Tensor) -> Tensor:
         """x W' + b, (..., outputs) of (..., inputs)."""

@@ -87,7 +87,9 @@ def load_e5(path: Path | None = None) -> E5Encoder:
     model.load_state_dict(_weights(file), assign=True)
     for parameter in model.parameters():
         parameter.requires_grad_(True)
-    return E5Encoder(model, Subwords(_tokenizer(file)), file)
+    encoder = E5Encoder(model, Subwords(_tokenizer(file)), file)
+    file.release()
+    return encoder
 
 
 def _weights(file: E5File) -> dict[str, Tensor]:

@@ -126,6 +126,11 @@ class E5File:
             raise CheckpointError(f"{self.path}: no quantised tensor {name} of width {width}")
         return self._array(entry).reshape(-1, width // _BLOCK, _BLOCK_BYTES)
 
+    def release(self) -> None:
+        """Give the pages that were read back to the system; what is looked up later is read again."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._bytes.madvise(mmap.MADV_DONTNEED)
+
     def _array(self, entry: _Entry) -> NDArray[np.uint8]:
         return np.frombuffer(self._bytes, np.uint8, entry.size, entry.offset)
 

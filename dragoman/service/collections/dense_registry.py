@@ -59,10 +59,17 @@ class DenseIndexes:
         self._changed_again: set[int] = set()
         """Collections that changed while they were being embedded."""
         self._closing = False
+        self._follows = False
+        """Whether imports and deletions are followed in the background."""
         self._thread: Thread | None = None
 
     def start(self, *, embed: bool = True) -> None:
-        """Remove the files of deleted collections, and with ``embed`` embed what is missing, in the background."""
+        """Remove the files of deleted collections.
+
+        With ``embed``, what is missing is embedded in the background, and so are later changes; without it, as in a
+        command that ends soon, the next server does that.
+        """
+        self._follows = embed
         with self._store.read() as session:
             known = {uid: id for id, uid in session.execute(select(Collection.id, Collection.uid))}
         if self._directory.is_dir():
@@ -75,6 +82,8 @@ class DenseIndexes:
 
     def changed(self, collection_id: int) -> None:
         """A collection's documents have changed; embed them in the background if it has embeddings."""
+        if not self._follows:
+            return
         with suppress(NotFound):
             if collection_id in self._all or self._wanted(collection_id, self._uid(collection_id)):
                 self._enqueue(self._of(collection_id), collection_id, waiting=0)
