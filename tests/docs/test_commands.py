@@ -24,11 +24,13 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.docs import parsing
@@ -37,8 +39,11 @@ from tests.docs.pages import LANGUAGES, PAGES, REASONS, ROOT, Block, blocks, inl
 pytestmark = pytest.mark.slow
 
 SHOWN_ADDRESS = "127.0.0.1:8080"
-OWN_SERVER = {"access.md"}
-"""Pages that change the keys of the server: each has one of its own, over the folder ``demo-data`` beside it."""
+OWN_SERVER = {"access.md": "on_demand", "README.md": "always"}
+"""Pages with a server of their own over the folder ``demo-data`` beside it, and which collections it embeds.
+
+One changes the keys of its server, the other shows what is found when all embeddings are complete.
+"""
 _LINKED = ("benchmarks", "configs", "docker", "dragoman")
 _LOAD = (
     "import sys; from pathlib import Path; from dragoman.service.cli.demo import load;"
@@ -149,15 +154,28 @@ def test_commands_work_as_they_stand(
     folder.mkdir()
     for name in _LINKED:
         (folder / name).symlink_to(ROOT / name)
-    if "demo-data" in page.read_text(encoding="utf-8"):
+    if page.name in OWN_SERVER or "demo-data" in page.read_text(encoding="utf-8"):
         shutil.copytree(demo_data, folder / "demo-data")
     environment = _environment(PATH=f"{programs}:{os.environ['PATH']}", COLUMNS="200", DRAGOMAN_RERANK="never")
     if page.name in OWN_SERVER:
-        with serving(folder / "demo-data", DRAGOMAN_RERANK="never") as address:
+        embed = OWN_SERVER[page.name]
+        with serving(folder / "demo-data", DRAGOMAN_RERANK="never", DRAGOMAN_EMBED=embed) as address:
+            if embed == "always":
+                _wait_for_embeddings(address)
             _run(page, folder, environment, address)
     else:
         needed = any(SHOWN_ADDRESS in block.text for block in _runs(page))
         _run(page, folder, environment, request.getfixturevalue("server") if needed else SHOWN_ADDRESS)
+
+
+def _wait_for_embeddings(address: str) -> None:
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
+        collections = httpx.get(f"http://{address}/v1/collections", timeout=60).json()["collections"]
+        if all(one["embeddings"]["state"] == "complete" for one in collections):
+            return
+        time.sleep(0.2)
+    raise AssertionError("the embeddings were not made in two minutes")
 
 
 def as_run(text: str, address: str) -> str:
