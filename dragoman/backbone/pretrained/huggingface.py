@@ -25,7 +25,7 @@ from dragoman.backbone.pretrained import e5
 from dragoman.backbone.tokenizer import SPECIAL_TOKENS, Encoded, Subwords, inner
 from dragoman.backbone.veco import Added, Veco, VecoConfig, middle_layer
 
-E5 = re.compile(r"\b(multilingual-)?e5-(small|base|large)\b")
+E5 = re.compile(r"(^|/)(multilingual-)?e5-(small|base|large)(-v2)?/?$")
 """Names of the E5 models (Wang et al. 2024, arXiv:2402.05672), trained on the last layer's mean with these prefixes."""
 RELATIVE_LENGTH = 512  # maximal length for models with relative positions, such as T5
 ENCODER_ALONE = ("t5", "mt5", "umt5")  # load only the encoder, as a checkpoint may have no decoder
@@ -147,7 +147,7 @@ def load_hugging_face_encoder(name_or_path: str) -> HuggingFaceEncoder:
     if tokenizer.pad_token_id is None:
         raise CheckpointError(f"{name_or_path}: its tokenizer has no padding token")
     encoder = HuggingFaceEncoder(model, tokenizer, name_or_path)
-    if E5.search(f"{name_or_path} {getattr(config, '_name_or_path', '')}"):
+    if E5.search(name_or_path) or E5.search(str(getattr(config, "_name_or_path", ""))):
         encoder.prefixes, encoder.unrelated_cosine = e5.PREFIXES, e5.UNRELATED_COSINE
         encoder.sentence_layer = encoder.layers
     return encoder

@@ -64,7 +64,7 @@ def embed(
     with opened(data_dir, database_url, existing=True, **chosen) as runtime:
         info = runtime.collections.get(collection)
         runtime.models.encoder()  # the time to load it is not that of embedding
-        runtime.dense.open_present()
+        runtime.dense.open_present([info.key])
         before = runtime.dense.coverage(info.key)
         started = time.monotonic()
         with _progress() as bar:
@@ -123,8 +123,9 @@ def search(
     with opened(data_dir, database_url, existing=True) as runtime:
         runtime.start(serving=False)
         if method is None:
+            wanted = [one.key for one in runtime.collections.all() if one.name in collection]
             with suppress(Unavailable):  # then the default is a method without embeddings
-                runtime.dense.open_present()
+                runtime.dense.open_present(wanted)
         answer = runtime.search.search(request, uuid4().hex)
     screen = Console()
     if as_json:

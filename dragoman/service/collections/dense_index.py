@@ -124,7 +124,7 @@ class DenseCollection:
             present = session.execute(
                 select(Collection.generation, Collection.document_count).where(Collection.id == self._collection_id)
             ).one_or_none()
-            if present is None:
+            if present is None or self._index is None:
                 raise NotFound("the collection has been deleted")
             generation, count = present
             if generation == self._generation:
@@ -214,15 +214,20 @@ class DenseCollection:
         return [hit for hit in hits if current.get(hit.key) == hit.generation]
 
     def coverage(self) -> Coverage:
-        """The coverage of the embeddings as of the last :meth:`reconcile`."""
+        """The coverage of the embeddings as of the last :meth:`reconcile`.
+
+        Raises:
+            NotFound: the collection was deleted.
+        """
         with self._lock:
+            if self._index is None:
+                raise NotFound("the collection has been deleted")
             return Coverage(len(self._pending) + len(self._failed), len(self._failed), self._count())
 
     @property
     def opened(self) -> bool:
         """Whether the file was read or begun."""
-        with self._lock:
-            return self._index is not None
+        return self._index is not None
 
     @property
     def complete(self) -> bool:
@@ -243,7 +248,7 @@ class DenseCollection:
                 if index is None or encoder is None or not self._dirty or not due:
                     return
                 self._dirty = False
-                generation = -1 if self._pending else self._generation
+                generation = -1 if self._pending or self._failed else self._generation
             started = time.monotonic()
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -33,6 +33,8 @@ logger = logging.getLogger("dragoman")
 
 _SUFFIX = ".safetensors"
 _POLL_SECONDS = 0.2
+_TRIMMED_AFTER = 100
+"""Documents embedded after which freed memory is returned to the system."""
 _SAVE_ROUND_SECONDS = 2.0
 
 
@@ -61,6 +63,8 @@ class DenseIndexes:
         self._closing = False
         self._follows = False
         """Whether imports and deletions are followed in the background."""
+        self._embedded = 0
+        """Documents embedded since memory was last returned to the system."""
         self._thread: Thread | None = None
 
     def start(self, *, embed: bool = True) -> None:
@@ -114,7 +118,11 @@ class DenseIndexes:
             for id in missing:
                 if self._queue.get(id):
                     self._queue[id] -= 1
-        return {id: collection.coverage() for id, collection in opened.items()}
+        reached = {}
+        for id, collection in opened.items():
+            with suppress(NotFound):
+                reached[id] = collection.coverage()
+        return reached
 
     def search(
         self, collection_id: int, vector: NDArray[np.float32], k: int, known: int | None = None
@@ -208,18 +216,18 @@ class DenseIndexes:
         if present:
             self.embed(collection_id, progress)
 
-    def open_present(self) -> None:
-        """Read the embeddings that are on disk, for a search without a server; none are computed.
+    def open_present(self, collection_ids: Sequence[int]) -> None:
+        """Read embeddings that are on disk and of this encoder, for a command without a server; none are computed.
 
         Raises:
             Unavailable: the encoder cannot be loaded.
         """
-        with self._store.read() as session:
-            known = session.execute(select(Collection.id, Collection.uid)).all()
-        present = [id for id, uid in known if self._path(uid).exists()]
-        for id in present:
-            with suppress(NotFound):
-                self._of(id).open(self._models.encoder())
+        for id in collection_ids:
+            with suppress(NotFound, FileNotFoundError, IndexCorrupt):
+                header = read_header(self._of(id).path)
+                encoder = self._models.encoder()
+                if header.encoder == encoder.identity:
+                    self._of(id).open(encoder)
 
     def has(self, collection_id: int) -> bool:
         """Whether a collection has embeddings."""
@@ -306,7 +314,8 @@ class DenseIndexes:
                     self._queue[id] = waiting  # at the end: round-robin over collections
                 done = not self._queue
                 self._changed.notify_all()
-            if done:
+            if done and self._embedded > _TRIMMED_AFTER:
+                self._embedded = 0
                 self._models.trim()
 
     def _next(self) -> int | None:
@@ -359,6 +368,7 @@ class DenseIndexes:
             start += len(own)
             embedded.append((document, _whole(document, own)))
         collection.put(embedded)
+        self._embedded += len(embedded)
 
     def _result(self, future: Future[Any]) -> Embedding | Exception:
         while not self._closing:

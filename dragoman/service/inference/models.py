@@ -197,7 +197,7 @@ class Models:
 
     def trim(self) -> None:
         """Return memory that a load or large batches have freed to the system; glibc would keep it."""
-        with suppress(OSError, AttributeError):  # another C library
+        with suppress(OSError, AttributeError, TypeError):  # another C library
             ctypes.CDLL(None).malloc_trim(0)
 
     def close(self) -> None:

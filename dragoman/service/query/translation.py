@@ -113,6 +113,7 @@ def described(text: str, analysis: Analysis, translations: Sequence[Translated])
         tables=tables_used(one.view for one in translations if one.view),
         terms=[QueryTerm(term=term, translations=found) for term, found in terms.items()],
         oov=oov(text, translations),
+        names=[],
         ignored=ignored(text, analysis, translations),
     )
 

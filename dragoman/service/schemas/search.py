@@ -76,6 +76,11 @@ class SearchRequest(_Request):
         " language pairs for which the reranker was measured not to help. Hits of dense and hybrid are not reranked"
         " then, and none are if DRAGOMAN_RERANK=never is set or there is no reranker.",
     )
+    names: StrictBool = Field(
+        default=True,
+        description="Whether names in the query are marked and kept. No model marks names yet: they match by their form"
+        " and sound like other words without a translation.",
+    )
     gloss: StrictBool = Field(
         default=False,
         description="Add to each hit the translations of its words into the query's language, from the active tables.",
@@ -268,6 +273,7 @@ class Translation(BaseModel):
         " glossary; searched untranslated. Languages without such words are left out.",
         examples=[{"de": ["qwertyzxcvb"]}],
     )
+    names: list[str] = Field(description="Names that a model marked in the query; none does so yet.")
     ignored: list[str] = Field(
         description="Query words that are not searched in any language: stop words, and other words of the question's"
         " form."

@@ -49,7 +49,12 @@ class DenseStage:
         self._embed_seconds = embed_seconds
 
     def complete(self, collections: Sequence[CollectionInfo]) -> bool:
-        """Whether the embeddings of all collections are complete; False if there is no document to embed."""
+        """Whether the embeddings of all collections are complete and the encoder has not failed to load.
+
+        False if there is no document to embed.
+        """
+        if self._models.failure("encoder") is not None:
+            return False
         filled = [one for one in collections if one.documents]
         try:
             found = [self._dense.coverage(one.key, one.generation) for one in filled]

@@ -182,6 +182,8 @@ class _Fused:
     scores: list[tuple[int, float]]
     shares: Mapping[int, float]
     near: Mapping[int, float]
+    alone: float
+    """The weight of BM25 for a document without an embedding."""
 
 
 def _by_scores(bm25: FirstStageResult, dense: DenseResult, weight: float) -> _Fused:
@@ -190,15 +192,15 @@ def _by_scores(bm25: FirstStageResult, dense: DenseResult, weight: float) -> _Fu
     shares = {place.key: place.score for place in bm25.places}
     near = {place.hit.key: calibrated(place.hit.score, floor) for place in (*dense.places, *dense.others)}
     if not near:  # dense search was not possible
-        return _Fused(list(shares.items()), shares, near)
-    return _Fused(convex(shares, near, weight), shares, near)
+        return _Fused(list(shares.items()), shares, near, 1.0)
+    return _Fused(convex(shares, near, weight), shares, near, 1.0)
 
 
 def _by_ranks(bm25: FirstStageResult, dense: DenseResult, weight: float) -> _Fused:
     """Weighted reciprocal rank fusion."""
     rankings = [[place.key for place in bm25.places], [place.hit.key for place in dense.places]]
     shares, near = ({key: 1 / (RRF_K + rank) for rank, key in enumerate(one, 1)} for one in rankings)
-    return _Fused(rrf(rankings, weights=[1 - weight, weight]), shares, near)
+    return _Fused(rrf(rankings, weights=[1 - weight, weight]), shares, near, 1 - weight)
 
 
 def _hybrid(bm25: FirstStageResult, dense: DenseResult, fused: _Fused, weight: float, k: int) -> Answer:
@@ -214,7 +216,8 @@ def _hybrid(bm25: FirstStageResult, dense: DenseResult, fused: _Fused, weight: f
         fusion = Fusion(bm25=None, dense=None)
         if by_words and key in fused.shares:
             rank, found = by_words
-            fusion.bm25 = RankedBy(rank=rank, score=found.first_stage, value=fused.shares[key], weight=1 - weight)
+            own = 1 - weight if key in fused.near else fused.alone
+            fusion.bm25 = RankedBy(rank=rank, score=found.first_stage, value=fused.shares[key], weight=own)
         if by_meaning and key in fused.near:
             score_there, value = by_meaning[1].hit.score, fused.near[key]
             fusion.dense = RankedBy(rank=by_meaning[0], score=score_there, value=value, weight=weight)

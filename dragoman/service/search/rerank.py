@@ -77,6 +77,8 @@ class RerankStage:
 
     def _affordable(self) -> int:
         """The depth that the latency budget allows, at the speed of the last reranks."""
+        if in_background():
+            return _DEPTH
         if self._seconds_a_document is None:
             return _FIRST_DEPTH
         budget = self._settings.rerank_budget_ms / 1000

@@ -164,7 +164,7 @@ class Search:
     def _suggestions(
         self, request: SearchRequest, language: str, answer: Answer, snapshot: Snapshot
     ) -> list[Suggestion]:
-        if request.method in ("none", "dense") or any(place.part for place in answer.places):
+        if request.method in ("none", "dense") or answer.parts or any(place.part for place in answer.places):
             return []
         collections = self._chosen(request)
         targets = {one for collection in collections for one in collection.languages}

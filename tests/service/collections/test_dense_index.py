@@ -12,6 +12,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.service.collections.dense_index import Coverage
 from dragoman.service.core.errors import NotFound, TooManyRequests, Unavailable
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.models import Encode
@@ -466,3 +467,65 @@ def _started(settings: Settings) -> Runtime:
     runtime = Runtime(settings)
     runtime.start()
     return runtime
+
+
+def test_a_command_with_another_encoder_leaves_the_embeddings_as_they_are(
+    settings: Settings, encoder: WordEncoder
+) -> None:
+    with running(settings) as runtime:
+        runtime.collections.create("de", "de")
+        add(runtime, "de", *GERMAN)
+        ask(runtime, "bee")
+    encoder.name = "another"
+    runtime = Runtime(settings)
+    try:
+        runtime.start(serving=False)
+        key = runtime.collections.get("de").key
+        file = runtime.dense._of(key).path
+        before = file.read_bytes()
+        runtime.dense.open_present([key])
+        assert file.read_bytes() == before
+        encoder.name = "words"
+        runtime.models._loaded.clear()
+        runtime.dense.open_present([key])
+        assert runtime.dense._of(key).opened
+    finally:
+        runtime.close()
+
+
+def test_a_document_that_failed_is_tried_again_after_a_restart(settings: Settings, encoder: WordEncoder) -> None:
+    with running(settings) as runtime:
+        runtime.collections.create("de", "de")
+        add(runtime, "de", *GERMAN, {"id": "p", "text": "poison"})
+        key = runtime.collections.get("de").key
+        ask(runtime, "bee")
+        assert runtime.dense.coverage(key) == Coverage(missing=1, failed=1, total=4)
+    with running(settings) as runtime:
+        settled(runtime)
+        assert runtime.dense.coverage(key) == Coverage(missing=1, failed=1, total=4)  # and not complete on disk
+
+
+def test_a_collection_deleted_while_its_embeddings_are_awaited_is_left_out(
+    settings: Settings, encoder: WordEncoder
+) -> None:
+    with running(settings) as runtime:
+        keys = {}
+        for name in ("de", "other"):
+            runtime.collections.create(name, "de")
+            add(runtime, name, *GERMAN)
+            keys[name] = runtime.collections.get(name).key
+        ask(runtime, "bee")
+        encoder.barrier.clear()
+        for name in keys:
+            add(runtime, name, {"id": "new", "text": "neu"})
+        reached: list[dict[int, Coverage]] = []
+        generations = dict.fromkeys(keys.values())
+        waiting = Thread(
+            target=lambda: reached.append(runtime.dense.catch_up(generations, runtime.models.encoder(), 20.0))
+        )
+        waiting.start()
+        time.sleep(0.3)
+        runtime.collections.delete("other")
+        encoder.barrier.set()
+        waiting.join(30)
+        assert reached == [{keys["de"]: Coverage(missing=0, failed=0, total=4)}]
