@@ -290,7 +290,8 @@ class Models:
             self._failed[model] = (time.monotonic(), reason)
             raise Unavailable(reason) from fault
         self._loaded[model] = loaded
-        self.trim()
+        if model == "encoder":  # its vocabulary and its weights were read several times as large
+            self.trim()
         logger.info("the %s is loaded", model)
         self._metrics.stage(f"load_{model}", time.perf_counter() - started)
         return loaded
