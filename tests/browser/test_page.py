@@ -213,6 +213,7 @@ def test_words_without_a_translation_are_named(page: WebDriver) -> None:
 
 def test_another_reading_of_a_query_is_offered_and_searched(page: WebDriver) -> None:
     _choose(page, "demo_de")
+    Select(page.find_element(By.ID, "method")).select_by_value("psq")
     Select(page.find_element(By.ID, "query-language")).select_by_value("de")
     assert not _search(page, "beekeeper")
     (offered,) = page.find_elements(By.CSS_SELECTOR, "#search-notes .notice button")
@@ -278,6 +279,7 @@ def test_no_chosen_collection_is_said_without_asking_the_service(page: WebDriver
 
 def test_a_table_is_uploaded_used_rolled_back_and_looked_up(page: WebDriver, table_file: Path) -> None:
     _choose(page, "demo_de")
+    Select(page.find_element(By.ID, "method")).select_by_value("psq")  # by meaning there are hits without it
     assert not _search(page, "clockmaker")
     _open_tables(page)
     for field, value in (("name", "crafts"), ("target", "de"), ("file", str(table_file))):
