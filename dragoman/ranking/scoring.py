@@ -34,8 +34,7 @@ DECIMALS = 5
 """Decimals of scores: further ones depend on the rest of the batch, so equal documents would differ."""
 
 _OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "could not create a primitive")
-"""What torch, and oneDNN inside it, say when memory has run out."""
-"""Error messages of the GPU and CPU allocators."""
+"""Error messages of the GPU and CPU allocators, and of oneDNN."""
 
 logger = logging.getLogger("dragoman")
 

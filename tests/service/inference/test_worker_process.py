@@ -32,19 +32,26 @@ DOCUMENTS = {"short": "Vulkan", "both": "Der Vulkan speit Asche", "ash": "Asche 
 class Worker:
     """``dragoman worker`` on a port of its own, to be ended and started again."""
 
-    def __init__(self, command: Sequence[str] = STANDING_IN, **settings: object) -> None:
+    def __init__(
+        self, command: Sequence[str] = STANDING_IN, malloc: dict[str, str] | None = None, **settings: object
+    ) -> None:
+        """With ``malloc``, variables that the C library reads at its start, it is an interpreter of its own."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = int(probe.getsockname()[1])
         self.url = f"http://127.0.0.1:{self.port}"
-        self._command = command
+        self._command, self._malloc = command, malloc
         self._log = tempfile.TemporaryFile()  # noqa: SIM115
         self._settings = settings
-        self.process: Forked | None = None
+        self.process: Any = None
 
     def start(self) -> None:
         arguments = ["worker", "--port", str(self.port)]
-        self.process = Forked(module_of(self._command), arguments, environment(**self._settings), self._log)
+        if self._malloc is None:
+            self.process = Forked(module_of(self._command), arguments, environment(**self._settings), self._log)
+        else:
+            variables = environment(**self._settings) | self._malloc
+            self.process = subprocess.Popen([*self._command, *arguments], env=variables, stderr=self._log)
         wait_for(lambda: answers(f"{self.url}/readyz") == 200)
 
     def log(self) -> str:
