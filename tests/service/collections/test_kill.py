@@ -59,8 +59,11 @@ class Importer(Thread):
         assert answer.json()["accepted"] == len(ids), answer.text
 
 
-def test_nothing_acknowledged_is_lost_and_nothing_is_there_twice(tmp_path: Path, database_url: str | None) -> None:
-    noise = random.Random(0 if database_url is None else 1)  # other moments on each database
+@pytest.mark.parametrize("seed", range(2))
+def test_nothing_acknowledged_is_lost_and_nothing_is_there_twice(
+    tmp_path: Path, database_url: str | None, seed: int
+) -> None:
+    noise = random.Random(seed)
     settings = QUICK if database_url is None else {**QUICK, "database_url": database_url}
     known: dict[str, int | None] = {}
     request = 0

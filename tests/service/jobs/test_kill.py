@@ -34,11 +34,11 @@ from tests.service.standing_in import STANDING_IN
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
 LINES = 400
-KILLS = {"rerank": 10, "search": 5}
+KILLS = 10
 SLOWLY = {"job_chunk_lines": 4, "job_threads": 2}
 
 
-def test_a_job_that_is_killed_again_and_again_is_answered_once_and_as_without_a_kill(
+def test_a_job_that_is_killed_ten_times_is_answered_once_and_as_without_a_kill(
     tmp_path: Path, database_url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rerank requests over SQLite, searches over PostgreSQL."""
@@ -49,7 +49,7 @@ def test_a_job_that_is_killed_again_and_again_is_answered_once_and_as_without_a_
     good = rerank_lines(LINES) if type == "rerank" else search_lines(LINES)
     lines = [*good, {"custom_id": "wrong"}, {"custom_id": "q7", "query": "x"}]
     id, reached = "", 0
-    for round in range(KILLS[type]):
+    for round in range(KILLS):
         running = Server(tmp_path, STANDING_IN, **settings)
         if round == 0:
             upload_table(running.client)
