@@ -261,9 +261,13 @@ class DenseIndexes:
         return self._always or self._path(uid).exists()
 
     def _up_to_date(self, collection_id: int, uid: str) -> bool:
-        """Whether the file is complete according to its header."""
+        """Whether the file is complete according to its header, and of the encoder if that is loaded."""
         try:
-            return read_header(self._path(uid)).generation == database_generation(self._store, collection_id)
+            header = read_header(self._path(uid))
+            encoder: EncoderInfo | None = self._models.loaded("encoder")
+            if encoder is not None and header.encoder != encoder.identity:
+                return False
+            return header.generation == database_generation(self._store, collection_id)
         except (FileNotFoundError, IndexCorrupt):
             return False
 
