@@ -102,9 +102,10 @@ class Search:
             Unavailable: none of the collections can be searched now, dense search is not possible, or snippets are to
                 be translated and there is no translator.
         """
-        request = self._with_method(request)
-        with self._traffic.live(), self._using_models(request):
-            return self._search(request, request_id, cancelled, snapshot)
+        with self._traffic.live(), self._admitted(self._with_method(request), request.method) as (admitted, degraded):
+            response = self._search(admitted, request_id, cancelled, snapshot)
+        response.degraded[:0] = degraded
+        return response
 
     def waits(self, request: SearchRequest) -> bool:
         """Whether a search waits for the models, or may do so."""
@@ -185,15 +186,24 @@ class Search:
         return degraded
 
     @contextmanager
-    def _using_models(self, request: SearchRequest) -> Iterator[None]:
-        """Limit the searches that wait for the models, so that others still get a thread."""
+    def _admitted(self, request: SearchRequest, named: Method | None) -> Iterator[tuple[SearchRequest, list[Degraded]]]:
+        """Limit the searches that wait for the models, so that others still get a thread.
+
+        Above the limit, a search whose request ``named`` no method is made by psq without reranking.
+        """
         if in_background() or (request.method not in MODEL_METHODS and not request.translate_snippets):
-            yield
+            yield request, []
             return
         if not self._places.acquire(blocking=False):
-            raise TooManyRequests(f"{_WAITING} searches are waiting for the models; try again in a moment")
+            reason = f"{_WAITING} searches are waiting for the models"
+            if named is not None or request.rerank or request.translate_snippets:
+                raise TooManyRequests(f"{reason}; try again in a moment")
+            degraded = [Degraded.of("dense", f"hits are ranked by psq: {reason}", TooManyRequests.error_type)]
+            self._metrics.degraded(degraded)
+            yield request.model_copy(update={"method": "psq", "rerank": False}), degraded
+            return
         try:
-            yield
+            yield request, []
         finally:
             self._places.release()
 
@@ -203,15 +213,14 @@ class Search:
         Raises:
             ServiceError: as :meth:`search`.
         """
-        request = self._with_method(request)
-        with self._traffic.live(), self._using_models(request):
-            _, _, answer = self._rank(request, cancelled, None)
+        with self._traffic.live(), self._admitted(self._with_method(request), request.method) as (admitted, degraded):
+            _, _, answer = self._rank(admitted, cancelled, None)
         ids = self._collections.ids_by_keys([place.key for place in answer.places])
         lines = [
             RunLine(place.collection.name, ids[place.key], place.score) for place in answer.places if place.key in ids
         ]
         cut = [Degraded.of("truncated", reason, "truncated") for reason in answer.truncated]
-        return Run(lines, [*answer.degraded, *cut], answer.method)
+        return Run(lines, [*degraded, *answer.degraded, *cut], answer.method)
 
     def _rank(
         self, request: SearchRequest, cancelled: Cancelled | None, snapshot: Snapshot | None

