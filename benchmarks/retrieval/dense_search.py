@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from dragoman.indexes.dense import DenseIndex, Embedded
-from dragoman.indexes.dense_file import DenseHeader
+from dragoman.indexes.dense.file import DenseHeader
+from dragoman.indexes.dense.index import DenseIndex, Embedded
 
 QUERIES = 20
 HITS = 100

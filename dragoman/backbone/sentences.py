@@ -61,6 +61,10 @@ class SentenceEncoder:
         self._prefixes = {kind: encoder.subwords([text])[0].ids for kind, text in encoder.prefixes.items()}
         self._begin = encoder.framed([_SENTINEL]).index(_SENTINEL)
 
+    def surprisals(self) -> NDArray[np.float64] | None:
+        """-log p of each subword; None if the vocabulary has no probabilities."""
+        return self._encoder.surprisals()
+
     def release(self) -> None:
         """Free the encoder's weights, of which inference has copies; the encoder computes nothing else from then on."""
         if self._fast is not None:
@@ -76,15 +80,25 @@ class SentenceEncoder:
         return self._encode(self._encoder.subwords(texts), kind, tokens, ())[0]
 
     def encode_passages(
-        self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]], tokens: int = TOKENS_AT_ONCE
-    ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]]]:
-        """The vectors of passages as :meth:`encode`, and from the same passes unit vectors (spans, width) of parts.
+        self,
+        texts: Sequence[str],
+        spans: Sequence[Sequence[tuple[int, int]]],
+        layer: int | None = None,
+        tokens: int = TOKENS_AT_ONCE,
+    ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]], list[NDArray[np.float32]]]:
+        """The vectors of passages as :meth:`encode`, and from the same passes what they consist of.
 
-        The vector of a part `text[start:end]` is the mean over its own subwords, which have seen the whole passage
-        ("late chunking", Günther et al. 2024, arXiv:2409.04701). A part without subwords has the passage's vector.
+        For each text, unit vectors (spans, width) of its parts, and unit states (subwords, width) of `layer`, none
+        without one. The vector of a part `text[start:end]` is the mean over its own subwords, which have seen the whole
+        passage ("late chunking", Günther et al. 2024, arXiv:2409.04701). A part without subwords has the passage's
+        vector.
+
+        Raises:
+            ValueError: if `layer` is above that of the vectors.
         """
         subwords = self._encoder.subwords(texts)
-        vectors, states = self._encode(subwords, "passage", tokens, (self.layer,))
+        layers = {self.layer} if layer is None else {self.layer, self._checked(layer)}
+        vectors, states = self._encode(subwords, "passage", tokens, sorted(layers))
         parts = []
         for vector, text, own, wanted in zip(vectors, subwords, states[self.layer], spans, strict=True):
             starts = np.array([start for start, _ in text.offsets], np.int64)
@@ -94,7 +108,8 @@ class SentenceEncoder:
                 mean = inside.mean(0) if len(inside) else vector
                 row[:] = mean / max(float(np.linalg.norm(mean)), 1e-12)
             parts.append(rows)
-        return vectors, parts
+        none = np.zeros((0, self.width), np.float32)
+        return vectors, parts, [none] * len(texts) if layer is None else [_unit(own) for own in states[layer]]
 
     def encode_tokens(
         self, texts: Sequence[str], kind: str, layer: int, tokens: int = TOKENS_AT_ONCE
@@ -104,14 +119,16 @@ class SentenceEncoder:
         Raises:
             ValueError: if `layer` is above that of the vectors.
         """
+        subwords = self._encoder.subwords(texts)
+        vectors, states = self._encode(subwords, kind, tokens, (self._checked(layer),))
+        return vectors, [
+            TokenStates(text.ids, text.offsets, _unit(own)) for text, own in zip(subwords, states[layer], strict=True)
+        ]
+
+    def _checked(self, layer: int) -> int:
         if not 0 <= layer <= self.layer:
             raise ValueError(f"layer {layer} is not one of 0 to {self.layer}")
-        subwords = self._encoder.subwords(texts)
-        vectors, states = self._encode(subwords, kind, tokens, (layer,))
-        return vectors, [
-            TokenStates(text.ids, text.offsets, own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-12))
-            for text, own in zip(subwords, states[layer], strict=True)
-        ]
+        return layer
 
     def _encode(
         self, subwords: Sequence[Encoded], kind: str, tokens: int, layers: Sequence[int]
@@ -163,6 +180,11 @@ def _threads(tokens: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(threads)
+
+
+def _unit(states: NDArray[np.float32]) -> NDArray[np.float32]:
+    found: NDArray[np.float32] = states / np.maximum(np.linalg.norm(states, axis=1, keepdims=True), 1e-12)
+    return found
 
 
 _SENTINEL = -1

@@ -1,8 +1,8 @@
 """Searchable collections: text analysis, BM25 with Lucene, dense search, fusion of rankings."""
 
 from dragoman.indexes.bm25 import BM25, Hit, Ranking
-from dragoman.indexes.dense import DenseHit, DenseIndex, Embedded
-from dragoman.indexes.dense_file import DenseHeader, OtherEncoder
+from dragoman.indexes.dense.file import DenseHeader, OtherEncoder
+from dragoman.indexes.dense.index import DenseHit, DenseIndex, Embedded
 from dragoman.indexes.documents import IndexedDocument
 from dragoman.indexes.errors import IndexClosed, IndexCorrupt, IndexFault, IndexLocked
 from dragoman.indexes.fusion import normalised, rrf

@@ -12,7 +12,10 @@ import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["BM25", "Hit", "Ranking", "idf"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BM25", "Hit", "Parts", "Ranking", "idf"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,15 @@ class Ranking:
     hits: list[Hit] = field(default_factory=list)
     attainable: float = 0.0
     """The maximal attainable score of the query: ``sum_t boost_t idf(t)``; 0 if the index has none of its terms."""
+
+
+class Parts(NamedTuple):
+    """The scores of chosen documents for each group of a query, for a group weight of 1."""
+
+    scores: NDArray[np.float32]
+    """(documents, groups); 0 where no term of the group is in the document."""
+    attainable: NDArray[np.float64]
+    """The maximal attainable score of each group (groups,)."""
 
 
 def idf(document_frequency: float, documents: int) -> float:

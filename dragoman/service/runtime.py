@@ -60,7 +60,9 @@ class Runtime:
             opened.callback(self.indexes.close)
             self.models = Models(settings, self.metrics)
             opened.callback(self.models.close)
-            self.dense = DenseIndexes(self.store, settings.dense_dir, self.models, _embeds_all(settings))
+            self.dense = DenseIndexes(
+                self.store, settings.dense_dir, self.models, _embeds_all(settings), settings.late_megabytes * 1e6
+            )
             opened.callback(self.dense.close)
             self.translations = Translations(self.models, settings)
             self.collections = Collections(self.store, self.indexes, settings, self.metrics, self.dense)

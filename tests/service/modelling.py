@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from dragoman.ranking.about import MartAbout, StandaloneAbout
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference import models
-from dragoman.service.inference.models import EncoderInfo, RerankerInfo, TranslatorInfo
+from dragoman.service.inference.encoding import EncoderInfo
+from dragoman.service.inference.models import RerankerInfo, TranslatorInfo
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
 
@@ -53,13 +54,20 @@ class WordEncoder:
         return np.stack([self.vector(text) for text in texts])
 
     def encode_passages(
-        self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
-    ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]]]:
+        self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]], layer: int | None = None
+    ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]], list[NDArray[np.float32]]]:
+        assert layer is None
         parts = [
             np.stack([np.zeros(WIDTH, np.float32), *(self.vector(text[start:end]) for start, end in wanted)])[1:]
             for text, wanted in zip(texts, spans, strict=True)
         ]
-        return self.encode(texts), parts
+        return self.encode(texts), parts, [np.zeros((0, WIDTH), np.float32) for _ in texts]
+
+    def encode_tokens(self, texts: Sequence[str], kind: str, layer: int) -> Any:
+        raise AssertionError("there is no codec for this encoder")
+
+    def surprisals(self) -> None:
+        return None
 
     @property
     def texts(self) -> list[str]:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, cast
 from dragoman.service.cli import main as command_line
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference import models
-from dragoman.service.inference.models import EncoderInfo, RerankerInfo, TranslatorInfo
+from dragoman.service.inference.encoding import EncoderInfo
+from dragoman.service.inference.models import RerankerInfo, TranslatorInfo
 from tests.service.modelling import LinkScorer, Piece, UpperTranslator, WordEncoder
 
 if TYPE_CHECKING:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 from torch import Tensor, nn
 
@@ -52,6 +54,10 @@ class E5Encoder(OwnEncoder):
         self.pad, self._bos, self._eos = file.pad, file.bos, file.eos
         self.prefixes, self.unrelated_cosine = PREFIXES, UNRELATED_COSINE
         self.checksum = file.checksum
+        self._surprisals = _surprisals(file)
+
+    def surprisals(self) -> NDArray[np.float64]:
+        return self._surprisals
 
     def framed(self, ids: Sequence[int]) -> list[int]:
         return [self._bos, *ids, self._eos]
@@ -90,6 +96,12 @@ def load_e5(path: Path | None = None) -> E5Encoder:
     encoder = E5Encoder(model, Subwords(_tokenizer(file)), file)
     file.release()
     return encoder
+
+
+def _surprisals(file: E5File) -> NDArray[np.float64]:
+    """-log p of each subword; the maximum for special tokens, which have no probability."""
+    logs = np.array([score for _, score in file.pieces])
+    return np.where(logs < 0, -logs, -logs.min())
 
 
 def _weights(file: E5File) -> dict[str, Tensor]:

@@ -248,7 +248,9 @@ TopFieldCollector = _class(
 _class(f"{_LUCENE}search/TopFieldDocs")
 
 # queries
-Occur = _class(f"{_LUCENE}search/BooleanClause$Occur", fields={"SHOULD": f"static {_OCCUR}"})
+Occur = _class(
+    f"{_LUCENE}search/BooleanClause$Occur", fields=dict.fromkeys(("SHOULD", "MUST", "FILTER"), f"static {_OCCUR}")
+)
 QueryBuilder = _class(
     f"{_LUCENE}util/QueryBuilder",
     f"({_ANALYZER})V",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from dragoman.indexes.bm25 import BM25, Hit, Ranking
+from dragoman.indexes.bm25 import BM25, Hit, Parts, Ranking
 from dragoman.indexes.documents import IndexedDocument, Row, analysed, batches
 from dragoman.indexes.errors import IndexClosed, index_faults
 from dragoman.indexes.explanation import Statistics
@@ -159,6 +159,17 @@ class LuceneIndex:
             )
 
         return self._run(both)
+
+    def parts(self, query: TranslatedQuery, language: str, keys: Sequence[int], bm25: BM25 | None = None) -> Parts:
+        """The scores of the documents ``keys`` for each group of a query, whose weighted sum is that of :meth:`rank`.
+
+        0 for documents that are not in the index, or in another language.
+        """
+        store = self._store
+        arrays = store.queries.arrays(language) if store and query.method != "smt" else None
+        if arrays:
+            return arrays.parts(query, keys, bm25 or _BM25)
+        return self._run(lambda store: store.queries.parts(query, language, keys, bm25 or _BM25))
 
     def document_count(self, language: str | None = None) -> int:
         """The number of searchable documents: all, or those with at least one index term in ``language``.

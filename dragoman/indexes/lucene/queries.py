@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dragoman.indexes.bm25 import BM25, Hit, Ranking, idf
+from dragoman.indexes.bm25 import BM25, Hit, Parts, Ranking, idf
 from dragoman.indexes.java import classes as java
-from dragoman.indexes.lucene.fields import query_field
+from dragoman.indexes.lucene.fields import KEY_FIELD, query_field
 from dragoman.indexes.lucene.terms import Terms
 from dragoman.indexes.lucene.tools import ABSENT_TERM, SUM, SYNONYM, toolbox
 from dragoman.indexes.memory.lru import LruCache
@@ -101,6 +101,22 @@ class Queries:
                 self.cache.put(query.method, field, bm25, group.alternatives, known)
             return best(scores, weights, self.cache.keys, k)
         return self._search(groups, weights, k, bm25)
+
+    def parts(self, query: TranslatedQuery, language: str, keys: Sequence[int], bm25: BM25) -> Parts:
+        """The scores of the documents ``keys`` for each group, for a group weight of 1."""
+        arrays = None if query.method == "smt" else self.arrays(language)
+        if arrays:
+            return arrays.parts(query, keys, bm25)
+        rows = {key: row for row, key in enumerate(keys)}
+        chosen = toolbox().boosted(KEY_FIELD, [str(key) for key in keys], [1.0] * len(keys), SUM) if keys else None
+        groups = [self._group(key) for key in self._keys(query, query_field(query, language))]
+        scores = np.zeros((len(keys), len(groups)), np.float32)
+        for column, group in enumerate(groups):
+            if group.query is not None and chosen is not None:
+                among = toolbox().filtered(group.query, chosen)
+                for _, score, key in self._collect(among, toolbox().by_document, len(keys), _EXHAUSTIVE, bm25):
+                    scores[rows[key], column] = score
+        return Parts(scores, np.array([group.attainable for group in groups]))
 
     def _search(self, groups: list[_Group], weights: list[float], k: int, bm25: BM25) -> Ranking:
         present = [(g, w) for g, w in zip(groups, weights, strict=True) if g.query is not None]

@@ -34,7 +34,7 @@ class Toolbox:
         by_key = java.SortField(KEY_FIELD, java.SortType.LONG)
         self.by_score = java.Sort((java.SortField.FIELD_SCORE, by_key))
         self.by_document = java.Sort((java.SortField.FIELD_DOC, java.SortField.FIELD_SCORE, by_key))
-        self._should = java.Occur.SHOULD
+        self._should, self._must, self._filter = java.Occur.SHOULD, java.Occur.MUST, java.Occur.FILTER
         self._builder = java.QueryBuilder(_group_analyzer())
         self._hits = java.ObjectMapper()
         _ignore(self._hits, "search.TopFieldDocs", ("totalHits", "fields"))
@@ -67,6 +67,10 @@ class Toolbox:
         for query in queries:
             builder.add(query, self._should)
         return builder.build()
+
+    def filtered(self, query: Any, chosen: Any) -> Any:
+        """``query``, for the documents that match ``chosen`` alone."""
+        return java.BooleanQueryBuilder().add(query, self._must).add(chosen, self._filter).build()
 
     def similarity(self, bm25: BM25) -> Any:
         """Lucene's BM25 with the parameters."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dragoman.indexes.analysis.transliteration import most_alike
-from dragoman.indexes.bm25 import BM25, Ranking
+from dragoman.indexes.bm25 import BM25, Parts, Ranking
 from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.memory.lru import LruCache
 from dragoman.indexes.memory.postings import Postings, WeightedTerms
@@ -46,6 +46,7 @@ class ArrayRanker:
 
     def __init__(self, postings: Postings) -> None:
         self.postings = postings
+        self._by_key = np.argsort(postings.keys)
         self._cache = ScoreCache(postings.keys)
         self._sounds: LruCache[str, list[tuple[str, float]]] = LruCache(_CACHED_SOUNDS)
 
@@ -58,12 +59,26 @@ class ArrayRanker:
         weights = [group.weight for group in query.groups]
         for group in query.groups:
             check_weight(group.weight, group.query_word)
+        return best(self._groups(query, bm25), weights, self.postings.keys, k)
+
+    def parts(self, query: TranslatedQuery, keys: Sequence[int], bm25: BM25) -> Parts:
+        """The scores of the documents ``keys`` for each group; 0 for a document that is not in this language."""
+        groups = self._groups(query, bm25)
+        wanted = np.asarray(keys, np.int64)
+        found = np.zeros((len(wanted), len(groups)), np.float32)
+        documents = np.minimum(np.searchsorted(self.postings.keys, wanted, sorter=self._by_key), len(self._by_key) - 1)
+        if len(self._by_key):
+            documents = self._by_key[documents]
+            held = self.postings.keys[documents] == wanted
+            for column, group in enumerate(groups):
+                found[held, column] = group.at(documents[held])
+        return Parts(found, np.array([group.attainable for group in groups]))
+
+    def _groups(self, query: TranslatedQuery, bm25: BM25) -> list[GroupScores]:
         known = self._cache.get(query, _FIELD, bm25)
-        if None not in known:
-            return best([scores for scores in known if scores is not None], weights, self.postings.keys, k)
         missing = [group.alternatives for group, scores in zip(query.groups, known, strict=True) if scores is None]
-        computed = iter(self._computed(query, missing, bm25))
-        return best([scores or next(computed) for scores in known], weights, self.postings.keys, k)
+        computed = iter(self._computed(query, missing, bm25) if missing else ())
+        return [scores or next(computed) for scores in known]
 
     def sounding(self, term: str) -> list[tuple[str, float]] | None:
         """The phonetically most similar terms; None if only Lucene can search for them."""

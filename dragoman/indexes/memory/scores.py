@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,17 @@ class GroupScores(NamedTuple):
         """Build from lists; the documents must be ascending."""
         values = np.maximum(np.array(scores, dtype=np.float32), LEAST)
         return cls(np.array(documents, dtype=np.int32), values, attainable)
+
+    def at(self, documents: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """The scores of these documents; 0 for those that do not match."""
+        found = np.zeros(len(documents), np.float32)
+        if self.documents is None:
+            found[:] = self.scores[documents]
+        elif len(self.documents):
+            places = np.minimum(np.searchsorted(self.documents, documents), len(self.documents) - 1)
+            held = self.documents[places] == documents
+            found[held] = self.scores[places[held]]
+        return found
 
 
 class _Entry(NamedTuple):

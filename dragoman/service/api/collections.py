@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Request, Response
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 
 from dragoman.service.api.dependencies import KNOWN_PARAMETERS, RecordDep, RuntimeDep
 from dragoman.service.collections.dense_index import Coverage
@@ -71,6 +71,11 @@ class NewCollection(BaseModel):
     )
     language: LanguageCode = Field(description="ISO 639-1 code of the documents' language.")
     description: Text | None = Field(default=None, max_length=10_000)
+    late_interaction: StrictBool | None = Field(
+        default=None,
+        description="Whether states of all subwords are kept with the embeddings (48 bytes each), which improves the"
+        " order of hybrid; when left out, while they take at most DRAGOMAN_LATE_MEGABYTES.",
+    )
 
 
 class IndexInfo(BaseModel):
@@ -87,6 +92,7 @@ class EmbeddingsInfo(BaseModel):
     embedded: int = Field(description="Documents that have embeddings.")
     failed: int = Field(description="Documents that could not be embedded; the log says why.")
     total: int
+    late_interaction: bool = Field(description="Whether the states of subwords are kept for late interaction.")
 
 
 class CollectionBody(BaseModel):
@@ -140,7 +146,7 @@ class DocumentBody(BaseModel):
 def create_collection(new: NewCollection, runtime: RuntimeDep, record: RecordDep) -> CollectionBody:
     """Create an empty collection; 409 if there is one of this name."""
     with record("collection.create", new.name):
-        made = runtime.collections.create(new.name, new.language, new.description)
+        made = runtime.collections.create(new.name, new.language, new.description, new.late_interaction)
     return _collection(made, runtime)
 
 
@@ -204,7 +210,13 @@ def _embeddings(info: CollectionInfo, runtime: Runtime) -> EmbeddingsInfo | None
     except NotFound:  # deleted meanwhile
         return None
     state: Literal["building", "complete"] = "complete" if found.missing == found.failed else "building"
-    return EmbeddingsInfo(state=state, embedded=found.total - found.missing, failed=found.failed, total=found.total)
+    return EmbeddingsInfo(
+        state=state,
+        embedded=found.total - found.missing,
+        failed=found.failed,
+        total=found.total,
+        late_interaction=found.states,
+    )
 
 
 def _collection(info: CollectionInfo, runtime: Runtime) -> CollectionBody:

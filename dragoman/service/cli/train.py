@@ -80,6 +80,21 @@ def _prepare(settings: MartTraining, table: dict[str, Any], data: Path | None) -
         prepare(sources, load_encoder(settings.encoder), lists, tuning, lambda: progress.advance(task))
 
 
+@train.command("codebook")
+def codebook(config: ConfigFile, output: Output, data: Data = None, threads: Threads = None) -> None:
+    """Train a codec for the states of an encoder's subwords, which late interaction keeps."""
+    import torch
+
+    from dragoman.backbone.training.config import read_config
+    from dragoman.service.evaluation.codebook_training import CodebookTraining, train_codebook
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    settings = CodebookTraining.parse(read_config(config, data))
+    path = train_codebook(settings, output, lambda line: _console.print(line, markup=False, highlight=False))
+    _console.print(f"saved {path}", markup=False, highlight=False, soft_wrap=True)
+
+
 @train.command("plot")
 def plot(output: Output) -> None:
     """Plot the learning curves of a training that made no plot, as under torchrun."""

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from sqlalchemy import false, select
 from sqlalchemy.orm import Session
 
-from dragoman.indexes.dense import DenseHit, DenseIndex, Embedded
-from dragoman.indexes.dense_file import DenseHeader, OtherEncoder
+from dragoman.indexes.dense.file import DenseHeader, OtherEncoder
+from dragoman.indexes.dense.index import DenseHit, DenseIndex, Embedded
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.passages import Span, passages, sentences
 from dragoman.service.core.errors import NotFound, Unavailable
-from dragoman.service.inference.models import Embedding, EncoderInfo, PassageText
+from dragoman.service.inference.encoding import Embedding, EncodedQuery, EncoderInfo, PassageText
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection, Document
 
@@ -55,8 +55,16 @@ class Unembedded:
         ]
         vectors = [np.zeros((0, width), np.float32), *(one.vector[None] for one in embeddings)]
         parts = [np.zeros((0, width), np.float32), *(one.sentences for one in embeddings)]
+        codes = [one.codes for one in embeddings if one.codes is not None]
         return Embedded(
-            self.key, self.generation, self.spans, np.concatenate(vectors), sentences, np.concatenate(parts)
+            self.key,
+            self.generation,
+            self.spans,
+            np.concatenate(vectors),
+            sentences,
+            np.concatenate(parts),
+            [len(own) for own in codes],
+            np.concatenate(codes) if codes else None,
         )
 
 
@@ -67,13 +75,17 @@ class Coverage:
     missing: int
     failed: int
     total: int
+    states: bool = False
+    """Whether the states of subwords are kept, for late interaction."""
 
 
 class DenseCollection:
     """One collection's embeddings; all methods may be called from any thread."""
 
-    def __init__(self, store: Store, path: Path, collection_id: int, uid: str) -> None:
+    def __init__(self, store: Store, path: Path, collection_id: int, uid: str, most_state_bytes: float = 0.0) -> None:
+        """The states of subwords are kept while they take ``most_state_bytes``."""
         self.path = path
+        self._most_state_bytes = most_state_bytes
         self._store = store
         self._collection_id = collection_id
         self._uid = uid
@@ -106,7 +118,7 @@ class DenseCollection:
             self._index = self._load(encoder)
             self._pending, self._failed, self._generation = {}, {}, -1
             if self._index is None:
-                self._index = DenseIndex(encoder.width)
+                self._index = DenseIndex(encoder.width, encoder.codec, self._most_state_bytes)
                 self._dirty = True
                 self.save(force=True)  # the file marks the collection as having embeddings
 
@@ -200,6 +212,21 @@ class DenseCollection:
         """
         return self._current(self._searched(vector).score(vector, keys), known)
 
+    def maxsim(self, query: EncodedQuery, keys: Sequence[int]) -> NDArray[np.float32] | None:
+        """MaxSim (keys, subwords); None if states are not kept.
+
+        Raises:
+            Unavailable: as :meth:`search`.
+        """
+        index = self._searched(query.vector)
+        return index.maxsim(query.vector, query.states, keys) if index.keeps_states else None
+
+    @property
+    def keeps_states(self) -> bool:
+        """Whether the states of subwords are kept."""
+        with self._lock:
+            return self._index is not None and self._index.keeps_states
+
     def _searched(self, vector: NDArray[np.float32]) -> DenseIndex:
         with self._lock:
             index = self._index
@@ -222,7 +249,8 @@ class DenseCollection:
         with self._lock:
             if self._index is None:
                 raise NotFound("the collection has been deleted")
-            return Coverage(len(self._pending) + len(self._failed), len(self._failed), self._count())
+            missing = len(self._pending) + len(self._failed)
+            return Coverage(missing, len(self._failed), self._count(), self._index.keeps_states)
 
     @property
     def opened(self) -> bool:
@@ -252,7 +280,8 @@ class DenseCollection:
             started = time.monotonic()
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                index.save(self.path, DenseHeader(self._uid, encoder.identity, encoder.width, generation))
+                header = DenseHeader(self._uid, encoder.identity, encoder.width, generation, index.keeps_states)
+                index.save(self.path, header)
             except OSError as fault:
                 logger.warning("the embeddings of collection %s cannot be saved: %s", self._uid, fault)
                 self._dirty = True
@@ -280,7 +309,7 @@ class DenseCollection:
 
     def _load(self, encoder: EncoderInfo) -> DenseIndex | None:
         try:
-            return DenseIndex.load(self.path, self._uid, encoder.identity)[0]
+            return DenseIndex.load(self.path, self._uid, encoder.identity, encoder.codec, self._most_state_bytes)[0]
         except FileNotFoundError:
             return None
         except (IndexCorrupt, OtherEncoder) as fault:

@@ -7,6 +7,7 @@ import and deletion, even after a restart: the file on disk marks the collection
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -19,13 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import select
 
-from dragoman.indexes.dense import DenseHit
-from dragoman.indexes.dense_file import read_header
+from dragoman.indexes.dense.file import read_header
+from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.service.collections.changes import database_generation
 from dragoman.service.collections.dense_index import Coverage, DenseCollection, Unembedded
 from dragoman.service.core.errors import NotFound, ServiceError, TooManyRequests, Unavailable
-from dragoman.service.inference.models import Embed, Embedding, EncoderInfo, Models
+from dragoman.service.inference.encoding import Embedding, EncodedQuery, EncoderInfo
+from dragoman.service.inference.models import Embed, Models
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection
 
@@ -47,13 +49,17 @@ class DenseIndexes:
 
     Args:
         always: embed all collections, not only those that had a dense search.
+        most_state_bytes: size up to which the states of a collection's subwords are kept, if it does not say itself.
     """
 
-    def __init__(self, store: Store, directory: Path, models: Models, always: bool) -> None:
+    def __init__(
+        self, store: Store, directory: Path, models: Models, always: bool, most_state_bytes: float = math.inf
+    ) -> None:
         self._store = store
         self._directory = directory
         self._models = models
         self._always = always
+        self._most_state_bytes = most_state_bytes
         self._changed = Condition()
         self._all: dict[int, DenseCollection] = {}
         self._queue: dict[int, int] = {}
@@ -148,6 +154,15 @@ class DenseIndexes:
         """
         return self._of(collection_id).score(vector, keys, known)
 
+    def maxsim(self, collection_id: int, query: EncodedQuery, keys: Sequence[int]) -> NDArray[np.float32] | None:
+        """MaxSim (keys, subwords) of documents; None if the collection does not keep the states of subwords.
+
+        Raises:
+            NotFound: there is no such collection.
+            Unavailable: its embeddings are not open.
+        """
+        return self._of(collection_id).maxsim(query, keys)
+
     def coverage(self, collection_id: int, known: int | None = None) -> Coverage | None:
         """The coverage of a collection's embeddings; None if it has none, or if what is missing is not known yet.
 
@@ -171,7 +186,9 @@ class DenseIndexes:
             ).one_or_none()
         if row is None:
             raise NotFound("the collection has been deleted")
-        return Coverage(0, 0, row.document_count) if self._up_to_date(collection_id, row.uid) else None
+        if not self._up_to_date(collection_id, row.uid):
+            return None
+        return Coverage(0, 0, row.document_count, read_header(self._path(row.uid)).states)
 
     def wanted(self, collection_id: int) -> bool:
         """Whether a collection has embeddings, or is to have them.
@@ -282,9 +299,15 @@ class DenseIndexes:
         with self._changed:
             if (found := self._all.get(collection_id)) is not None:
                 return found
-        uid = self._uid(collection_id)
+        with self._store.read() as session:
+            row = session.execute(
+                select(Collection.uid, Collection.late_interaction).where(Collection.id == collection_id)
+            ).one_or_none()
+        if row is None:
+            raise NotFound("the collection has been deleted")
+        most = {None: self._most_state_bytes, True: math.inf, False: 0.0}[row.late_interaction]
         with self._changed:
-            made = DenseCollection(self._store, self._path(uid), collection_id, uid)
+            made = DenseCollection(self._store, self._path(row.uid), collection_id, row.uid, most)
             return self._all.setdefault(collection_id, made)
 
     def _enqueue(self, collection: DenseCollection, collection_id: int, waiting: int) -> None:
@@ -359,7 +382,7 @@ class DenseIndexes:
 
     def _embed(self, collection: DenseCollection, documents: Sequence[Unembedded]) -> None:
         texts = [text for document in documents for text in document.texts]
-        futures = self._models.worker.submit(Embed(), texts, background=True)
+        futures = self._models.worker.submit(Embed(collection.keeps_states), texts, background=True)
         try:
             results = [self._result(future) for future in futures]
         finally:

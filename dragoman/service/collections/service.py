@@ -66,15 +66,22 @@ class Collections:
         self._metrics = metrics
         self._dense = dense
 
-    def create(self, name: str, language: str, description: str | None = None) -> CollectionInfo:
-        """Create an empty collection.
+    def create(
+        self, name: str, language: str, description: str | None = None, late_interaction: bool | None = None
+    ) -> CollectionInfo:
+        """Create an empty collection; for ``late_interaction`` see :class:`Collection`.
 
         Raises:
             InvalidRequest: the name is not allowed, or the language is unknown.
             Conflict: there is a collection of this name.
         """
         try:
-            row = Collection(name=check_name(name), language=check_language(language), description=description)
+            row = Collection(
+                name=check_name(name),
+                language=check_language(language),
+                description=description,
+                late_interaction=late_interaction,
+            )
         except ValueError as fault:
             raise InvalidRequest(str(fault)) from fault
         try:

@@ -209,6 +209,17 @@ class Settings(BaseSettings):
     hybrid_dense_weight: float = Field(
         default=0.6, ge=0, le=1, description="Weight of dense search in hybrid; that of psq is the rest to 1."
     )
+    late_weight: float = Field(
+        default=1.0,
+        ge=0,
+        description="Weight of late interaction in hybrid, beside 1 for the fused score; 0 turns it off.",
+    )
+    late_megabytes: float = Field(
+        default=512.0,
+        ge=0,
+        description="Collections keep the states of their subwords, for late interaction, while they take at most that"
+        " much memory each, unless a collection says otherwise.",
+    )
     beam: int = Field(default=5, gt=0, le=64, description="Beam width of translations.")
     translate_texts: int = Field(default=100, gt=0, description="Most texts in one translation request.")
     translate_chars: int = Field(

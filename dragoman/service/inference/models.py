@@ -12,16 +12,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dragoman.ranking.about import DEFAULT, MartAbout, shipped_names
+from dragoman.ranking.maxsim import MAX_RARITY
 from dragoman.service.core.errors import InternalError, InvalidRequest, NotInstalled, ServiceError, Unavailable
 from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled, Limits, Worker, gathered
+from dragoman.service.inference.encoding import EncodedQuery, EncoderInfo, SentenceEncoder, embedded, encoded_queries
 from dragoman.service.observability.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -40,19 +41,6 @@ _LOAD_SECONDS = 600.0
 """How long a model may take to be loaded before the worker counts as hung."""
 
 
-class SentenceEncoder(Protocol):
-    """Encodes sentences; see :class:`dragoman.backbone.sentences.SentenceEncoder`."""
-
-    name: str
-    width: int
-
-    def encode(self, texts: Sequence[str], kind: str = "passage") -> NDArray[np.float32]: ...
-
-    def encode_passages(
-        self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]
-    ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]]]: ...
-
-
 class Translator(Protocol):
     """Translates sentences; see :class:`dragoman.backbone.translator.Translator`."""
 
@@ -64,30 +52,15 @@ class Translator(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Encode:
-    """The task of encoding queries; a result is a vector (width,)."""
+    """The task of encoding queries; a result is an :class:`EncodedQuery`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Embed:
     """The task of encoding passages, each a :class:`PassageText`; a result is an :class:`Embedding`."""
 
-
-@dataclass(frozen=True, slots=True)
-class PassageText:
-    """A passage to embed, and the spans of its sentences; none if it is a single one."""
-
-    text: str
-    sentences: Sequence[tuple[int, int]]
-
-    def __len__(self) -> int:
-        return len(self.text)
-
-
-class Embedding(NamedTuple):
-    """A passage's vector (width,), and the vectors (sentences, width) of its sentences."""
-
-    vector: NDArray[np.float32]
-    sentences: NDArray[np.float32]
+    states: bool = False
+    """Whether the states of their subwords are wanted too, quantised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +81,6 @@ class Load:
     """The task of loading a model: ``encoder``, ``translator`` or ``reranker``; the result describes it."""
 
     model: str
-
-
-@dataclass(frozen=True, slots=True)
-class EncoderInfo:
-    """``identity`` identifies an encoder: its name and, for local files, their checksum."""
-
-    identity: str
-    width: int
-    unrelated_cosine: float = 0.0
-    """The cosine of unrelated sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,17 +146,17 @@ class Models:
         info: RerankerInfo = self._info("reranker", cancelled, seconds)
         return info
 
-    def encode(self, text: str, cancelled: Cancelled | None = None) -> NDArray[np.float32]:
-        """A query's vector (width,), L2-normalised.
+    def encode(self, text: str, cancelled: Cancelled | None = None) -> EncodedQuery:
+        """A query's vector, and the states of its subwords.
 
         Raises:
             TooManyRequests: the worker's queue is full.
             Unavailable: the encoder cannot be loaded, or took too long.
         """
-        vector: NDArray[np.float32] = gathered(
+        found: EncodedQuery = gathered(
             self.worker.submit(Encode(), [text]), wait_limit(self._settings.worker_seconds), cancelled
         )[0]
-        return vector
+        return found
 
     def trim(self) -> None:
         """Return memory that a load or large batches have freed to the system; glibc would keep it."""
@@ -245,15 +208,10 @@ class Models:
             return self._score(texts)
         if isinstance(task, Translate):
             return self._translate(task, texts)
-        encoder: SentenceEncoder = self._load("encoder")[0]
-        fault = InternalError("the encoder's vector of a text is not finite")
+        encoder, info = self._load("encoder")
         if isinstance(task, Embed):
-            vectors, parts = encoder.encode_passages([one.text for one in texts], [one.sentences for one in texts])
-            return [
-                Embedding(vector, part) if np.isfinite(vector).all() and np.isfinite(part).all() else fault
-                for vector, part in zip(vectors, parts, strict=True)
-            ]
-        return [vector if np.isfinite(vector).all() else fault for vector in encoder.encode(texts, "query")]
+            return embedded(encoder, info, texts, task.states)
+        return encoded_queries(encoder, info, texts)
 
     def _score(self, documents: list[list[Passage]]) -> list[float | Exception]:
         scorer: Scorer = self._load("reranker")[0]
@@ -324,11 +282,17 @@ def _load_encoder(settings: Settings) -> tuple[SentenceEncoder, EncoderInfo]:
     place = settings.encoder or ENCODER
     from dragoman.backbone.loading import load_encoder
     from dragoman.backbone.sentences import SentenceEncoder
+    from dragoman.indexes.dense.codes import shipped_codec
 
     loaded = load_encoder(place, settings.device)
     encoder = SentenceEncoder(loaded)
     encoder.release()
-    return encoder, EncoderInfo(_identity(encoder.name, place, loaded.checksum), encoder.width, loaded.unrelated_cosine)
+    identity = _identity(encoder.name, place, loaded.checksum)
+    codec, surprisals = shipped_codec(place), encoder.surprisals()
+    if codec is None or surprisals is None:
+        return encoder, EncoderInfo(identity, encoder.width, loaded.unrelated_cosine)
+    capped = np.minimum(surprisals, MAX_RARITY)
+    return encoder, EncoderInfo(identity, encoder.width, loaded.unrelated_cosine, codec, capped)
 
 
 def has_encoder(settings: Settings) -> bool:

@@ -150,6 +150,11 @@ class Scores(BaseModel):
     dense: float | None = Field(
         default=None, description="The inner product of the vectors of the query and the best passage, for hybrid."
     )
+    late: float | None = Field(
+        default=None,
+        description="How well the document's subwords match the query's, for the first 50 of hybrid: the mean of their"
+        " largest cosines, weighted by rarity; a word that a table links counts 0.1 more, one of a glossary in full.",
+    )
     rerank: float | None = Field(
         description="The reranker's probability that the document answers the query, as in the rerank endpoints."
     )
@@ -221,6 +226,7 @@ class Fusion(BaseModel):
 
     bm25: RankedBy | None
     dense: RankedBy | None
+    late: RankedBy | None = Field(default=None, description="Late interaction; null below the first 50.")
 
 
 class ExplainedHit(Hit):
@@ -317,6 +323,7 @@ class Timings(BaseModel):
     dense: float | None = Field(
         default=None, description="Dense search, if it ran: encoding, embedding and searching; part of first_stage."
     )
+    late: float | None = Field(default=None, description="Late interaction, if it ran; after first_stage.")
     gloss: float | None = Field(default=None, description="Only if requested.")
     translate_snippets: float | None = Field(default=None, description="Only if requested.")
 

@@ -7,6 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.indexes.bm25 import Ranking
 from dragoman.indexes.errors import IndexFault
@@ -25,6 +29,10 @@ from dragoman.service.tables.snapshot import Snapshot
 
 STAGE = "first_stage"
 
+LEAST_LINK = 0.2
+"""The least share of a group's attainable score that links a word to a document: about that of a probability of .05."""
+_TINY = 1e-9
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -34,28 +42,32 @@ class Part:
     translated: Translated
     ranking: Ranking
     statistics: Statistics
-    scores: Mapping[int, float]
-    """BM25 by document key."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """One entry of the merged ranking: ``score`` is the share of the highest attainable score of its part."""
 
     part: Part
     key: int
     score: float
+    first_stage: float
+    """BM25 in its part."""
 
-    @property
-    def first_stage(self) -> float:
-        return self.part.scores[self.key]
+
+class Match(NamedTuple):
+    """A document that matches, whether it was ranked or not."""
+
+    place: Place
+    linked: NDArray[np.bool_]
+    """For each group of the translated query (groups,), whether the document has a good translation of it."""
 
 
 @dataclass(slots=True)
 class FirstStageResult:
-    """The merged ranking, best first, and the translations of the query."""
+    """The merged ranking, best first, its parts, and the translations of the query."""
 
     places: list[Place] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
     translations: list[Translated] = field(default_factory=list)
     degraded: list[Degraded] = field(default_factory=list)
     translate_seconds: float = 0.0
@@ -102,13 +114,34 @@ class FirstStage:
         result = FirstStageResult(translations=list(translations.values()))
         result.degraded.extend(without_tables(source, result.translations, snapshot))
         with span("first_stage"):
-            parts = self._parts(collections, translations, k, result.degraded)
+            result.parts = self._parts(collections, translations, k, result.degraded)
+            scores = {id(part): dict(part.ranking.hits) for part in result.parts}
             result.places = [
-                Place(part, key, share) for part, key, share in normalised([(part, part.ranking) for part in parts], k)
+                Place(part, key, share, scores[id(part)][key])
+                for part, key, share in normalised([(part, part.ranking) for part in result.parts], k)
             ]
         result.translate_seconds = translated - started
         result.rank_seconds = time.perf_counter() - translated
         return result
+
+    def matches(self, parts: Sequence[Part], keys: Mapping[int, Sequence[int]]) -> dict[int, Match]:
+        """Those of the documents that match a query in one of its ``parts``, by key; ``keys`` are by collection."""
+        found: dict[int, Match] = {}
+        for part in parts:
+            chosen, query = keys.get(part.collection.key, ()), part.translated.query
+            if not chosen:
+                continue
+            try:
+                with self._indexes.use(part.collection.key) as index:
+                    scores, attainable = index.parts(query, part.translated.language, chosen, part.translated.bm25)
+            except (NotFound, Unavailable, IndexFault):
+                continue
+            weights = np.array([group.weight for group in query.groups])
+            totals, linked = (scores @ weights).tolist(), scores >= LEAST_LINK * np.maximum(attainable, _TINY)
+            for row in np.flatnonzero(scores.any(1)).tolist():
+                share = totals[row] / part.ranking.attainable
+                found[chosen[row]] = Match(Place(part, chosen[row], share, totals[row]), linked[row])
+        return found
 
     def _parts(
         self,
@@ -145,7 +178,7 @@ class FirstStage:
             for translated in translations:
                 ranking, statistics = index.explained(translated.query, translated.language, k, translated.bm25)
                 if ranking.hits:
-                    parts.append(Part(collection, translated, ranking, statistics, dict(ranking.hits)))
+                    parts.append(Part(collection, translated, ranking, statistics))
         return parts
 
     def _sounding(self, collections: Sequence[CollectionInfo], language: str, term: str) -> list[tuple[str, float]]:

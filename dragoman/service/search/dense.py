@@ -7,12 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from dragoman.indexes.dense import DenseHit
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.indexes.dense.index import DenseHit
 from dragoman.service.collections.dense_index import Coverage
 from dragoman.service.collections.dense_registry import DenseIndexes
 from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import NotFound, Unavailable
 from dragoman.service.inference.batching import Cancelled
+from dragoman.service.inference.encoding import EncodedQuery
 from dragoman.service.inference.models import Models
 from dragoman.service.schemas.search import Degraded
 
@@ -36,6 +40,7 @@ class DenseResult:
     """Documents outside the ranking whose scores were requested."""
     unrelated_cosine: float = 0.0
     """The cosine of unrelated sentences with this encoder."""
+    query: EncodedQuery | None = None
     degraded: list[Degraded] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -81,9 +86,10 @@ class DenseStage:
         """
         started = time.perf_counter()
         encoder = self._models.encoder(cancelled)
-        vector = self._models.encode(text, cancelled)
+        query = self._models.encode(text, cancelled)
+        vector = query.vector
         coverage = self._dense.catch_up({one.key: one.generation for one in collections}, encoder, self._embed_seconds)
-        result = DenseResult(unrelated_cosine=encoder.unrelated_cosine)
+        result = DenseResult(unrelated_cosine=encoder.unrelated_cosine, query=query)
         for collection in collections:
             found = coverage.get(collection.key)
             if found is None:
@@ -112,6 +118,24 @@ class DenseStage:
         del result.places[k:]
         result.seconds = time.perf_counter() - started
         return result
+
+    def maxsim(self, query: EncodedQuery, keys: Mapping[int, Sequence[int]]) -> dict[int, NDArray[np.float32]] | None:
+        """MaxSim (subwords,) of documents by key; NaN if a document's states are not kept. ``keys`` are by collection.
+
+        None if the encoder has no codec, or one of the collections does not keep states.
+        """
+        found: dict[int, NDArray[np.float32]] = {}
+        if not len(query.states):
+            return None
+        for collection, own in keys.items():
+            try:
+                rows = self._dense.maxsim(collection, query, own)
+            except (NotFound, Unavailable):
+                return None
+            if rows is None:
+                return None
+            found.update(zip(own, rows, strict=True))
+        return found
 
 
 def _missing(name: str, coverage: Coverage) -> list[Degraded]:

@@ -7,44 +7,28 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dragoman.indexes.dense import DenseHit
 from dragoman.indexes.fusion import RRF_K, calibrated, convex, rrf
 from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import ServiceError, Unavailable
 from dragoman.service.core.priority import in_background
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled
+from dragoman.service.inference.encoding import EncodedQuery
 from dragoman.service.observability.tracing import span
 from dragoman.service.query.translation import Translated
 from dragoman.service.schemas.search import Degraded, Fusion, Method, RankedBy, SearchRequest
 from dragoman.service.search.bm25 import STAGE as BM25_STAGE
-from dragoman.service.search.bm25 import FirstStage, FirstStageResult, Part, Place
-from dragoman.service.search.dense import STAGE, DenseResult, DenseStage
+from dragoman.service.search.bm25 import FirstStage, FirstStageResult, Match, Part, Place
+from dragoman.service.search.dense import STAGE, DensePlace, DenseResult, DenseStage
+from dragoman.service.search.late import DEPTH as LATE_DEPTH
+from dragoman.service.search.late import reordered
+from dragoman.service.search.ranked import Ranked
 from dragoman.service.tables.snapshot import Snapshot
 
 logger = logging.getLogger("dragoman")
 
 FUSION_DEPTH = 100
 """Minimum number of documents of each ranking to fuse."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A document in the final ranking."""
-
-    collection: CollectionInfo
-    key: int
-    score: float
-    first_stage: float
-    part: Part | None = None
-    """The BM25 ranking that includes it, or None."""
-    passage: DenseHit | None = None
-    """Its best passage if dense search found it, or None."""
-    fusion: Fusion | None = None
-    dense: float | None = None
-    """The inner product of the vectors of the query and the best passage, or None."""
-    rerank: float | None = None
-    """The reranker's score, a probability, or None."""
 
 
 @dataclass(slots=True)
@@ -59,6 +43,7 @@ class Answer:
     translate_seconds: float = 0.0
     rank_seconds: float = 0.0
     dense_seconds: float | None = None
+    late_seconds: float | None = None
     rerank_seconds: float = 0.0
     parts: dict[tuple[int, str], Part] = field(default_factory=dict)
 
@@ -74,7 +59,9 @@ class SearchRanking:
         self._first_stage = first_stage
         self._dense = dense
         self._weight = settings.hybrid_dense_weight
-        self._fused = _by_ranks if settings.hybrid_fusion == "rrf" else _by_scores
+        by_ranks = settings.hybrid_fusion == "rrf"
+        self._fused = _by_ranks if by_ranks else _by_scores
+        self._late_weight = 0.0 if by_ranks else settings.late_weight  # which is for scores
 
     def rank(
         self,
@@ -128,11 +115,27 @@ class SearchRanking:
             if in_background() and isinstance(fault, ServiceError):
                 raise
             dense = DenseResult(degraded=[_without_dense(fault)])
-        answer = _hybrid(bm25, dense, self._fused(bm25, dense, self._weight), self._weight, request.top_k)
+        keys = _by_collection([*bm25.places, *dense.places])
+        matches = self._first_stage.matches(bm25.parts, keys)
+        fused = self._fused(bm25, dense, matches, self._weight)
+        answer = _hybrid(bm25, dense, fused, matches, self._weight)
         answer.translate_seconds = bm25.translate_seconds
         answer.rank_seconds = time.perf_counter() - started - bm25.translate_seconds
         answer.dense_seconds = dense.seconds
+        if self._late_weight and dense.query is not None:
+            begun = time.perf_counter()
+            with span("late"):
+                answer.places = self._with_late(answer.places, dense.query, matches)
+            answer.late_seconds = time.perf_counter() - begun
+        answer.places = answer.places[: request.top_k]
         return answer
+
+    def _with_late(self, places: list[Ranked], query: EncodedQuery, matches: Mapping[int, Match]) -> list[Ranked]:
+        keys: dict[int, list[int]] = {}
+        for place in places[:LATE_DEPTH]:
+            keys.setdefault(place.collection.key, []).append(place.key)
+        similarities = self._dense.maxsim(query, keys)
+        return places if similarities is None else reordered(places, query, similarities, matches, self._late_weight)
 
 
 def _without_dense(fault: Exception) -> Degraded:
@@ -168,11 +171,15 @@ def _of_dense(result: DenseResult) -> Answer:
     return Answer(places, "dense", degraded=result.degraded, rank_seconds=result.seconds, dense_seconds=result.seconds)
 
 
-def _by_collection(places: Sequence[Place]) -> dict[int, list[int]]:
-    found: dict[int, list[int]] = {}
+def _by_collection(places: Sequence[Place | DensePlace]) -> dict[int, list[int]]:
+    """The distinct keys of documents by collection."""
+    found: dict[int, dict[int, None]] = {}
     for place in places:
-        found.setdefault(place.part.collection.key, []).append(place.key)
-    return found
+        collection, key = (
+            (place.part.collection, place.key) if isinstance(place, Place) else (place.collection, place.hit.key)
+        )
+        found.setdefault(collection.key, {})[key] = None
+    return {collection: list(keys) for collection, keys in found.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,31 +193,34 @@ class _Fused:
     """The weight of BM25 for a document without an embedding."""
 
 
-def _by_scores(bm25: FirstStageResult, dense: DenseResult, weight: float) -> _Fused:
+def _by_scores(bm25: FirstStageResult, dense: DenseResult, matches: Mapping[int, Match], weight: float) -> _Fused:
     """The convex combination of the shares of the attainable BM25 scores and the calibrated cosines."""
     floor = dense.unrelated_cosine
-    shares = {place.key: place.score for place in bm25.places}
+    shares = {key: match.place.score for key, match in matches.items()}
+    shares.update((place.key, place.score) for place in bm25.places)
     near = {place.hit.key: calibrated(place.hit.score, floor) for place in (*dense.places, *dense.others)}
     if not near:  # dense search was not possible
         return _Fused(list(shares.items()), shares, near, 1.0)
     return _Fused(convex(shares, near, weight), shares, near, 1.0)
 
 
-def _by_ranks(bm25: FirstStageResult, dense: DenseResult, weight: float) -> _Fused:
+def _by_ranks(bm25: FirstStageResult, dense: DenseResult, matches: Mapping[int, Match], weight: float) -> _Fused:
     """Weighted reciprocal rank fusion."""
     rankings = [[place.key for place in bm25.places], [place.hit.key for place in dense.places]]
     shares, near = ({key: 1 / (RRF_K + rank) for rank, key in enumerate(one, 1)} for one in rankings)
     return _Fused(rrf(rankings, weights=[1 - weight, weight]), shares, near, 1 - weight)
 
 
-def _hybrid(bm25: FirstStageResult, dense: DenseResult, fused: _Fused, weight: float, k: int) -> Answer:
-    """The ``k`` best documents; a document's key is unique across all collections."""
-    matched = {place.key: (rank, place) for rank, place in enumerate(bm25.places, 1)}
+def _hybrid(
+    bm25: FirstStageResult, dense: DenseResult, fused: _Fused, matches: Mapping[int, Match], weight: float
+) -> Answer:
+    """All fused documents; a document's key is unique across all collections."""
+    matched: dict[int, tuple[int | None, Place]] = {key: (None, match.place) for key, match in matches.items()}
+    matched |= {place.key: (rank, place) for rank, place in enumerate(bm25.places, 1)}
     near = {place.hit.key: (rank, place) for rank, place in enumerate(dense.places, 1)}
     beside = {place.hit.key: (None, place) for place in dense.others}
     answer = Answer(method="hybrid", translations=bm25.translations, degraded=[*bm25.degraded, *dense.degraded])
-    for place in bm25.places:
-        answer.parts.setdefault((place.part.collection.key, place.part.translated.language), place.part)
+    answer.parts = {(part.collection.key, part.translated.language): part for part in bm25.parts}
     for key, score in fused.scores:
         by_words, by_meaning = matched.get(key), near.get(key, beside.get(key))
         fusion = Fusion(bm25=None, dense=None)
@@ -226,6 +236,4 @@ def _hybrid(bm25: FirstStageResult, dense: DenseResult, fused: _Fused, weight: f
         passage = near[key][1].hit if key in near else None
         cosine = by_meaning[1].hit.score if by_meaning else None
         answer.places.append(Ranked(collection, key, score, score, part, passage, fusion, cosine))
-        if len(answer.places) == k:
-            break
     return answer

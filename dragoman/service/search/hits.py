@@ -37,6 +37,7 @@ class Found:
     score: float
     first_stage: float
     dense: float | None = None
+    late: float | None = None
     fusion: Fusion | None = None
     rerank: float | None = None
     sentence: Span | None = None
@@ -181,6 +182,8 @@ def _scores(found: Found) -> Scores:
     scores = Scores(first_stage=found.first_stage, rerank=found.rerank)
     if found.dense is not None:
         scores.dense = found.dense
+    if found.late is not None:
+        scores.late = found.late
     return scores
 
 

@@ -22,7 +22,7 @@ from dragoman.service.inference.scoring import Scores
 from dragoman.service.observability.tracing import span
 from dragoman.service.rerank.scoring import Document, Reranking, sigmoid
 from dragoman.service.schemas.search import Degraded, RerankOptions, SearchRequest
-from dragoman.service.search.fusion import Ranked
+from dragoman.service.search.ranked import Ranked
 from dragoman.service.tables.snapshot import Snapshot
 
 logger = logging.getLogger("dragoman")

@@ -131,6 +131,8 @@ class Search:
         )
         if answer.dense_seconds is not None:
             timings.dense = _milliseconds(answer.dense_seconds)
+        if answer.late_seconds is not None:
+            timings.late = _milliseconds(answer.late_seconds)
         if request.gloss:
             timings.gloss = self._add_glosses(hits, query.language, used)
         if request.translate_snippets:
@@ -251,6 +253,8 @@ class Search:
         self._metrics.stage("first_stage", answer.rank_seconds)
         if answer.dense_seconds is not None:
             self._metrics.stage("dense", answer.dense_seconds)
+        if answer.late_seconds is not None:
+            self._metrics.stage("late", answer.late_seconds)
         self._metrics.degraded(answer.degraded)
         words, oov = foreign_words(answer.translations), unknown_everywhere(answer.translations)
         self._metrics.query(query.language, len(words), len(oov))
@@ -319,10 +323,11 @@ class Search:
                 len(hits) + 1,
                 place.score,
                 place.first_stage,
-                place.dense,
-                place.fusion,
-                place.rerank,
-                passage.sentence if passage else None,
+                dense=place.dense,
+                late=place.late,
+                fusion=place.fusion,
+                rerank=place.rerank,
+                sentence=passage.sentence if passage else None,
             )
             part = place.part or answer.part(place.collection.key, document.language)
             if part is None:

@@ -172,7 +172,7 @@ def _start(text: str, tokens: Sequence[Token], low: int, spare: int) -> int:
             return sentence
     if low <= spare:
         return 0
-    return min(starts[bisect_left(starts, low - spare // 2)], low)
+    return min([*starts, low][bisect_left(starts, low - spare // 2)], low)
 
 
 def _end(text: str, tokens: Sequence[Token], start: int, least: int, length: int) -> int:

@@ -69,6 +69,8 @@ class Collection(Base):
     name: Mapped[str] = mapped_column(String(64), unique=True)
     language: Mapped[str] = mapped_column(String(8))
     description: Mapped[str | None] = mapped_column(Text)
+    late_interaction: Mapped[bool | None] = mapped_column(Boolean)
+    """Whether states of subwords are kept; null: up to the size that the settings have."""
     generation: Mapped[int] = mapped_column(BigInteger, default=0)
     document_count: Mapped[int] = mapped_column(BigInteger, default=0)
     created_at: Mapped[datetime] = mapped_column(Instant, default=now)

@@ -6,11 +6,12 @@ import itertools
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.indexes import BM25, Hit, IndexedDocument, LuceneIndex
+from dragoman.indexes import BM25, Hit, IndexedDocument, LuceneIndex, Ranking
 from dragoman.lexicon.query import Alternative, Method, TermGroup, TranslatedQuery
 from dragoman.lexicon.text.tokens import PlainAnalysis
 from tests.indexes.bm25_reference import Reference, kept_length
@@ -87,9 +88,22 @@ def check_scores(opened: LuceneIndex, texts: list[list[str]], queries: list[list
             assert ranking.attainable == pytest.approx(reference.attainable(query), rel=1e-6, abs=1e-9)
             assert all(hit.score <= ranking.attainable * (1 + 1e-5) for hit in ranking.hits)
             assert broad < 0 or index.search(query, "xx", 3, bm25) == ranking.hits[:3]
+            check_parts(index, query, bm25, ranking)
         for term in VOCABULARY + MISSING:
             assert index.document_frequency("xx", term) == reference.df(term)
         assert index.document_count("xx") == reference.count
+
+
+def check_parts(index: LuceneIndex, query: TranslatedQuery, bm25: BM25, ranking: Ranking) -> None:
+    """The scores by group add up to those of the ranking; documents that are not there have none."""
+    keys = [7, *(hit.key for hit in ranking.hits), 1_000]
+    parts = index.parts(query, "xx", keys, bm25)
+    weights = np.array([group.weight for group in query.groups])
+    assert parts.attainable @ weights == pytest.approx(ranking.attainable, rel=1e-6, abs=1e-9)
+    expected = [0.0, *(hit.score for hit in ranking.hits), 0.0]
+    np.testing.assert_allclose(parts.scores @ weights, expected, rtol=1e-5, atol=5e-7 * ranking.attainable)
+    assert not index.parts(query, "yy", keys, bm25).scores.any()
+    assert index.parts(query, "xx", [], bm25).scores.shape == (0, len(query.groups))
 
 
 def test_the_reference_rounds_lengths_as_lucene_does() -> None:

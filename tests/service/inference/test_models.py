@@ -13,7 +13,7 @@ import httpx
 import numpy as np
 import pytest
 
-from dragoman.indexes.dense_file import read_header
+from dragoman.indexes.dense.file import read_header
 from dragoman.service.core.errors import Unavailable
 from dragoman.service.core.settings import Settings
 from dragoman.service.evaluation.benchmark import TableFile, run
@@ -228,8 +228,8 @@ def test_a_model_that_failed_to_load_is_not_tried_with_every_request(monkeypatch
 
 def test_vectors_do_not_depend_on_who_shares_the_batch(veco: Path) -> None:
     models = Models(Settings(encoder=str(veco), torch_threads=1), Metrics())
-    alone = [models.encode(text) for text in TEXTS.values()]
-    together = [future.result(60) for future in models.worker.submit(_encode(), list(TEXTS.values()))]
+    alone = [models.encode(text).vector for text in TEXTS.values()]
+    together = [future.result(60).vector for future in models.worker.submit(_encode(), list(TEXTS.values()))]
     np.testing.assert_allclose(alone, together, atol=1e-5)
     assert models.encoder().width == 32
     models.close()

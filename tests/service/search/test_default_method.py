@@ -59,12 +59,24 @@ def state(client: TestClient, name: str, wanted: str) -> dict[str, object]:
 def test_hybrid_is_the_default_once_all_embeddings_are_there(client: TestClient, encoder: WordEncoder) -> None:
     encoder.barrier.clear()
     upload(client, "de", DOCUMENTS)
-    assert state(client, "de", "building") == {"state": "building", "embedded": 0, "failed": 0, "total": 2}
+    assert state(client, "de", "building") == {
+        "state": "building",
+        "embedded": 0,
+        "failed": 0,
+        "total": 2,
+        "late_interaction": False,
+    }
     request = {"query": "bee ash", "query_language": "en"}
     before = client.post("/v1/search", json=request).json()
     assert (before["method"], before["hits"], before["degraded"][0]["stage"]) == ("psq", [], "translate")
     encoder.barrier.set()
-    assert state(client, "de", "complete") == {"state": "complete", "embedded": 2, "failed": 0, "total": 2}
+    assert state(client, "de", "complete") == {
+        "state": "complete",
+        "embedded": 2,
+        "failed": 0,
+        "total": 2,
+        "late_interaction": False,
+    }
     after = client.post("/v1/search", json=request).json()
     assert after["method"] == "hybrid"
     hit = after["hits"][0]
@@ -93,7 +105,13 @@ def test_one_collection_that_is_not_complete_makes_it_psq(client: TestClient, en
 
 def test_a_document_that_cannot_be_embedded_is_counted_and_hinders_nothing(client: TestClient) -> None:
     upload(client, "de", [*DOCUMENTS, {"id": "p", "text": "poison"}])
-    assert state(client, "de", "complete") == {"state": "complete", "embedded": 2, "failed": 1, "total": 3}
+    assert state(client, "de", "complete") == {
+        "state": "complete",
+        "embedded": 2,
+        "failed": 1,
+        "total": 3,
+        "late_interaction": False,
+    }
     answer = client.post("/v1/search", json={"query": "poison", "query_language": "de"}).json()
     assert (answer["method"], answer["hits"][0]["id"]) == ("hybrid", "p")  # found by its word
 

@@ -128,6 +128,12 @@ def test_a_snippet_around_a_sentence_has_all_of_it(
         assert window.end - window.start <= length
 
 
+def test_a_snippet_around_a_sentence_that_is_a_part_of_a_word_has_it() -> None:
+    text = "\u0627\u0644\u0637\u0651\u064e\u0627\u0642\u064e\u0629 " + "\u0627\u0644\u0637\u0627\u0642\u0629\u00ad" * 3
+    window = best_window(text, PlainAnalysis("ar").tokens(text), [], [], 20, Window(20, 28))
+    assert window.start <= 20 and 28 <= window.end <= window.start + 20
+
+
 def test_a_snippet_around_a_sentence_has_the_matches_near_it() -> None:
     filler = "und noch ein Satz ohne Belang. " * 30
     text = f"{filler}Das Haus der Sonne. Der Hafen. {filler}Die Sonne. {filler}"

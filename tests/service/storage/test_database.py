@@ -99,14 +99,14 @@ def test_a_database_of_an_earlier_version_is_upgraded(store: Store) -> None:
 
 
 def test_norwegian_of_an_earlier_version_gets_its_code(store: Store) -> None:
+    with store.write() as session:
+        session.add(Collection(name="c", language="no"))
+        session.add(TranslationTable(name="t", source="en", target="no"))
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     with store._writer.connect() as connection, connection.begin():
         config.attributes["connection"] = connection
         command.downgrade(config, "0004_jobs")
-    with store.write() as session:
-        session.add(Collection(name="c", language="no"))
-        session.add(TranslationTable(name="t", source="en", target="no"))
     store.migrate()
     with store.read() as session:
         assert session.scalars(select(Collection.language)).all() == ["nb"]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.indexes.dense import DenseIndex, Embedded
-from dragoman.indexes.dense_file import DenseHeader, OtherEncoder, read_header
+from dragoman.indexes.dense.file import DenseHeader, OtherEncoder, read_header
+from dragoman.indexes.dense.index import DenseIndex, Embedded
 from dragoman.indexes.errors import IndexCorrupt
 
 WIDTH = 4

@@ -2,6 +2,7 @@
 
 The search is exact (FAISS's ``IndexFlatIP``): every passage is compared with the query. A document has
 the score of its best passage. Vectors of a passage's sentences, in 8 bits, tell which of them matched.
+The states of its subwords, quantised, are kept for late interaction, as long as they take little memory.
 The file is derived data and carries a checksum.
 """
 
@@ -16,13 +17,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.indexes.dense_file import DenseHeader, read, write
+from dragoman.indexes.dense.codes import StateCodec
+from dragoman.indexes.dense.file import DenseHeader, read, write
+from dragoman.indexes.dense.parts import PassageRows, Sentences
 from dragoman.indexes.passages import Span
 
 __all__ = ["DenseHit", "DenseIndex", "Embedded"]
 
 _SPARE_SLOTS = 1024
 _MIN_FETCHED = 64
+_COMPARED_PASSAGES = 2
+"""The best passages of a document, by their vectors, whose subwords are compared with the query's."""
 
 Vectors = NDArray[np.float32]
 
@@ -40,6 +45,10 @@ class Embedded(NamedTuple):
     vectors: Vectors
     sentences: Sequence[tuple[int, int, int]] = ()
     sentence_vectors: Vectors | None = None
+    state_counts: Sequence[int] = ()
+    """The number of subwords of each passage; empty where no states are given."""
+    state_codes: NDArray[np.uint8] | None = None
+    """The quantised states (subwords, size) of all passages."""
 
 
 class DenseHit(NamedTuple):
@@ -56,60 +65,14 @@ class DenseHit(NamedTuple):
     sentence: Span
 
 
-class _Sentences:
-    """The sentences of passages that have several: spans, and unit vectors in 8 bits, by the passage's id."""
-
-    def __init__(self, width: int) -> None:
-        self._width = width
-        self._first: dict[int, tuple[int, int]] = {}
-        """A passage's first sentence and their number."""
-        self._spans = array("q")
-        self._codes = bytearray()
-
-    def add(self, passages: Sequence[int], spans: Sequence[Span], vectors: Vectors) -> None:
-        """Add sentences; those of one passage are consecutive."""
-        scales = np.abs(vectors).max(1, keepdims=True).clip(1e-12) / 127
-        self.add_codes(passages, spans, np.rint(vectors / scales).astype(np.int8))
-
-    def add_codes(self, passages: Sequence[int], spans: Sequence[Span], codes: NDArray[np.int8]) -> None:
-        row = len(self._spans) // 2
-        for passage, (low, high) in zip(passages, spans, strict=True):
-            start, count = self._first.get(passage, (row, 0))
-            self._first[passage] = (start, count + 1)
-            self._spans.extend((low, high))
-            row += 1
-        self._codes += codes.tobytes()
-
-    def best(self, passage: int, vector: Vectors) -> Span | None:
-        """The span of the sentence with the largest cosine; None for a passage that is a single sentence."""
-        if passage not in self._first:
-            return None
-        start, count = self._first[passage]
-        codes = self._rows(start, count).astype(np.float32)
-        best = start + int(np.argmax(codes @ vector / np.linalg.norm(codes, axis=1).clip(1e-12)))
-        return self._spans[2 * best], self._spans[2 * best + 1]
-
-    def of(self, passages: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:
-        """The number of sentences of each passage, and the spans (sentences, 2) and codes (sentences, width)."""
-        found = [self._first.get(passage, (0, 0)) for passage in passages]
-        spans = [self._spans[2 * start : 2 * (start + count)] for start, count in found]
-        codes = [self._rows(start, count) for start, count in found if count]
-        return (
-            np.array([count for _, count in found], np.int64),
-            np.array([value for one in spans for value in one], np.int64).reshape(-1, 2),
-            np.concatenate(codes) if codes else np.zeros((0, self._width), np.int8),
-        )
-
-    def _rows(self, start: int, count: int) -> NDArray[np.int8]:
-        part = bytes(self._codes[start * self._width : (start + count) * self._width])
-        return np.frombuffer(part, np.int8).reshape(count, self._width)
-
-
 class DenseIndex:
     """The vectors of one collection, in memory. Thread-safe."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, codec: StateCodec | None = None, most_state_bytes: float = 0.0) -> None:
+        """``codec`` is that of the documents' states, which are kept while they take ``most_state_bytes``."""
         self.width = width
+        self.codec = codec
+        self._most_state_bytes = most_state_bytes
         self._lock = RLock()
         self._documents: dict[int, tuple[int, range]] = {}
         self._clear()
@@ -122,7 +85,8 @@ class DenseIndex:
         self._keys = array("q")
         self._starts = array("q")
         self._ends = array("q")
-        self._sentences = _Sentences(self.width)
+        self._sentences = Sentences(self.width)
+        self._states = PassageRows(self.codec.size) if self.codec and self._most_state_bytes > 0 else None
         self._positions: NDArray[np.int64] | None = None
         """The ids of the passages in FAISS's order, which is ascending; None if they have changed."""
 
@@ -147,6 +111,11 @@ class DenseIndex:
         """The number of documents, including those without passages."""
         return len(self._documents)
 
+    @property
+    def keeps_states(self) -> bool:
+        """Whether the states of all documents are kept. Once they take too much memory, none are."""
+        return self._states is not None
+
     def put(self, documents: Sequence[Embedded]) -> None:
         """Add documents. A document with a known key is replaced; of a repeated key the last one counts.
 
@@ -163,6 +132,13 @@ class DenseIndex:
             found = 0 if document.sentence_vectors is None else len(document.sentence_vectors)
             if found != len(document.sentences):
                 raise ValueError(f"document {document.key}: {found} vectors for {len(document.sentences)} sentences")
+            coded = document.state_codes
+            if coded is not None and (
+                self.codec is None
+                or len(document.state_counts) != len(document.spans)
+                or coded.shape != (sum(document.state_counts), self.codec.size)
+            ):
+                raise ValueError(f"document {document.key}: codes {coded.shape} of states do not fit its passages")
             if not np.isfinite(document.vectors).all():
                 raise ValueError(f"document {document.key}: a vector is not finite")
         with self._lock:
@@ -221,6 +197,34 @@ class DenseIndex:
             best = self._best(scores[order].tolist(), ids[order].tolist())
             return [self._hit(vector, *found) for found in best]
 
+    def maxsim(self, vector: Vectors, states: Vectors, keys: Sequence[int]) -> Vectors:
+        """MaxSim (keys, subwords): the largest cosine of each of a query's unit ``states`` with those of a document.
+
+        The states are (subwords, width). Of a document with many passages, the best ones by the query's ``vector``
+        (width,) are compared. A row is NaN for a document whose states are not kept, or that has no subwords.
+        """
+        found = np.full((len(keys), len(states)), np.nan, np.float32)
+        with self._lock:
+            if self._states is None or self.codec is None or not len(states):
+                return found
+            chosen = [self._compared(vector, key) for key in keys]
+            codes = self._states.rows([passage for own in chosen for passage in own])
+            lengths = [int(self._states.counts(own).sum()) for own in chosen]
+        rows = [row for row, length in enumerate(lengths) if length]
+        if rows:
+            starts = np.cumsum([0, *(lengths[row] for row in rows)])[:-1]
+            cosines = self.codec.cosines(codes, states)
+            found[rows] = np.maximum.reduceat(cosines, starts, axis=0)
+        return found
+
+    def _compared(self, vector: Vectors, key: int) -> Sequence[int]:
+        """The passages of a document that are compared subword by subword."""
+        ids = self._documents[key][1] if key in self._documents else range(0)
+        if len(ids) <= _COMPARED_PASSAGES:
+            return ids
+        scores = self._rows()[np.searchsorted(self._ids(), np.arange(ids.start, ids.stop))] @ vector
+        return sorted(ids.start + int(place) for place in np.argsort(-scores, kind="stable")[:_COMPARED_PASSAGES])
+
     def _hit(self, vector: Vectors, key: int, score: float, id: int) -> DenseHit:
         span = (self._starts[id], self._ends[id])
         sentence = self._sentences.best(id, vector) or span
@@ -262,14 +266,24 @@ class DenseIndex:
                 self._ends.append(high)
             self._documents[document.key] = (document.generation, range(start, len(self._keys)))
             vectors.append(document.vectors)
+            ids = range(start, len(self._keys))
             if document.sentence_vectors is not None and len(document.sentences):
-                passages = [start + passage for passage, _, _ in document.sentences]
+                counts = np.bincount([passage for passage, _, _ in document.sentences], minlength=len(ids)).tolist()
                 spans = [(low, high) for _, low, high in document.sentences]
-                self._sentences.add(passages, spans, document.sentence_vectors)
+                self._sentences.add(ids, counts, spans, document.sentence_vectors)
+            self._add_states(ids, document.state_counts, document.state_codes)
         if len(self._keys) > first:
             stacked = np.ascontiguousarray(np.concatenate(vectors), dtype=np.float32)
             self._index.add_with_ids(stacked, np.arange(first, len(self._keys), dtype=np.int64))
             self._positions = None
+
+    def _add_states(self, ids: range, counts: Sequence[int], codes: NDArray[np.uint8] | None) -> None:
+        if self._states is None or not ids:
+            return
+        if codes is None or self._states.nbytes + codes.nbytes > self._most_state_bytes:
+            self._states = None
+        else:
+            self._states.add(ids, counts, codes)
 
     def _compact(self) -> None:
         """Renumber the passages, which frees the ids of replaced documents."""
@@ -280,13 +294,17 @@ class DenseIndex:
     def _tensors(self) -> dict[str, NDArray[Any]]:
         """The index as arrays: documents in the order of their passages, with ``counts`` passages each.
 
-        Of each passage ``sentence_counts``, and of each sentence its span and its vector in 8 bits.
+        Of each passage ``sentence_counts``, and of each sentence its span and its vector in 8 bits; the same of its
+        subwords' states, if they are kept.
         """
         with self._lock:
             ids = self._ids().tolist()
             ordered = sorted(self._documents.items(), key=lambda item: item[1][1].start)
             counts, spans, codes = self._sentences.of(ids)
-            return {
+            states: dict[str, NDArray[Any]] = {}
+            if self._states is not None:
+                states = {"state_counts": self._states.counts(ids), "state_codes": self._states.rows(ids)}
+            return states | {
                 "vectors": self._rows().astype(np.float32, copy=True),
                 "spans": np.array([(self._starts[id], self._ends[id]) for id in ids], dtype=np.int64).reshape(-1, 2),
                 "keys": np.array([key for key, _ in ordered], dtype=np.int64),
@@ -303,12 +321,17 @@ class DenseIndex:
         ends = np.cumsum(tensors["counts"]).tolist()
         rows = zip(tensors["keys"].tolist(), tensors["generations"].tolist(), [0, *ends], ends, strict=False)
         self._documents = {}
+        kept, self._states = self._states, None
         self._add(
             Embedded(key, generation, spans[low:high], tensors["vectors"][low:high])
             for key, generation, low, high in rows
         )
-        passages = np.repeat(np.arange(len(spans)), tensors["sentence_counts"]).tolist()
-        self._sentences.add_codes(passages, tensors["sentence_spans"].tolist(), tensors["sentence_codes"])
+        ids = range(len(spans))
+        counts = tensors["sentence_counts"].tolist()
+        self._sentences.add_codes(ids, counts, tensors["sentence_spans"].tolist(), tensors["sentence_codes"])
+        if kept is not None and "state_codes" in tensors:
+            self._states = kept
+            self._add_states(ids, tensors["state_counts"].tolist(), tensors["state_codes"])
 
     def save(self, path: Path, header: DenseHeader) -> None:
         """Write the index to ``path`` atomically: readers see the complete old file or the complete new one.
@@ -319,8 +342,10 @@ class DenseIndex:
         write(path, header, self._tensors())
 
     @classmethod
-    def load(cls, path: Path, collection: str, encoder: str) -> tuple[DenseIndex, DenseHeader]:
-        """Read a file written by :meth:`save`.
+    def load(
+        cls, path: Path, collection: str, encoder: str, codec: StateCodec | None = None, most_state_bytes: float = 0.0
+    ) -> tuple[DenseIndex, DenseHeader]:
+        """Read a file written by :meth:`save`; the other arguments as for a new index.
 
         Raises:
             IndexCorrupt: if the file is damaged, truncated, or of another format.
@@ -328,6 +353,6 @@ class DenseIndex:
             FileNotFoundError: if there is no file.
         """
         header, tensors = read(path, collection, encoder)
-        index = cls(header.width)
+        index = cls(header.width, codec, most_state_bytes)
         index._fill(tensors)
         return index, header

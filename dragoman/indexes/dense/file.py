@@ -19,7 +19,7 @@ from dragoman.indexes.errors import IndexCorrupt, IndexFault
 
 __all__ = ["DenseHeader", "OtherEncoder", "read", "read_header", "write"]
 
-FORMAT = "2"
+FORMAT = "3"
 """Version of the file format and of the passage splitting; a file of another version is rebuilt."""
 
 
@@ -35,6 +35,8 @@ class DenseHeader:
     encoder: str
     width: int
     generation: int
+    states: bool = False
+    """Whether it has the states of subwords."""
 
 
 def write(path: Path, header: DenseHeader, tensors: dict[str, NDArray[Any]]) -> None:
@@ -101,6 +103,7 @@ def _metadata(header: DenseHeader) -> dict[str, str]:
         "encoder": header.encoder,
         "width": str(header.width),
         "generation": str(header.generation),
+        "states": str(int(header.states)),
     }
 
 
@@ -109,7 +112,11 @@ def _header(path: Path, metadata: Mapping[str, str]) -> DenseHeader:
         raise IndexCorrupt(path, f"is of format {metadata.get('format')!r}, not {FORMAT!r}")
     try:
         return DenseHeader(
-            metadata["collection"], metadata["encoder"], int(metadata["width"]), int(metadata["generation"])
+            metadata["collection"],
+            metadata["encoder"],
+            int(metadata["width"]),
+            int(metadata["generation"]),
+            metadata["states"] == "1",
         )
     except (KeyError, ValueError) as fault:
         raise IndexCorrupt(path, f"the header is damaged: {fault}") from fault

@@ -1,0 +1,99 @@
+"""What a dense index keeps of passages beside their vectors: rows of bytes for their sentences and subwords."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.indexes.passages import Span
+
+__all__ = ["PassageRows", "Sentences"]
+
+Vectors = NDArray[np.float32]
+Bytes = NDArray[np.uint8]
+
+
+class PassageRows:
+    """Rows of ``size`` bytes by the passage's id, in one buffer that only grows; most passages have several."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._runs: dict[int, tuple[int, int]] = {}
+        """A passage's first row and the number of its rows."""
+        self._bytes = bytearray()
+
+    def add(self, passages: Sequence[int], counts: Sequence[int], rows: Bytes) -> None:
+        """Add the rows (rows, size) of passages, ``counts`` of each."""
+        row = len(self._bytes) // max(self.size, 1)
+        for passage, count in zip(passages, counts, strict=True):
+            if count:
+                self._runs[passage] = (row, count)
+                row += count
+        self._bytes += rows.tobytes()
+
+    @property
+    def nbytes(self) -> int:
+        """The size of all rows, with those of deleted passages."""
+        return len(self._bytes)
+
+    def run(self, passage: int) -> tuple[int, int]:
+        """The number of the passage's first row in the buffer, and of its rows."""
+        return self._runs.get(passage, (0, 0))
+
+    def rows(self, passages: Sequence[int]) -> Bytes:
+        """The rows (rows, size) of all passages, in order."""
+        view = memoryview(self._bytes)
+        try:
+            found = [view[start * self.size : (start + count) * self.size] for start, count in map(self.run, passages)]
+            joined = b"".join(found)
+            for part in found:
+                part.release()
+        finally:
+            view.release()  # or the buffer could not grow
+        return np.frombuffer(joined, np.uint8).reshape(-1, self.size)
+
+    def counts(self, passages: Sequence[int]) -> NDArray[np.int64]:
+        """The number of rows of each passage."""
+        return np.array([self.run(passage)[1] for passage in passages], np.int64)
+
+
+class Sentences:
+    """The sentences of passages that have several: spans, and unit vectors in 8 bits."""
+
+    def __init__(self, width: int) -> None:
+        self._rows = PassageRows(width)
+        self._spans = array("q")
+
+    def add(self, passages: Sequence[int], counts: Sequence[int], spans: Sequence[Span], vectors: Vectors) -> None:
+        """Add ``counts`` sentences of each passage, with their spans and vectors (sentences, width)."""
+        scales = np.abs(vectors).max(1, keepdims=True).clip(1e-12) / 127
+        self.add_codes(passages, counts, spans, np.rint(vectors / scales).astype(np.int8))
+
+    def add_codes(
+        self, passages: Sequence[int], counts: Sequence[int], spans: Sequence[Span], codes: NDArray[np.int8]
+    ) -> None:
+        """As :meth:`add`, with vectors that are in 8 bits already."""
+        self._rows.add(passages, counts, codes.view(np.uint8))
+        self._spans.extend(place for span in spans for place in span)
+
+    def best(self, passage: int, vector: Vectors) -> Span | None:
+        """The span of the sentence with the largest cosine; None for a passage that is a single sentence."""
+        start, count = self._rows.run(passage)
+        if not count:
+            return None
+        codes = self._rows.rows([passage]).view(np.int8).astype(np.float32)
+        best = start + int(np.argmax(codes @ vector / np.linalg.norm(codes, axis=1).clip(1e-12)))
+        return self._spans[2 * best], self._spans[2 * best + 1]
+
+    def of(self, passages: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int8]]:
+        """The number of sentences of each passage, and the spans (sentences, 2) and codes (sentences, width)."""
+        runs = [self._rows.run(passage) for passage in passages]
+        spans = [self._spans[2 * start : 2 * (start + count)] for start, count in runs]
+        return (
+            self._rows.counts(passages),
+            np.array([place for one in spans for place in one], np.int64).reshape(-1, 2),
+            self._rows.rows(passages).view(np.int8),
+        )
