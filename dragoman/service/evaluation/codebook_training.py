@@ -68,12 +68,7 @@ def train_codebook(settings: CodebookTraining, output: Path, report: Callable[[s
     encoder = SentenceEncoder(load_encoder(settings.encoder))
     if encoder.width % settings.bytes:
         raise ConfigError(f"bytes: {settings.bytes} does not divide the width of {encoder.name}, {encoder.width}")
-    rows = []
-    for language, texts in _texts(settings).items():
-        rows.append(_states(encoder, texts, settings))
-        report(f"{language}: {len(rows[-1]):,} subwords")
-    states = np.concatenate(rows)
-    np.random.default_rng(settings.seed).shuffle(states)
+    states = sampled_states(settings, encoder, report)
     held_out, rest = np.split(states, [len(states) // 10])
     if len(rest) < 256:
         raise ConfigError(f"{len(rest)} subwords are too few to train a codec; 256 are needed")
@@ -83,6 +78,19 @@ def train_codebook(settings: CodebookTraining, output: Path, report: Callable[[s
     output.mkdir(parents=True, exist_ok=True)
     codec.save(path)
     return path
+
+
+def sampled_states(
+    settings: CodebookTraining, encoder: SentenceEncoder, report: Callable[[str], None]
+) -> NDArray[np.float32]:
+    """Unit states (subwords, width) of text in all languages, in random order."""
+    rows = []
+    for language, texts in _texts(settings).items():
+        rows.append(_states(encoder, texts, settings))
+        report(f"{language}: {len(rows[-1]):,} subwords")
+    states = np.concatenate(rows)
+    np.random.default_rng(settings.seed).shuffle(states)
+    return states
 
 
 def _fidelity(codec: StateCodec, states: NDArray[np.float32]) -> float:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
+from dragoman.service.core.errors import ServiceError
 from dragoman.service.core.line import LineId, LineRejected, parse_object
 from dragoman.service.core.settings import Settings
 from dragoman.service.core.validation import describe
@@ -16,7 +17,7 @@ from dragoman.service.inference.batching import Cancelled
 from dragoman.service.rerank.request import RerankRequests
 from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.schemas.rerank import RerankV1
-from dragoman.service.schemas.search import SearchRequest
+from dragoman.service.schemas.search import Method, SearchRequest
 from dragoman.service.search.service import Search
 from dragoman.service.tables.snapshot import Snapshot
 
@@ -73,6 +74,13 @@ class LineAnswers:
         self._search = search
         self._rerank = rerank
         self._settings = settings
+
+    def default_method(self, request: SearchRequest) -> Method | None:
+        """The method of a search that names none, as of now; None if its collections are not there."""
+        try:
+            return self._search.default_method(request)
+        except ServiceError:
+            return None
 
     def answer(self, line: LineRequest, snapshot: Snapshot, cancelled: Cancelled) -> LineAnswer:
         """What the endpoint answers, with the tables of one snapshot; the request's id is the line's ``custom_id``.

@@ -45,6 +45,7 @@ class Jobs:
     ) -> None:
         self._store = store
         self._tables = tables
+        self._answers = answers
         self._settings = settings
         self._jobs = JobRepository(store)
         self._instance = _instance(settings.data_dir)
@@ -78,7 +79,7 @@ class Jobs:
             ServiceError: the body cannot be read to its end, or be stored. Nothing is kept.
         """
         _check(new)
-        upload = JobSubmission(self._store, self._tables, self._settings, new, self._instance)
+        upload = JobSubmission(self._store, self._tables, self._answers, self._settings, new, self._instance)
         if new.idempotency_key is not None and (known := self._known(new.idempotency_key)) is not None:
             id, fingerprint = known
             if upload.fingerprint(parts, gzip) != fingerprint:

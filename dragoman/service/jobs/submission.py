@@ -16,10 +16,12 @@ from sqlalchemy.exc import IntegrityError
 
 from dragoman.files.streams import Line, lines, unpacked
 from dragoman.service.core.errors import Conflict, InvalidRequest, TooLarge, TooManyRequests, classify
-from dragoman.service.core.line import LineRejected
+from dragoman.service.core.line import LineRejected, parse_object
 from dragoman.service.core.settings import Settings
-from dragoman.service.jobs.line import JobType, parse_line
+from dragoman.service.jobs.line import JobType, LineAnswers, parse_line
 from dragoman.service.jobs.repository import FAILED, PENDING, UNFINISHED, UPLOADING, VALIDATING, pins
+from dragoman.service.schemas.rerank import RerankV1
+from dragoman.service.schemas.search import Method, SearchRequest
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Job, JobLine, now
 from dragoman.service.tables.service import Tables
@@ -44,10 +46,13 @@ class _Batch:
 class JobSubmission:
     """Takes one body. Nothing of it is left where it cannot be read to its end."""
 
-    def __init__(self, store: Store, tables: Tables, settings: Settings, new: NewJob, instance: str) -> None:
+    def __init__(
+        self, store: Store, tables: Tables, answers: LineAnswers, settings: Settings, new: NewJob, instance: str
+    ) -> None:
         self.id = f"job_{uuid4().hex}"
         self._store = store
         self._tables = tables
+        self._answers = answers
         self._settings = settings
         self._new = new
         self._instance = instance
@@ -55,6 +60,8 @@ class JobSubmission:
         self._total = 0
         self._failed = 0
         self._reached = 0
+        self._methods: dict[tuple[str, ...] | None, Method | None] = {}
+        """The method of searches that name none, by their collections."""
 
     def begin(self) -> None:
         """Make the row of the job.
@@ -135,8 +142,21 @@ class JobSubmission:
             request = parse_line(line.content, self._new.type, self._settings.body_depth)
         except LineRejected as fault:
             return row | {"state": FAILED, "custom_id": fault.id, "answer": line_error(str(fault))}
-        packed = zlib.compress(line.content, 1)
+        packed = zlib.compress(self._settled(line.content, request.request), 1)
         return row | {"state": PENDING, "custom_id": request.custom_id, "request": packed}
+
+    def _settled(self, content: bytes, request: RerankV1 | SearchRequest) -> bytes:
+        """The line with a method, which is chosen once, so that all lines of a job are answered alike."""
+        if not isinstance(request, SearchRequest) or request.method is not None:
+            return content
+        collections = None if request.collections is None else tuple(request.collections)
+        if collections not in self._methods:
+            self._methods[collections] = self._answers.default_method(request)
+        method = self._methods[collections]
+        if method is None:  # the line is answered with the fault
+            return content
+        value = parse_object(content, self._settings.body_depth) | {"method": method}
+        return json.dumps(value, ensure_ascii=False).encode()
 
     def _save(self, batch: _Batch) -> None:
         """Store some lines; of those with one custom_id only the first is a request."""

@@ -107,6 +107,14 @@ class Search:
         response.degraded[:0] = degraded
         return response
 
+    def default_method(self, request: SearchRequest) -> Method:
+        """The method of a search that names none: hybrid where the embeddings are complete, else psq.
+
+        Raises:
+            NotFound: there is no such collection.
+        """
+        return "hybrid" if self._dense.complete(self._chosen(request)) else "psq"
+
     def waits(self, request: SearchRequest) -> bool:
         """Whether a search waits for the models, or may do so."""
         return (
@@ -261,12 +269,11 @@ class Search:
         return query, snapshot, answer
 
     def _with_method(self, request: SearchRequest) -> SearchRequest:
-        """The valid request with a method: without one, hybrid where the embeddings are complete, else psq."""
+        """The valid request with a method."""
         self._check(request)
         if request.method is not None:
             return request
-        method: Method = "hybrid" if self._dense.complete(self._chosen(request)) else "psq"
-        return request.model_copy(update={"method": method})
+        return request.model_copy(update={"method": self.default_method(request)})
 
     def _check(self, request: SearchRequest) -> None:
         settings = self._settings

