@@ -115,7 +115,7 @@ class SearchRanking:
             if in_background() and isinstance(fault, ServiceError):
                 raise
             dense = DenseResult(degraded=[_without_dense(fault)])
-        keys = _by_collection([*bm25.places, *dense.places])
+        keys = _by_collection([*bm25.places, *dense.places, *dense.others])
         matches = self._first_stage.matches(bm25.parts, keys)
         fused = self._fused(bm25, dense, matches, self._weight)
         answer = _hybrid(bm25, dense, fused, matches, self._weight)
@@ -232,8 +232,9 @@ def _hybrid(
             score_there, value = by_meaning[1].hit.score, fused.near[key]
             fusion.dense = RankedBy(rank=by_meaning[0], score=score_there, value=value, weight=weight)
         part = by_words[1].part if by_words else None
-        collection = part.collection if part else near[key][1].collection
+        found_in = by_words[1].part if by_words else by_meaning[1] if by_meaning else None
+        assert found_in is not None  # every fused document is of one ranking at least
         passage = near[key][1].hit if key in near else None
         cosine = by_meaning[1].hit.score if by_meaning else None
-        answer.places.append(Ranked(collection, key, score, score, part, passage, fusion, cosine))
+        answer.places.append(Ranked(found_in.collection, key, score, score, part, passage, fusion, cosine))
     return answer

