@@ -61,7 +61,11 @@ class Runtime:
             self.models = Models(settings, self.metrics)
             opened.callback(self.models.close)
             self.dense = DenseIndexes(
-                self.store, settings.dense_dir, self.models, _embeds_all(settings), settings.late_megabytes * 1e6
+                self.store,
+                settings.dense_dir,
+                self.models,
+                _embeds_all(settings),
+                settings.late_megabytes * 1e6 if settings.late_interaction else None,
             )
             opened.callback(self.dense.close)
             self.translations = Translations(self.models, settings)

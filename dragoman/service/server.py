@@ -122,7 +122,6 @@ def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None)
 
 
 def _run(settings: Settings, name: str, make: Callable[[], Application], ready: Callable[[str], None] | None) -> None:
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's products are small, and its threads would spin
     with ExitStack() as opened:
         listener = opened.enter_context(_listen(settings.host, settings.port))
         forced_exit = Timer(_FORCED_EXIT_SECONDS, os._exit, [0])

@@ -6,6 +6,7 @@ collections compare and a collection needs no training.
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,9 @@ class StateCodec:
         self.centroids, self._mean, self._rotation = (
             np.ascontiguousarray(part, np.float32) for part in (centroids, mean, rotation)
         )
+        parts = (self.centroids, self._mean, self._rotation)
+        self.checksum = hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()
+        """Identifies the codec: codes of another one mean something else."""
         self._quantizer: Any = faiss.ProductQuantizer(self.width, self.size, _BITS)
         faiss.copy_array_to_vector(self.centroids.ravel(), self._quantizer.centroids)
 
@@ -140,5 +144,5 @@ def _balanced_axes(states: States, parts: int) -> NDArray[np.float32]:
 
 def shipped_codec(encoder: str) -> StateCodec | None:
     """The codec that comes with the package for an encoder; None if there is none."""
-    path = SHIPPED / f"{encoder}.safetensors"
-    return StateCodec.load(path) if path.is_file() else None
+    found = {path.stem: path for path in SHIPPED.glob("*.safetensors")}
+    return StateCodec.load(found[encoder]) if encoder in found else None

@@ -8,8 +8,10 @@ The file is derived data and carries a checksum.
 
 from __future__ import annotations
 
+import logging
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from typing import Any, NamedTuple
@@ -24,10 +26,14 @@ from dragoman.indexes.passages import Span
 
 __all__ = ["DenseHit", "DenseIndex", "Embedded"]
 
+logger = logging.getLogger("dragoman")
+
 _SPARE_SLOTS = 1024
 _MIN_FETCHED = 64
 _COMPARED_PASSAGES = 2
 """The best passages of a document, by their vectors, whose subwords are compared with the query's."""
+_COMPARED_SUBWORDS = 200
+"""The second one is compared only if the two have at most so many."""
 
 Vectors = NDArray[np.float32]
 
@@ -197,21 +203,22 @@ class DenseIndex:
             best = self._best(scores[order].tolist(), ids[order].tolist())
             return [self._hit(vector, *found) for found in best]
 
-    def maxsim(self, vector: Vectors, states: Vectors, keys: Sequence[int]) -> Vectors:
-        """MaxSim (keys, subwords): the largest cosine of each of a query's unit ``states`` with those of a document.
+    def maxsim(self, vector: Vectors, states: Vectors, keys: Sequence[int]) -> Vectors | None:
+        """MaxSim (keys, subwords): the largest inner product of a query's unit ``states`` with a document's coded ones.
 
         The states are (subwords, width). Of a document with many passages, the best ones by the query's ``vector``
-        (width,) are compared. A row is NaN for a document whose states are not kept, or that has no subwords.
+        (width,) are compared. A row is NaN for a document that is not there or has no subwords. None if states are
+        not kept.
         """
         found = np.full((len(keys), len(states)), np.nan, np.float32)
         with self._lock:
-            if self._states is None or self.codec is None or not len(states):
-                return found
+            if self._states is None or self.codec is None:
+                return None
             chosen = [self._compared(vector, key) for key in keys]
             codes = self._states.rows([passage for own in chosen for passage in own])
             lengths = [int(self._states.counts(own).sum()) for own in chosen]
         rows = [row for row, length in enumerate(lengths) if length]
-        if rows:
+        if rows and len(states):
             starts = np.cumsum([0, *(lengths[row] for row in rows)])[:-1]
             cosines = self.codec.cosines(codes, states)
             found[rows] = np.maximum.reduceat(cosines, starts, axis=0)
@@ -220,10 +227,11 @@ class DenseIndex:
     def _compared(self, vector: Vectors, key: int) -> Sequence[int]:
         """The passages of a document that are compared subword by subword."""
         ids = self._documents[key][1] if key in self._documents else range(0)
-        if len(ids) <= _COMPARED_PASSAGES:
+        if len(ids) <= 1 or self._states is None:
             return ids
         scores = self._rows()[np.searchsorted(self._ids(), np.arange(ids.start, ids.stop))] @ vector
-        return sorted(ids.start + int(place) for place in np.argsort(-scores, kind="stable")[:_COMPARED_PASSAGES])
+        best = [ids.start + int(place) for place in np.argsort(-scores, kind="stable")[:_COMPARED_PASSAGES]]
+        return best if self._states.counts(best).sum() <= _COMPARED_SUBWORDS else best[:1]
 
     def _hit(self, vector: Vectors, key: int, score: float, id: int) -> DenseHit:
         span = (self._starts[id], self._ends[id])
@@ -280,10 +288,22 @@ class DenseIndex:
     def _add_states(self, ids: range, counts: Sequence[int], codes: NDArray[np.uint8] | None) -> None:
         if self._states is None or not ids:
             return
-        if codes is None or self._states.nbytes + codes.nbytes > self._most_state_bytes:
+        if codes is None:
             self._states = None
-        else:
-            self._states.add(ids, counts, codes)
+            return
+        self._states.add(ids, counts, codes)
+        if self._states.nbytes > self._most_state_bytes:
+            self._states = self._compacted_states(self._states)
+
+    def _compacted_states(self, states: PassageRows) -> PassageRows | None:
+        """The states without those of deleted passages; None if they still take too much memory."""
+        present = [id for _, ids in self._documents.values() for id in ids]
+        if int(states.counts(present).sum()) * states.size > self._most_state_bytes:
+            logger.warning("states of subwords take more than %.0f bytes and are dropped", self._most_state_bytes)
+            return None
+        kept = PassageRows(states.size)
+        kept.add(present, states.counts(present).tolist(), states.rows(present))
+        return kept
 
     def _compact(self) -> None:
         """Renumber the passages, which frees the ids of replaced documents."""
@@ -339,7 +359,8 @@ class DenseIndex:
         Raises:
             OSError: if the file cannot be written, for example on a full disk.
         """
-        write(path, header, self._tensors())
+        tensors = self._tensors()
+        write(path, replace(header, states="state_codes" in tensors), tensors)
 
     @classmethod
     def load(

@@ -32,7 +32,7 @@ class PassageRows:
             if count:
                 self._runs[passage] = (row, count)
                 row += count
-        self._bytes += rows.tobytes()
+        self._bytes += np.ascontiguousarray(rows).data.cast("B") if rows.size else b""
 
     @property
     def nbytes(self) -> int:

@@ -6,10 +6,14 @@ missing package prints one line and exits with code 1.
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is loaded: its products are small here, and its
+# threads would spin beside those of the models
 
 import typer
 from rich.console import Console

@@ -218,8 +218,7 @@ class DenseCollection:
         Raises:
             Unavailable: as :meth:`search`.
         """
-        index = self._searched(query.vector)
-        return index.maxsim(query.vector, query.states, keys) if index.keeps_states else None
+        return self._searched(query.vector).maxsim(query.vector, query.states, keys)
 
     @property
     def keeps_states(self) -> bool:
@@ -280,8 +279,7 @@ class DenseCollection:
             started = time.monotonic()
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
-                header = DenseHeader(self._uid, encoder.identity, encoder.width, generation, index.keeps_states)
-                index.save(self.path, header)
+                index.save(self.path, DenseHeader(self._uid, encoder.identity, encoder.width, generation))
             except OSError as fault:
                 logger.warning("the embeddings of collection %s cannot be saved: %s", self._uid, fault)
                 self._dirty = True

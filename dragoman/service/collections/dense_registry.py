@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import select
 
-from dragoman.indexes.dense.file import read_header
+from dragoman.indexes.dense.file import DenseHeader, read_header
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.service.collections.changes import database_generation
@@ -49,11 +49,12 @@ class DenseIndexes:
 
     Args:
         always: embed all collections, not only those that had a dense search.
-        most_state_bytes: size up to which the states of a collection's subwords are kept, if it does not say itself.
+        most_state_bytes: size up to which the states of a collection's subwords are kept, if it does not say itself;
+            None to keep none at all.
     """
 
     def __init__(
-        self, store: Store, directory: Path, models: Models, always: bool, most_state_bytes: float = math.inf
+        self, store: Store, directory: Path, models: Models, always: bool, most_state_bytes: float | None = None
     ) -> None:
         self._store = store
         self._directory = directory
@@ -87,7 +88,7 @@ class DenseIndexes:
                 if path.name.removesuffix(_SUFFIX) not in known or path.suffix != _SUFFIX:
                     path.unlink(missing_ok=True)
         for uid, id in known.items():
-            if embed and self._wanted(id, uid) and (self._always or not self._up_to_date(id, uid)):
+            if embed and self._wanted(id, uid) and (self._always or self._up_to_date(id, uid) is None):
                 self.changed(id)
 
     def changed(self, collection_id: int) -> None:
@@ -186,9 +187,8 @@ class DenseIndexes:
             ).one_or_none()
         if row is None:
             raise NotFound("the collection has been deleted")
-        if not self._up_to_date(collection_id, row.uid):
-            return None
-        return Coverage(0, 0, row.document_count, read_header(self._path(row.uid)).states)
+        header = self._up_to_date(collection_id, row.uid)
+        return None if header is None else Coverage(0, 0, row.document_count, header.states)
 
     def wanted(self, collection_id: int) -> bool:
         """Whether a collection has embeddings, or is to have them.
@@ -277,16 +277,16 @@ class DenseIndexes:
     def _wanted(self, collection_id: int, uid: str) -> bool:
         return self._always or self._path(uid).exists()
 
-    def _up_to_date(self, collection_id: int, uid: str) -> bool:
-        """Whether the file is complete according to its header, and of the encoder if that is loaded."""
+    def _up_to_date(self, collection_id: int, uid: str) -> DenseHeader | None:
+        """The header of the file, if it says that it is complete, and is of the encoder if that is loaded."""
         try:
             header = read_header(self._path(uid))
-            encoder: EncoderInfo | None = self._models.loaded("encoder")
-            if encoder is not None and header.encoder != encoder.identity:
-                return False
-            return header.generation == database_generation(self._store, collection_id)
         except (FileNotFoundError, IndexCorrupt):
-            return False
+            return None
+        encoder: EncoderInfo | None = self._models.loaded("encoder")
+        if encoder is not None and header.encoder != encoder.identity:
+            return None
+        return header if header.generation == database_generation(self._store, collection_id) else None
 
     def _uid(self, collection_id: int) -> str:
         with self._store.read() as session:
@@ -305,9 +305,11 @@ class DenseIndexes:
             ).one_or_none()
         if row is None:
             raise NotFound("the collection has been deleted")
-        most = {None: self._most_state_bytes, True: math.inf, False: 0.0}[row.late_interaction]
+        most = self._most_state_bytes
+        if most is not None and row.late_interaction is not None:
+            most = math.inf if row.late_interaction else 0.0
         with self._changed:
-            made = DenseCollection(self._store, self._path(row.uid), collection_id, row.uid, most)
+            made = DenseCollection(self._store, self._path(row.uid), collection_id, row.uid, most or 0.0)
             return self._all.setdefault(collection_id, made)
 
     def _enqueue(self, collection: DenseCollection, collection_id: int, waiting: int) -> None:

@@ -275,6 +275,11 @@ class Settings(BaseSettings):
         return token
 
     @property
+    def late_interaction(self) -> bool:
+        """Whether hybrid uses late interaction, which is for fused scores."""
+        return self.hybrid_fusion == "convex" and self.late_weight > 0
+
+    @property
     def url(self) -> str:
         """The database to use: ``database_url``, or the SQLite file in ``data_dir``."""
         return self.database_url or f"sqlite:///{self.data_dir.absolute() / DATABASE}"

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from dragoman.backbone.sentences import TokenStates
     from dragoman.indexes.dense.codes import StateCodec
 
+COMPARED_SUBWORDS = 64
+"""Subwords of a query that late interaction compares, the rarest ones."""
 NOT_FINITE = "the encoder's vector of a text is not finite"
 
 
@@ -107,8 +109,12 @@ def encoded_queries(
         found = [EncodedQuery(vector, none, np.zeros(0), ()) for vector in encoder.encode(texts, "query")]
     else:
         vectors, tokens = encoder.encode_tokens(texts, "query", info.codec.layer)
-        found = [
-            EncodedQuery(vector, own.states, info.surprisals[own.ids], own.offsets)
-            for vector, own in zip(vectors, tokens, strict=True)
-        ]
+        found = [_with_rarest(vector, own, info.surprisals) for vector, own in zip(vectors, tokens, strict=True)]
     return [one if np.isfinite(one.vector).all() else InternalError(NOT_FINITE) for one in found]
+
+
+def _with_rarest(vector: NDArray[np.float32], tokens: TokenStates, surprisals: NDArray[np.float64]) -> EncodedQuery:
+    """A query with its rarest subwords, in order: the others of a long one hardly count, and would take time."""
+    weights = surprisals[tokens.ids]
+    kept = np.sort(np.argsort(-weights, kind="stable")[:COMPARED_SUBWORDS])
+    return EncodedQuery(vector, tokens.states[kept], weights[kept], [tokens.offsets[one] for one in kept])

@@ -292,6 +292,7 @@ def _load_encoder(settings: Settings) -> tuple[SentenceEncoder, EncoderInfo]:
     if codec is None or surprisals is None:
         return encoder, EncoderInfo(identity, encoder.width, loaded.unrelated_cosine)
     capped = np.minimum(surprisals, MAX_RARITY)
+    identity = f"{identity} {codec.checksum[:16]}"  # or codes of another codec would be decoded with this one
     return encoder, EncoderInfo(identity, encoder.width, loaded.unrelated_cosine, codec, capped)
 
 

@@ -210,7 +210,10 @@ class Hit(BaseModel):
 
 
 class RankedBy(BaseModel):
-    """A document's rank and score in one of the fused rankings; it adds ``weight * value`` to the fused score."""
+    """A document's rank and score in one of the rankings; it adds ``weight * value`` to the hit's score.
+
+    Of hits below the first 50, without late interaction, the parts add up to ``scores.first_stage``.
+    """
 
     rank: int | None = Field(description="Null for a document below the fused ranks, of which only the score counts.")
     score: float = Field(description="BM25, or the inner product of the vectors.")

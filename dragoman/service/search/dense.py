@@ -41,6 +41,8 @@ class DenseResult:
     unrelated_cosine: float = 0.0
     """The cosine of unrelated sentences with this encoder."""
     query: EncodedQuery | None = None
+    states: bool = False
+    """Whether all collections keep the states of subwords."""
     degraded: list[Degraded] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -109,6 +111,7 @@ class DenseStage:
             result.places.extend(DensePlace(collection, hit) for hit in hits)
             result.others.extend(DensePlace(collection, hit) for hit in beside)
         counts = coverage.values()
+        result.states = all(one.states for one in counts if one.total) and bool(len(query.states))
         if (total := sum(one.total for one in counts)) and total == sum(one.missing for one in counts):
             if total == sum(one.failed for one in counts):
                 raise Unavailable(f"none of the {total} documents could be embedded; the log says why")
@@ -122,11 +125,9 @@ class DenseStage:
     def maxsim(self, query: EncodedQuery, keys: Mapping[int, Sequence[int]]) -> dict[int, NDArray[np.float32]] | None:
         """MaxSim (subwords,) of documents by key; NaN if a document's states are not kept. ``keys`` are by collection.
 
-        None if the encoder has no codec, or one of the collections does not keep states.
+        None if one of the collections does not keep states any more.
         """
         found: dict[int, NDArray[np.float32]] = {}
-        if not len(query.states):
-            return None
         for collection, own in keys.items():
             try:
                 rows = self._dense.maxsim(collection, query, own)

@@ -59,9 +59,8 @@ class SearchRanking:
         self._first_stage = first_stage
         self._dense = dense
         self._weight = settings.hybrid_dense_weight
-        by_ranks = settings.hybrid_fusion == "rrf"
-        self._fused = _by_ranks if by_ranks else _by_scores
-        self._late_weight = 0.0 if by_ranks else settings.late_weight  # which is for scores
+        self._fused = _by_ranks if settings.hybrid_fusion == "rrf" else _by_scores
+        self._late_weight = settings.late_weight if settings.late_interaction else 0.0
 
     def rank(
         self,
@@ -122,7 +121,7 @@ class SearchRanking:
         answer.translate_seconds = bm25.translate_seconds
         answer.rank_seconds = time.perf_counter() - started - bm25.translate_seconds
         answer.dense_seconds = dense.seconds
-        if self._late_weight and dense.query is not None:
+        if self._late_weight and dense.query is not None and dense.states:
             begun = time.perf_counter()
             with span("late"):
                 answer.places = self._with_late(answer.places, dense.query, matches)
@@ -196,11 +195,9 @@ class _Fused:
 def _by_scores(bm25: FirstStageResult, dense: DenseResult, matches: Mapping[int, Match], weight: float) -> _Fused:
     """The convex combination of the shares of the attainable BM25 scores and the calibrated cosines."""
     floor = dense.unrelated_cosine
-    shares = {key: match.place.score for key, match in matches.items()}
-    shares.update((place.key, place.score) for place in bm25.places)
+    shares = {place.key: place.score for place in bm25.places}
+    shares |= {key: match.place.score for key, match in matches.items() if key not in shares}
     near = {place.hit.key: calibrated(place.hit.score, floor) for place in (*dense.places, *dense.others)}
-    if not near:  # dense search was not possible
-        return _Fused(list(shares.items()), shares, near, 1.0)
     return _Fused(convex(shares, near, weight), shares, near, 1.0)
 
 

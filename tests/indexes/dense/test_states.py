@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -44,10 +44,11 @@ def embedded(key: int, passages: list[list[list[float]]], codec: StateCodec = EX
     return Embedded(key, 1, spans, vectors, state_counts=[len(states) for states in passages], state_codes=codes)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS, STATES, st.sampled_from([1.0, -1.0]))
-def test_any_history_gives_the_maxsim_of_brute_force(tmp_path_factory, steps, query, sign) -> None:
-    """Of the two passages nearest to the query; those are the last or the first ones."""
+def test_any_history_gives_the_maxsim_of_brute_force(tmp_path_factory, monkeypatch, steps, query, sign) -> None:
+    """Of the two passages nearest to the query, the last or the first ones, unless they are long."""
+    monkeypatch.setattr("dragoman.indexes.dense.index._COMPARED_SUBWORDS", 6)
     path = tmp_path_factory.mktemp("dense") / "c.dense"
     index, model = DenseIndex(WIDTH, EXACT, ROOM), {}
     for step, argument in steps:
@@ -68,7 +69,8 @@ def test_any_history_gives_the_maxsim_of_brute_force(tmp_path_factory, steps, qu
     assert found.shape == (7, len(query))
     for key, own in enumerate(found):
         passages = model.get(key, [])
-        compared = passages[-2:] if sign > 0 else passages[:2]
+        nearest = passages[::-1] if sign > 0 else passages
+        compared = nearest[:2] if sum(map(len, nearest[:2])) <= 6 else nearest[:1]
         states = rows([state for passage in compared for state in passage])
         if len(states):
             np.testing.assert_allclose(own, (rows(query) @ states.T).max(1), atol=0.03)
@@ -89,8 +91,21 @@ def test_states_that_take_too_much_memory_are_dropped_and_stay_away(tmp_path: Pa
     loaded = DenseIndex.load(tmp_path / "c.dense", "uid", "encoder", EXACT, ROOM)[0]
     for one in (index, loaded):
         assert not one.keeps_states
-        assert np.isnan(one.maxsim(np.ones(WIDTH, np.float32), rows([[1, 0, 0, 0]]), [3])).all()
+        assert one.maxsim(np.ones(WIDTH, np.float32), rows([[1, 0, 0, 0]]), [3]) is None
         assert [hit.key for hit in one.search(np.ones(WIDTH, np.float32), 1)] == [3]
+
+
+def test_documents_that_are_replaced_do_not_use_up_the_memory_of_states(caplog: pytest.LogCaptureFixture) -> None:
+    index = DenseIndex(WIDTH, EXACT, most_state_bytes=4 * 12)
+    for round in range(20):
+        index.put([embedded(key, [[[key / 10, round / 20, 0, 0]]]) for key in range(10)])
+    assert index.keeps_states
+    states = rows([[0, 1, 0, 0], [1, 0, 0, 0]])
+    found = index.maxsim(np.ones(WIDTH, np.float32), states, range(10))
+    np.testing.assert_allclose(found, [[0.95, key / 10] for key in range(10)], atol=0.01)
+    index.put([embedded(key, [[[1.0] * 4]]) for key in range(10, 13)])
+    assert not index.keeps_states
+    assert "are dropped" in caplog.text
 
 
 def test_documents_without_states_or_with_other_ones_are_noticed() -> None:

@@ -147,6 +147,17 @@ def test_collections_with_more_documents_than_are_fused_are_searched_together(cl
     assert [(hit["collection"], hit["id"], hit["score"]) for hit in few] == found[:20]
 
 
+def test_hits_of_all_collections_are_in_order_when_the_encoder_fails(client: TestClient) -> None:
+    for name, text in (("a", "hafen und schiff und asche"), ("b", "poison asche"), ("c", "asche")):
+        upload(client, name, [{"id": f"{n}", "text": f"{text} {'wort ' * n}"} for n in range(4)])
+    request = {"query": "poison asche", "query_language": "de", "method": "hybrid"}
+    answer = client.post("/v1/search", json=request).json()
+    assert "the encoder failed" in str(answer["degraded"])
+    scores = [hit["score"] for hit in answer["hits"]]
+    assert scores == sorted(scores, reverse=True)
+    assert {hit["collection"] for hit in answer["hits"]} == {"a", "b", "c"}
+
+
 def test_all_lines_of_a_job_have_one_method(
     client: TestClient, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
