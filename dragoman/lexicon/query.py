@@ -60,6 +60,8 @@ class TermGroup:
     """How often the term occurs in the query."""
     oov: bool = False
     """Whether the term has no translation in the active tables."""
+    repeated: tuple[tuple[int, int], ...] = ()
+    """Offsets of its further occurrences in a structured query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,8 @@ def psq(
     for token in [unit for unit in units if not aside(unit)] or units:
         repeated = groups.get(token.term)
         if repeated is not None:
-            groups[token.term] = replace(repeated, weight=repeated.weight + 1)
+            further = (*repeated.repeated, (token.start, token.end))
+            groups[token.term] = replace(repeated, weight=repeated.weight + 1, repeated=further)
             continue
         identical = bridge.identical(token.word)
         found, known = alternatives(token.term, identical, table, glossaries, min_probability)

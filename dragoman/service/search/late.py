@@ -64,7 +64,13 @@ def _values(part: Part, query: EncodedQuery) -> NDArray[np.float64]:
     """What a link counts, for each subword of the query and each group (subwords, groups); 0 outside of its word."""
     translated = part.translated
     glossaries = translated.view.glossaries if translated.view is not None else frozenset()
-    words = inside(query.offsets, [(group.start, group.end) for group in translated.query.groups])
+    words = np.stack(
+        [
+            inside(query.offsets, [(group.start, group.end), *group.repeated]).any(1)
+            for group in translated.query.groups
+        ],
+        axis=1,
+    )
     values = [
         1.0 if any(one.origin in glossaries for one in group.alternatives) else LINKED
         for group in translated.query.groups

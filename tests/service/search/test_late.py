@@ -115,6 +115,17 @@ def test_a_table_raises_the_match_of_what_it_links(client: TestClient) -> None:
     client.post("/v1/tables/ttrue/deactivate").raise_for_status()
 
 
+def test_a_word_that_is_repeated_is_linked_wherever_it_stands(client: TestClient) -> None:
+    late = []
+    for activate in ("false", "true"):
+        parameters = {"source": "en", "target": "de", "kind": "glossary", "activate": activate}
+        client.put(f"/v1/tables/r{activate}", params=parameters, content=b"boats\tFischerboote\n").raise_for_status()
+        hits = search(client, "boats boats", collections=["de"])["hits"]
+        late.append({hit["id"]: hit["scores"]["late"] for hit in hits}["harbour"])
+    assert late[0] < late[1] == pytest.approx(1.0, abs=1e-4)
+    client.post("/v1/tables/rtrue/deactivate").raise_for_status()
+
+
 def test_states_outlive_a_restart_and_change_nothing(tmp_path: Path) -> None:
     with serving(tmp_path) as client:
         upload(client, "de", DOCUMENTS)
