@@ -34,7 +34,7 @@ class DocumentBody(TextBody):
     """
 
     links: list[tuple[NonNegativeInt, NonNegativeInt, FiniteFloat]]
-    glossary: list[NonNegativeInt]
+    glossary: list[NonNegativeInt] = Field(default_factory=list)
 
 
 class ScoreBody(_Body):

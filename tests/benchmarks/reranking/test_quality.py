@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,12 +11,14 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
+from benchmarks.reranking import late_fit
 from benchmarks.reranking import quality as reranking
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.ranking.about import RerankerAbout, StandaloneAbout
 from dragoman.ranking.checkpoints import save_mart
 from dragoman.ranking.mart import Mart, MartConfig
+from dragoman.ranking.scoring import load_scorer
 from tests.ranking.samples import randomised, write_encoder, write_lists
 
 pytestmark = pytest.mark.slow
@@ -91,3 +94,28 @@ def test_the_summary_combines_saved_scores_of_several_runs(
     assert [row[1] for row in whole[2:]][-3:] == ["from English", "into English", "all 4"]
     assert run(reranking, "--output", folder / "out", "--model", folder / "mart", "--kept") == whole
     assert rows_of((folder / "out" / "summary.md").read_text()) == whole
+
+
+def test_the_weights_of_late_are_fitted_and_written(folder: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    encoder = load_encoder(str(folder / "encoder"))
+    (folder / "late").mkdir()
+    late = {"encoder": str(folder / "encoder"), "layer": 1, "cosine": 9.0}
+    (folder / "late" / "config.json").write_text(json.dumps({"model_type": "late", "name": "mine", "late": late}))
+    for seed, pair in enumerate(PAIRS):
+        lists = folder / "lists" / encoder.tokenizer_checksum[:12] / f"xquad_r-sentence-{pair}"
+        write_lists(lists, encoder, queries=12, seed=seed)
+    monkeypatch.setattr(late_fit, "prepare", lambda *_: None)
+    options = ["--data", folder, "--work", folder, "--languages", "de,ru", "--questions", 9]
+    rows = run(late_fit, *options, "--model", folder / "late")
+    means = dict(zip(rows[0], rows[-1], strict=True))
+    assert [row[0] for row in rows[2:]] == ["en-de", "de-en", "en-ru", "ru-en", "mean"]
+    scorer, about = load_scorer(str(folder / "late"))
+    assert about.name == "mine" and about.late is not None and about.standalone is not None
+    assert about.late.cosine in late_fit.COSINE_WEIGHTS
+    assert about.training["measures"]["standalone"] == pytest.approx(float(means["standalone"]), abs=1e-3)
+    compared = run(late_fit, *options, "--model", folder / "late", "--compare", folder / "late")
+    assert compared[0] == ["", "psq", "standalone", "together"]
+    assert compared[-1] == ["mean", means["first stage"], means["standalone"], means["all"]]
+    assert load_scorer(str(folder / "late"))[1] == about  # a comparison writes nothing
+    with pytest.raises(SystemExit):
+        run(late_fit, *options, "--model", folder / "mart")
