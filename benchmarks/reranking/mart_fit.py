@@ -3,8 +3,8 @@
     python -m benchmarks.reranking.mart_fit --model runs/mart/small/model --tuning runs/mart/tuning
 
 `dragoman train mart` ends with the same fit (`dragoman.ranking.training.fitting`). Prints MAP on every tuning list,
-each with its best weights: of the first stage, of its combination with each other part (late interaction, MART,
-standalone structured queries), of all parts, as in searches, and of all except the first stage (standalone), as in the
+each with its best weights: of the first stage, of its combination with each other part (MART, standalone structured
+queries), of all parts, as in searches, of each part alone, and of all except the first stage (standalone), as in the
 rerank endpoints.
 """
 
@@ -19,7 +19,7 @@ import torch
 
 from dragoman.backbone.checkpoints import CONFIG
 from dragoman.files.atomic import atomic_file
-from dragoman.ranking.about import LateInteractionAbout
+from dragoman.ranking.about import RerankerAbout
 from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.training.fitting import Fit, fit
 from dragoman.ranking.training.lists import lists_in, read_lists
@@ -30,8 +30,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--tuning", type=Path, required=True)
-    parser.add_argument("--encoder", default="small")
-    parser.add_argument("--layer", type=int, default=2)
     parser.add_argument("--questions", type=int, default=60, help="of each list, evenly spaced")
     parser.add_argument("--threads", type=int)
     arguments = parser.parse_args()
@@ -47,10 +45,15 @@ def main() -> None:
     for name, lists in tuning.items():
         if lists.tokenizer != model.encoder.tokenizer_checksum:
             parser.error(f"--tuning: {name}: these lists were tokenized for an encoder with another vocabulary")
-    match = LateInteractionAbout(arguments.encoder, arguments.layer, 1.0)
-    about, found = fit(model, about, tuning, match, queries=arguments.questions)
+    about, found = fit(model, about, tuning, queries=arguments.questions)
     print(summary(found))  # noqa: T201
-    config = json.loads(path.read_text(encoding="utf-8")) | asdict(about)
+    write(path, about)
+
+
+def write(path: Path, about: RerankerAbout) -> None:
+    """Write what was fitted into a reranker's configuration."""
+    known = {name: value for name, value in asdict(about).items() if name != "late" or value is not None}
+    config = json.loads(path.read_text(encoding="utf-8")) | known
     with atomic_file(path) as unfinished:
         unfinished.write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -62,7 +65,7 @@ def summary(found: Fit) -> str:
     for name in [*found.sets, "mean"]:
         lines.append(f"| {name} | {' | '.join(f'{one[name]:.3f}' for one in maps.values())} |")
     weights = ", ".join(f"{name}: {tuple(one)}" for name, one in found.chosen.items())
-    return "\n".join([*lines, f"\nweights of MART, late interaction, the first stage, shares: {weights}"])
+    return "\n".join([*lines, f"\nweights of the model, the first stage, shares: {weights}"])
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ def tested(folder: Path, by_dictionary: bool, arguments: argparse.Namespace) -> 
     options = {"depth": arguments.depth, "queries": arguments.queries}
     kept: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.exists() else {}
     model, about = load_mart(str(folder / "model"))
-    weight: float = json.loads((folder / "report.json").read_text())["weights"]["with MART"]["first_stage"]
+    weight: float = json.loads((folder / "report.json").read_text())["weights"]["with the model"]["first_stage"]
     orders = {"psq": None, "alone": 0.0, "interpolated": weight}
     found = {}
     for lists in lists_in(test):

@@ -28,8 +28,8 @@ import numpy as np
 import torch
 from scipy.stats import ttest_rel
 
-from dragoman.ranking.about import MartAbout
-from dragoman.ranking.scoring import Scorer, load_scorer
+from dragoman.ranking.about import RerankerAbout
+from dragoman.ranking.scoring import AnyScorer, load_scorer
 from dragoman.ranking.training.lists import read_lists
 from dragoman.ranking.training.measuring import Scored, score_lists
 from dragoman.service.evaluation.candidate_sources import Judged, MartSources, prepare
@@ -103,7 +103,9 @@ def tasks(arguments: argparse.Namespace, language: str) -> Iterator[Judged]:
         )
 
 
-def measured(scorer: Scorer, name: str, arguments: argparse.Namespace, about: MartAbout) -> dict[str, list[float]]:
+def measured(
+    scorer: AnyScorer, name: str, arguments: argparse.Namespace, about: RerankerAbout
+) -> dict[str, list[float]]:
     """Average precision of each question of one task, in each order."""
     found = scored(scorer, name, arguments, about, about.placebo)
     orders = {
@@ -117,7 +119,9 @@ def measured(scorer: Scorer, name: str, arguments: argparse.Namespace, about: Ma
     return orders
 
 
-def scored(scorer: Scorer, name: str, arguments: argparse.Namespace, about: MartAbout, placebo: bool) -> list[Scored]:
+def scored(
+    scorer: AnyScorer, name: str, arguments: argparse.Namespace, about: RerankerAbout, placebo: bool
+) -> list[Scored]:
     """The scored candidates of each question of one task, computed or saved."""
     path = arguments.output / f"{name}{WITHOUT_TABLE if placebo else ''}.json"
     lists = read_lists(arguments.output / "lists" / name)
@@ -126,7 +130,7 @@ def scored(scorer: Scorer, name: str, arguments: argparse.Namespace, about: Mart
     made_by = (
         options
         | {"lists": lists.checksum}
-        | {one: known[one] for one in ("name", "direction", "placebo", "late_interaction", "training")}
+        | {one: known[one] for one in ("name", "direction", "placebo", "late", "training")}
     )
     if not path.exists():
         found = score_lists(scorer, lists, direction=about.direction, placebo=placebo, **options)

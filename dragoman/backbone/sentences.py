@@ -18,7 +18,7 @@ from dragoman.backbone.encoder import Encoder, Pair
 from dragoman.backbone.packing import packed
 from dragoman.backbone.padding import padded
 from dragoman.backbone.products import fastest
-from dragoman.backbone.tokenizer import Encoded, cut
+from dragoman.backbone.tokenizer import cut
 
 TOKENS_AT_ONCE = 2_048
 ONE_THREAD_TOKENS = 64
@@ -50,25 +50,25 @@ class SentenceEncoder:
         Raises:
             ValueError: if the encoder has no such layer.
         """
-        self._encoder = encoder
+        self.encoder = encoder
         self.layer = encoder.sentence_layer if layer is None else layer
         if not 0 <= self.layer <= encoder.layers:
             raise ValueError(f"layer {self.layer} is not one of {encoder.name}'s 0 to {encoder.layers}")
         self.name = f"{encoder.name}@{self.layer}"
         self.width = encoder.width
-        self._device = next(encoder.parameters()).device
-        self._fast = encoder.for_inference(dtype or fastest(self._device.type, encoder.precisions), whole=True)
+        self.device = next(encoder.parameters()).device
+        self._fast = encoder.for_inference(dtype or fastest(self.device.type, encoder.precisions), whole=True)
         self._prefixes = {kind: encoder.subwords([text])[0].ids for kind, text in encoder.prefixes.items()}
         self._begin = encoder.framed([_SENTINEL]).index(_SENTINEL)
 
     def surprisals(self) -> NDArray[np.float64] | None:
         """-log p of each subword; None if the vocabulary has no probabilities."""
-        return self._encoder.surprisals()
+        return self.encoder.surprisals()
 
     def release(self) -> None:
         """Free the encoder's weights, of which inference has copies; the encoder computes nothing else from then on."""
         if self._fast is not None:
-            self._encoder.to("meta")
+            self.encoder.to("meta")
 
     def encode(self, texts: Sequence[str], kind: str = "passage", tokens: int = TOKENS_AT_ONCE) -> NDArray[np.float32]:
         """Unit vectors (texts, width) of `kind` `query` or `passage`, in passes of at most `tokens` subwords.
@@ -77,7 +77,7 @@ class SentenceEncoder:
         model is split into windows of equal length, and the mean is over all their tokens. Except for rounding, a
         vector does not depend on other texts.
         """
-        return self._encode(self._encoder.subwords(texts), kind, tokens, ())[0]
+        return self._encode([text.ids for text in self.encoder.subwords(texts)], kind, tokens, ())[0]
 
     def encode_passages(
         self,
@@ -96,9 +96,9 @@ class SentenceEncoder:
         Raises:
             ValueError: if `layer` is above that of the vectors.
         """
-        subwords = self._encoder.subwords(texts)
+        subwords = self.encoder.subwords(texts)
         layers = {self.layer} if layer is None else {self.layer, self._checked(layer)}
-        vectors, states = self._encode(subwords, "passage", tokens, sorted(layers))
+        vectors, states = self._encode([text.ids for text in subwords], "passage", tokens, sorted(layers))
         parts = []
         for vector, text, own, wanted in zip(vectors, subwords, states[self.layer], spans, strict=True):
             starts = np.array([start for start, _ in text.offsets], np.int64)
@@ -119,11 +119,20 @@ class SentenceEncoder:
         Raises:
             ValueError: if `layer` is above that of the vectors.
         """
-        subwords = self._encoder.subwords(texts)
-        vectors, states = self._encode(subwords, kind, tokens, (self._checked(layer),))
-        return vectors, [
-            TokenStates(text.ids, text.offsets, _unit(own)) for text, own in zip(subwords, states[layer], strict=True)
-        ]
+        subwords = self.encoder.subwords(texts)
+        vectors, states = self.encode_ids([text.ids for text in subwords], kind, layer, tokens)
+        return vectors, [TokenStates(text.ids, text.offsets, own) for text, own in zip(subwords, states, strict=True)]
+
+    def encode_ids(
+        self, texts: Sequence[Sequence[int]], kind: str, layer: int, tokens: int = TOKENS_AT_ONCE
+    ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]]]:
+        """As :meth:`encode_tokens`, of texts that are given as subwords: vectors, and unit states of each text.
+
+        Raises:
+            ValueError: if `layer` is above that of the vectors.
+        """
+        vectors, states = self._encode(texts, kind, tokens, (self._checked(layer),))
+        return vectors, [_unit(own) for own in states[layer]]
 
     def _checked(self, layer: int) -> int:
         if not 0 <= layer <= self.layer:
@@ -131,15 +140,15 @@ class SentenceEncoder:
         return layer
 
     def _encode(
-        self, subwords: Sequence[Encoded], kind: str, tokens: int, layers: Sequence[int]
+        self, texts: Sequence[Sequence[int]], kind: str, tokens: int, layers: Sequence[int]
     ) -> tuple[NDArray[np.float32], dict[int, list[NDArray[np.float32]]]]:
         """Unit vectors (texts, width), and of each of `layers` the states of each text's own subwords."""
         prefix = self._prefixes.get(kind, [])
-        room = self._encoder.room - len(prefix)
-        windows = [_Window(number, part) for number, text in enumerate(subwords) for part in cut(text.ids, room)]
-        rows = [self._encoder.framed([*prefix, *window.ids]) for window in windows]
+        room = self.encoder.room - len(prefix)
+        windows = [_Window(number, part) for number, text in enumerate(texts) for part in cut(text, room)]
+        rows = [self.encoder.framed([*prefix, *window.ids]) for window in windows]
         start = self._begin + len(prefix)
-        sums = np.zeros((len(subwords), self.width), np.float32)
+        sums = np.zeros((len(texts), self.width), np.float32)
         parts: dict[int, dict[int, NDArray[np.float32]]] = {layer: {} for layer in layers}
         with torch.inference_mode(), _threads(sum(map(len, rows))):
             for batch in _batches([len(row) for row in rows], tokens):
@@ -153,7 +162,7 @@ class SentenceEncoder:
         sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-12)
         joined: dict[int, list[NDArray[np.float32]]] = {}
         for layer in layers:
-            of_texts: list[list[NDArray[np.float32]]] = [[] for _ in subwords]
+            of_texts: list[list[NDArray[np.float32]]] = [[] for _ in texts]
             for number, window in enumerate(windows):
                 of_texts[window.text].append(parts[layer][number])
             joined[layer] = [np.concatenate(one) for one in of_texts]
@@ -163,10 +172,10 @@ class SentenceEncoder:
         """The states (length, width) of each row, by layer."""
         lengths = [len(row) for row in rows]
         if self._fast is None:
-            ids, mask = padded(rows, self._device, self._encoder.pad)
-            states = self._encoder(ids, mask)
+            ids, mask = padded(rows, self.device, self.encoder.pad)
+            states = self.encoder(ids, mask)
             return {one: [states[one][row, :length] for row, length in enumerate(lengths)] for one in layers}
-        tokens = packed([Pair(ids, 0, 0) for ids in rows], self._encoder.pad, self._device)
+        tokens = packed([Pair(ids, 0, 0) for ids in rows], self.encoder.pad, self.device)
         found = self._fast.states(tokens, *layers)
         return {one: torch.split(x[: sum(lengths)], lengths) for one, x in zip(layers, found, strict=True)}
 

@@ -118,11 +118,11 @@ def _words(pieces: Sequence[str]) -> list[int]:
     return [max(0, number - 1) for number in accumulate(piece.startswith(WORD_START) for piece in pieces)]
 
 
-def cut(ids: list[int], room: int) -> list[list[int]]:
+def cut(ids: Sequence[int], room: int) -> list[list[int]]:
     """Split into parts of nearly equal length with at most `room` subwords; no subwords give one empty part."""
     count = max(1, -(-len(ids) // room))
     size = -(-len(ids) // count)
-    return [ids[number * size : (number + 1) * size] for number in range(count)]
+    return [list(ids[number * size : (number + 1) * size]) for number in range(count)]
 
 
 def inner(text: str, span: tuple[int, int]) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Settings and metadata of a MART model, readable without torch."""
+"""Settings and metadata of a reranker, readable without torch."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ from dragoman.ranking.attention import Direction
 
 Floats = NDArray[np.floating[Any]]
 DEFAULT = "mart"
+"""The reranker that needs nothing else to be installed."""
+LATE = "late"
+"""The reranker without trained weights, of the encoder e5-small."""
 LEAST_SHARE = 1e-3
 SHIPPED = Path(__file__).parent / "weights"
 
 
 @dataclass(frozen=True)
-class LateInteractionAbout:
-    """Late interaction (see `late_interaction`) adds `weight * match` to a model's score, from one layer of an encoder.
+class LateAbout:
+    """What the reranker `late` compares texts by: `match + cosine * (similarity of sentences)`, see `late`.
 
-    `encoder` is the name of a shipped encoder or a folder. Its tokenizer must be that of the model's encoder.
+    `encoder` is the name or the folder of an encoder, `layer` the one whose states are matched.
     """
 
     encoder: str
     layer: int
-    weight: float
+    cosine: float
 
     def __post_init__(self) -> None:
         """
@@ -36,10 +39,10 @@ class LateInteractionAbout:
             ValueError: if a field has the wrong type or a number is not finite.
         """
         if not isinstance(self.encoder, str):
-            raise ValueError(f"late_interaction: encoder: {self.encoder!r} is not a string")
+            raise ValueError(f"late: encoder: {self.encoder!r} is not a string")
         if not isinstance(self.layer, int) or isinstance(self.layer, bool):
-            raise ValueError(f"late_interaction: layer: {self.layer!r} is not an integer")
-        _check_finite("late_interaction", {"weight": self.weight})
+            raise ValueError(f"late: layer: {self.layer!r} is not an integer")
+        _check_finite("late", {"cosine": self.cosine})
 
 
 @dataclass(frozen=True)
@@ -65,8 +68,8 @@ class StandaloneAbout:
 
 
 @dataclass(frozen=True)
-class MartAbout:
-    """Settings of a MART model for scoring, and its training record."""
+class RerankerAbout:
+    """Settings of a reranker for scoring, and its training record."""
 
     name: str = DEFAULT
     direction: Direction = "mean"
@@ -75,22 +78,23 @@ class MartAbout:
     """Weight of the first stage in interpolation with standalone scores (see `interpolated`)."""
     not_for: list[str] = field(default_factory=list)
     """Language pairs `source-target` without a gain from reranking; these are reranked only on request."""
-    late_interaction: LateInteractionAbout | None = None
+    late: LateAbout | None = None
+    """Of the reranker without trained weights; None for a MART."""
     standalone: StandaloneAbout | None = None
     """None: the standalone score is the model's score."""
     training: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, config: Mapping[str, Any]) -> MartAbout:
+    def of(cls, config: Mapping[str, Any]) -> RerankerAbout:
         """Build from a model's `config.json`.
 
         Raises:
-            TypeError: if fields of `late_interaction` or `standalone` are missing or unknown.
+            TypeError: if fields of `late` or `standalone` are missing or unknown.
             ValueError: if a field has the wrong type or a number is not finite.
         """
         values = {known.name: config[known.name] for known in fields(cls) if known.name in config}
-        if (match := values.get("late_interaction")) is not None:
-            values["late_interaction"] = LateInteractionAbout(**match)
+        if (late := values.get("late")) is not None:
+            values["late"] = LateAbout(**late)
         if (alone := values.get("standalone")) is not None:
             values["standalone"] = StandaloneAbout(**alone)
         return cls(**values)

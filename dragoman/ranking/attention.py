@@ -42,6 +42,8 @@ class Links:
     left: Ints
     right: Ints
     weights: NDArray[np.float32]
+    glossary: NDArray[np.bool_] | None = None
+    """Which pairs a glossary translates; None if none."""
 
 
 class TranslationReference:
@@ -69,29 +71,35 @@ class TranslationReference:
 
         Glossary entries (origin in `glossaries`) with P(i | j) = 0 are ignored: see `lexicon.table.index_terms`.
         """
-        self._links: dict[str, list[tuple[int, float]]] = {}
+        self._links: dict[str, list[tuple[int, float, bool]]] = {}
         known: dict[str, dict[str, float]] = {}
+        written: dict[str, set[str]] = {}
         for number, term in enumerate(query.terms):
             if not term:
                 continue
             if term not in known:
-                known[term] = _translations(term, table, direction, threshold, glossaries)
+                known[term], written[term] = _translations(term, table, direction, threshold, glossaries)
                 for other, weight in ({term: 1.0} if extra is None else extra.get(term, {})).items():
                     if weight >= threshold:
                         known[term][other] = max(weight, known[term].get(other, 0.0))
             for other, weight in known[term].items():
-                self._links.setdefault(other, []).append((number, weight))
+                self._links.setdefault(other, []).append((number, weight, other in written[term]))
 
     def links(self, passage: Words) -> Links:
         """The linked word pairs of the query and a passage."""
         found = [
-            (number, position, weight)
+            (number, position, weight, written)
             for position, others in enumerate(map(self._links.get, passage.terms))
             if others is not None
-            for number, weight in others
+            for number, weight, written in others
         ]
-        left, right, weights = zip(*found, strict=True) if found else ((), (), ())
-        return Links(np.asarray(left, np.int64), np.asarray(right, np.int64), np.asarray(weights, np.float32))
+        left, right, weights, written = zip(*found, strict=True) if found else ((), (), (), ())
+        return Links(
+            np.asarray(left, np.int64),
+            np.asarray(right, np.int64),
+            np.asarray(weights, np.float32),
+            np.asarray(written, np.bool_) if any(written) else None,
+        )
 
 
 NO_LINKS = Links(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))
@@ -100,8 +108,10 @@ NO_LINKS = Links(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.fl
 
 def _translations(
     term: str, table: Table | None, direction: Direction, threshold: float, glossaries: frozenset[int]
-) -> dict[str, float]:
+) -> tuple[dict[str, float], set[str]]:
+    """T by word of the passage, and the words that a glossary has."""
     found: dict[str, float] = {}
+    written: set[str] = set()
     for entry in table.translations(term) if table is not None else ():
         weight = {
             "forward": entry.p_forward,
@@ -113,7 +123,9 @@ def _translations(
             continue
         for word in words:
             found[word] = found.get(word, 0.0) + weight / len(words)
-    return {word: min(1.0, weight) for word, weight in found.items() if weight >= threshold}
+        if entry.origin in glossaries:
+            written.update(words)
+    return {word: min(1.0, weight) for word, weight in found.items() if weight >= threshold}, written
 
 
 def word_of_pieces(spans: Sequence[tuple[int, int]], pieces: Sequence[tuple[int, int]]) -> Ints:

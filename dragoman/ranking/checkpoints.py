@@ -24,13 +24,13 @@ from dragoman.backbone.checkpoints import (
 from dragoman.backbone.encoder import Encoder, VecoEncoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.files.atomic import atomic_folder
-from dragoman.ranking.about import SHIPPED, MartAbout, shipped_names
+from dragoman.ranking.about import SHIPPED, RerankerAbout, shipped_names
 from dragoman.ranking.mart import Mart, MartConfig
 
 ENCODER = "encoder"
 
 
-def save_mart(folder: Path, model: Mart, about: MartAbout) -> None:
+def save_mart(folder: Path, model: Mart, about: RerankerAbout) -> None:
     """Save a model atomically, with weights in bfloat16.
 
     Raises:
@@ -38,7 +38,8 @@ def save_mart(folder: Path, model: Mart, about: MartAbout) -> None:
     """
     heads = {name: value.bfloat16() for name, value in model.state_dict().items() if not name.startswith("encoder.")}
     with atomic_folder(folder) as unfinished:
-        config = {"model_type": "mart", "mart": asdict(model.config), **asdict(about)}
+        known = {name: value for name, value in asdict(about).items() if name != "late"}
+        config = {"model_type": "mart", "mart": asdict(model.config), **known}
         (unfinished / CONFIG).write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         write_tensors(unfinished, heads)
         _save_encoder(unfinished / ENCODER, model.encoder)
@@ -56,7 +57,7 @@ def _save_encoder(folder: Path, encoder: Encoder) -> None:
     encoder.tokenizer.save_pretrained(folder)
 
 
-def load_mart(name_or_path: str = "mart", device: str = "cpu") -> tuple[Mart, MartAbout]:
+def load_mart(name_or_path: str = "mart", device: str = "cpu") -> tuple[Mart, RerankerAbout]:
     """Load a model in evaluation mode, with its settings; `mart` is the shipped model.
 
     Raises:
@@ -68,7 +69,7 @@ def load_mart(name_or_path: str = "mart", device: str = "cpu") -> tuple[Mart, Ma
         raise CheckpointError(f"{folder / CONFIG}: model_type is {config.get('model_type')!r}, not 'mart'")
     try:
         model = Mart(load_encoder(str(folder / ENCODER)), MartConfig(**config.get("mart", {})))
-        about = MartAbout.of(config)
+        about = RerankerAbout.of(config)
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"{folder / CONFIG}: {error}") from error
     heads = {name: value.float() for name, value in read_file(folder / WEIGHTS).items()}

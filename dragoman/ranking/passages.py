@@ -15,6 +15,9 @@ MIN_PASSAGE_SUBWORDS = 16
 """Subwords of a passage that must fit after a long query is shortened."""
 
 
+Ids = tuple[int, ...]
+
+
 class QueryTooLong(ValueError):
     """The query leaves no room for a passage."""
 
@@ -59,6 +62,25 @@ def passages(encoder: Encoder, query: Read, documents: Sequence[Read], links: Se
             pair, pieces = encoder.pair(query.ids, ids), document.pieces[start : start + len(ids)]
             start += len(ids)
             yield Passage(number, pair, Row(pair.first, query.pieces, pair.second, pieces, linked))
+
+
+def rows(encoder: Encoder, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> list[list[Passage]]:
+    """The passages of each document.
+
+    Raises:
+        QueryTooLong: if the query leaves no room for a passage.
+    """
+    found: list[list[Passage]] = [[] for _ in documents]
+    for passage in passages(encoder, query, documents, links):
+        found[passage.document].append(passage)
+    return found
+
+
+def sides(passage: Passage) -> tuple[Ids, Ids]:
+    """The subwords of the query and of the passage."""
+    row, ids = passage.row, passage.pair.ids
+    query, own = ids[row.first :][: len(row.query)], ids[row.second :][: len(row.passage)]
+    return tuple(query), tuple(own)
 
 
 def shortened(encoder: Encoder, query: Read) -> Read:

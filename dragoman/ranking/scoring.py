@@ -6,37 +6,32 @@ Passages of all documents are sorted by length and batched by their padded token
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
+from dragoman.backbone.checkpoints import CONFIG, CheckpointError, read_json
 from dragoman.backbone.encoder import Encoder
+from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.padding import batches
-from dragoman.ranking.about import DEFAULT, MartAbout
+from dragoman.backbone.sentences import SentenceEncoder
+from dragoman.ranking.about import DEFAULT, LATE, RerankerAbout
 from dragoman.ranking.attention import Links
 from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.inference import for_inference
-from dragoman.ranking.late_interaction import LateInteraction, load_late_interaction
+from dragoman.ranking.late import LateScorer, folder_of, late_about
 from dragoman.ranking.mart import Mart, Rows
+from dragoman.ranking.memory import DECIMALS, TOKENS_AT_ONCE_ON_GPU, while_memory_lasts
 from dragoman.ranking.mixed_attention import Mixing
-from dragoman.ranking.passages import Passage, Read, passages, truncated
+from dragoman.ranking.passages import Passage, Read, rows, truncated
 from dragoman.ranking.structured_query import share
 
 TOKENS_AT_ONCE = 1_024
 """Padded tokens per batch: more would not fit into CPU caches and run at half the speed."""
-TOKENS_AT_ONCE_ON_GPU = 32_768
-LEAST_TOKENS_AT_ONCE = 128
-DECIMALS = 5
-"""Decimals of scores: further ones depend on the rest of the batch, so equal documents would differ."""
-
-_OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "could not create a primitive")
-"""Error messages of the GPU and CPU allocators, and of oneDNN."""
-
-logger = logging.getLogger("dragoman")
 
 
 @dataclass(frozen=True)
@@ -47,18 +42,25 @@ class Score:
     truncated: bool
 
 
-class Scorer:
-    """Scores documents with a model in evaluation mode, in the calling thread; tokenization is thread-safe."""
+class AnyScorer(Protocol):
+    """Scores documents: a :class:`Scorer` or a :class:`LateScorer`."""
 
-    def __init__(
-        self,
-        model: Mart,
-        tokens_at_once: int | None = None,
-        dtype: torch.dtype = torch.float32,
-        match: LateInteraction | None = None,
-    ) -> None:
-        """`dtype` applies to encoders with BERT layers; `match` is added to the score."""
-        self.model, self.encoder, self._match = model.eval(), model.encoder, match
+    encoder: Encoder
+    """Of which only the tokenizer is used."""
+
+    def rows(self, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> list[list[Passage]]: ...
+
+    def shares(self, documents: Sequence[Sequence[Passage]]) -> list[float]: ...
+
+    def values(self, documents: Sequence[Sequence[Passage]]) -> list[float]: ...
+
+
+class Scorer:
+    """Scores documents with a MART in evaluation mode, in the calling thread; tokenization is thread-safe."""
+
+    def __init__(self, model: Mart, tokens_at_once: int | None = None, dtype: torch.dtype = torch.float32) -> None:
+        """`dtype` applies to encoders with BERT layers."""
+        self.model, self.encoder = model.eval(), model.encoder
         self._states = for_inference(model, dtype) or partial(padded_states, model)
         self._surprisals = model.encoder.surprisals()
         self._device = next(model.parameters()).device.type
@@ -71,10 +73,7 @@ class Scorer:
         Raises:
             QueryTooLong: if the query leaves no room for a passage.
         """
-        found: list[list[Passage]] = [[] for _ in documents]
-        for passage in passages(self.encoder, query, documents, links):
-            found[passage.document].append(passage)
-        return found
+        return rows(self.encoder, query, documents, links)
 
     def shares(self, documents: Sequence[Sequence[Passage]]) -> list[float]:
         """The structured query score of each document alone, given as its passages."""
@@ -84,30 +83,16 @@ class Scorer:
         """The scores of documents, given as their passages, of any queries."""
         if not documents:
             return []
-        tokens = self._tokens
-        while (values := self._values(documents, tokens)) is None:
-            tokens //= 2
-            logger.warning("out of memory: retrying with batches of %d subwords", tokens)
-            self._release_cached_memory()
-        return [round(value, DECIMALS) for value in values]
+        found = while_memory_lasts(lambda tokens: self._values(documents, tokens), self._tokens)
+        return [round(value, DECIMALS) for value in found]
 
-    def _values(self, documents: Sequence[Sequence[Passage]], tokens: int) -> list[float] | None:
-        """The scores; None if memory ran out and smaller batches are possible."""
-        rows = [passage for document in documents for passage in document]
+    def _values(self, documents: Sequence[Sequence[Passage]], tokens: int) -> list[float]:
+        passages = [passage for document in documents for passage in document]
         owner = [number for number, document in enumerate(documents) for _ in document]
-        try:
-            # Training evaluates under autocast, but scores are served in 32 bits, and packed weights need them.
-            with torch.inference_mode(), torch.autocast(self._device, enabled=False):
-                values: list[float] = self.model(pooled(self._states, rows, tokens), owner).tolist()
-                if self._match is None:
-                    return values
-                return [
-                    value + match for value, match in zip(values, self._match.added(documents, tokens), strict=True)
-                ]
-        except RuntimeError as fault:
-            if not any(message in str(fault) for message in _OUT_OF_MEMORY) or tokens <= LEAST_TOKENS_AT_ONCE:
-                raise
-            return None
+        # Training evaluates under autocast, but scores are served in 32 bits, and packed weights need them.
+        with torch.inference_mode(), torch.autocast(self._device, enabled=False):
+            values: list[float] = self.model(pooled(self._states, passages, tokens), owner).tolist()
+        return values
 
     def score(self, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> list[Score]:
         """A score for each document. Except for rounding, it does not depend on other documents.
@@ -118,22 +103,30 @@ class Scorer:
         values = self.values(self.rows(query, documents, links))
         return [Score(value, truncated(document)) for value, document in zip(values, documents, strict=True)]
 
-    def _release_cached_memory(self) -> None:
-        """Free the memory that the GPU allocator caches, after a batch that did not fit."""
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-
 
 def load_scorer(
-    name_or_path: str = DEFAULT, device: str = "cpu", dtype: torch.dtype = torch.float32
-) -> tuple[Scorer, MartAbout]:
-    """Load a model with late interaction for scoring, and its settings; `mart` is the shipped model.
+    name_or_path: str = DEFAULT,
+    device: str = "cpu",
+    dtype: torch.dtype = torch.float32,
+    sentences: Callable[[str], SentenceEncoder] | None = None,
+) -> tuple[AnyScorer, RerankerAbout]:
+    """Load a reranker, and its settings: a MART or a `late`, one shipped or in a folder.
+
+    `dtype` is of a MART. `sentences` gives the sentence encoder of a name or folder, which is loaded without it.
 
     Raises:
         CheckpointError: if there is no such model, or its files are pickled, damaged or inconsistent.
     """
-    model, about = load_mart(name_or_path, device)
-    return Scorer(model, dtype=dtype, match=load_late_interaction(about, model.encoder, device)), about
+    folder = folder_of(name_or_path)
+    if read_json(folder / CONFIG).get("model_type") != LATE:
+        model, about = load_mart(str(folder), device)
+        return Scorer(model, dtype=dtype), about
+    late, about = late_about(folder)
+    encoder = sentences(late.encoder) if sentences else SentenceEncoder(load_encoder(late.encoder, device))
+    try:
+        return LateScorer(encoder, late), about
+    except ValueError as error:
+        raise CheckpointError(f"{folder / CONFIG}: {error}") from error
 
 
 def rows_of(encoder: Encoder, passages: Sequence[Passage], device: torch.device) -> Rows:

@@ -148,3 +148,14 @@ def test_words_of_a_phrase_have_the_links_of_the_phrase() -> None:
     links = TranslationReference(query, table).links(Words(["heiß", "würstchen", "heißes"], [(0, 0)] * 3))
     found = set(zip(links.left.tolist(), links.right.tolist(), links.weights.tolist(), strict=True))
     assert found == {(0, 1, 1.0), (2, 1, 1.0), (0, 2, 0.25), (2, 2, 0.25), (3, 0, 1.0)}
+
+
+def test_links_say_which_are_a_glossary_s() -> None:
+    words, numbers = (["bee", "honey"], ["biene", "honig", "imker"]), ([0, 0, 1], [0, 2, 1])
+    table = Table.from_arrays("en", "de", *words, *numbers, [0.5, 0.5, 1], [0.5, 0.0, 1], [3, 3, 0])
+    query, passage = Words(["bee", "honey"], [(0, 0)] * 2), Words(["imker", "biene", "honig"], [(0, 0)] * 3)
+    links = TranslationReference(query, table, glossaries=frozenset({3})).links(passage)
+    assert links.glossary is not None
+    found = zip(links.left.tolist(), links.right.tolist(), links.glossary.tolist(), strict=True)
+    assert set(found) == {(0, 1, True), (1, 2, False)}  # the other says nothing of the way back
+    assert TranslationReference(query, table).links(passage).glossary is None

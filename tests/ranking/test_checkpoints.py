@@ -13,20 +13,20 @@ from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.ranking.about import LateInteractionAbout, MartAbout, StandaloneAbout
+from dragoman.ranking.about import RerankerAbout, StandaloneAbout
 from dragoman.ranking.checkpoints import load_mart, save_mart
 from dragoman.ranking.mart import Mart, MartConfig
 from tests.backbone.pretrained.hub_samples import write_checkpoints
 from tests.ranking.samples import randomised, write_encoder
 from tests.ranking.test_mart import PAIRS, batch
 
-ABOUT = MartAbout(
+ABOUT = RerankerAbout(
     "mine",
     "forward",
     False,
     12.5,
     ["en-sw"],
-    LateInteractionAbout("small", 1, 20.0),
+    None,
     StandaloneAbout(6.0, 0.5, 1.0),
     {"steps": 3},
 )

@@ -16,7 +16,7 @@ import pytest
 import regex
 from numpy.typing import NDArray
 
-from dragoman.ranking.about import MartAbout, StandaloneAbout
+from dragoman.ranking.about import RerankerAbout, StandaloneAbout
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference import models
 from dragoman.service.inference.encoding import EncoderInfo
@@ -132,7 +132,7 @@ class LinkScorer:
     """
 
     def __init__(self, name: str = "links") -> None:
-        self.about = MartAbout(name, first_stage_weight=1.0, standalone=StandaloneAbout(1.0, 1.0, 0.0))
+        self.about = RerankerAbout(name, first_stage_weight=1.0, standalone=StandaloneAbout(1.0, 1.0, 0.0))
         self.encoder = self
         self.batches: list[list[int]] = []
         self.most = 10**9
@@ -178,15 +178,15 @@ def standing_in(
 ) -> Iterator[None]:
     """Have the service load these models."""
 
-    def load_encoder(settings: Settings) -> tuple[Any, EncoderInfo]:
+    def load_encoder(settings: Settings, shared: Any) -> tuple[Any, EncoderInfo]:
         return encoder, EncoderInfo(encoder.name, encoder.width)
 
-    def load_translator(settings: Settings) -> tuple[Any, TranslatorInfo]:
+    def load_translator(settings: Settings, shared: Any) -> tuple[Any, TranslatorInfo]:
         if translator is None:
             raise FileNotFoundError("no translator here")
         return translator, TranslatorInfo(translator.name, translator.languages)
 
-    def load_reranker(settings: Settings) -> tuple[Any, RerankerInfo]:
+    def load_reranker(settings: Settings, shared: Any) -> tuple[Any, RerankerInfo]:
         if scorer is None:
             raise FileNotFoundError("no reranker here")
         return scorer, RerankerInfo(scorer.about, cast(Any, scorer))

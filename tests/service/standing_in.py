@@ -57,16 +57,16 @@ class LoudScorer(LinkScorer):
         return super().values(documents)
 
 
-def _encoder(settings: Settings) -> tuple[Any, EncoderInfo]:
+def _encoder(settings: Settings, shared: Any) -> tuple[Any, EncoderInfo]:
     return LoudEncoder(), EncoderInfo(settings.encoder or "words", LoudEncoder().width)
 
 
-def _translator(settings: Settings) -> tuple[Any, TranslatorInfo]:
+def _translator(settings: Settings, shared: Any) -> tuple[Any, TranslatorInfo]:
     translator = LoudTranslator()
     return translator, TranslatorInfo(translator.name, translator.languages)
 
 
-def _reranker(settings: Settings) -> tuple[Any, RerankerInfo]:
+def _reranker(settings: Settings, shared: Any) -> tuple[Any, RerankerInfo]:
     scorer = LoudScorer(os.environ.get("STANDING_IN_NAME", "links"))
     scorer.about = replace(scorer.about, placebo="STANDING_IN_PLACEBO" in os.environ)
     return scorer, RerankerInfo(scorer.about, cast(Any, scorer))

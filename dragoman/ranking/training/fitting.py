@@ -1,7 +1,7 @@
-"""Score weights of a trained MART, fitted on tuning lists.
+"""Score weights of a reranker, fitted on tuning lists.
 
-The weights of late interaction and standalone structured queries maximise MAP with and without the first stage; the
-weight of the first stage maximises MAP of the combination; scale and offset calibrate scores to probabilities (minimal
+The weight of standalone structured queries maximises MAP with and without the first stage; the weight of the first
+stage maximises MAP of the combination; scale and offset calibrate scores to probabilities (minimal
 balanced cross-entropy). Language pairs without a gain over the first stage are recorded; they are reranked only on
 request.
 """
@@ -12,7 +12,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -20,15 +19,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from dragoman.backbone.weights import shipped_names
-from dragoman.ranking.about import Floats, LateInteractionAbout, MartAbout, StandaloneAbout, interpolated
-from dragoman.ranking.late_interaction import LateInteraction, load_late_interaction
+from dragoman.ranking.about import Floats, RerankerAbout, StandaloneAbout, interpolated
 from dragoman.ranking.mart import Mart
-from dragoman.ranking.scoring import TOKENS_AT_ONCE, Scorer
+from dragoman.ranking.scoring import Scorer
 from dragoman.ranking.training.lists import Lists, ListsError
 from dragoman.ranking.training.measuring import WEIGHTS, average_precision, rows_of_lists
 
-MATCH_WEIGHTS = (0.0, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 65.0)
 SHARE_WEIGHTS = (0.0, 10.0, 20.0, 30.0, 45.0, 60.0, 80.0, 100.0, 120.0)
 DEPTH = 30
 """Number of candidates of each list for fitting."""
@@ -37,10 +33,9 @@ _REGULARISATION = 1e-4
 
 
 class Weights(NamedTuple):
-    """Weights of MART, late interaction, the log of the first stage's share, and the standalone share."""
+    """Weights of the model's score, the log of the first stage's share, and the standalone share."""
 
-    mart: float = 0.0
-    match: float = 0.0
+    model: float = 0.0
     first_stage: float = 0.0
     share: float = 0.0
 
@@ -54,14 +49,13 @@ class Question:
 
     first_stage: Floats
     model: Floats
-    match: Floats
     shares: Floats
     relevant: list[bool]
     count: int
 
     def scores(self, weights: Weights) -> Floats:
         """The weighted scores of the candidates."""
-        model = weights.mart * self.model + weights.match * self.match + weights.share * self.shares
+        model = weights.model * self.model + weights.share * self.shares
         return interpolated(model, self.first_stage, weights.first_stage)
 
     def average_precision(self, weights: Weights) -> float:
@@ -85,80 +79,77 @@ class Fit:
         return float(np.mean([one.average_precision(weights) for one in self.sets[name]]))
 
 
-def fit(
-    model: Mart,
-    about: MartAbout,
-    tuning: Mapping[str, Lists],
-    late_interaction: LateInteractionAbout | None,
-    *,
-    queries: int,
-) -> tuple[MartAbout, Fit]:
-    """Fit the settings of a model on `queries` evenly spaced lists of each set.
-
-    The encoder and layer of `late_interaction` are used, not its weight; None for no late interaction.
+def fit(model: Mart, about: RerankerAbout, tuning: Mapping[str, Lists], *, queries: int) -> tuple[RerankerAbout, Fit]:
+    """Fit the settings of a MART on `queries` evenly spaced lists of each set.
 
     Raises:
         ListsError: if there is no list.
-        CheckpointError: if late interaction's encoder cannot be loaded, or its tokenizer differs from the model's.
     """
-    device = next(model.parameters()).device.type
-    plain = late_interaction and replace(late_interaction, encoder=_resolved_encoder(late_interaction), weight=1.0)
-    match = load_late_interaction(replace(about, late_interaction=plain), model.encoder, device)
     scorer = Scorer(model)
     tuning = {name: lists for name, lists in tuning.items() if len(lists)}
-    if not tuning:
+    sets = {name: list(_questions(scorer, lists, about, queries)) for name, lists in tuning.items()}
+    pairs = {name: f"{one.source}-{one.target}" for name, one in tuning.items()}
+    return fitted(about, sets, pairs, WEIGHTS, SHARE_WEIGHTS)
+
+
+def fitted(
+    about: RerankerAbout,
+    sets: Mapping[str, list[Question]],
+    pairs: Mapping[str, str],
+    first_stage_weights: Sequence[float],
+    share_weights: Sequence[float],
+) -> tuple[RerankerAbout, Fit]:
+    """Fit the settings of a reranker on the questions of sets, whose language pairs are `pairs`.
+
+    Raises:
+        ListsError: if there is no set.
+    """
+    if not sets:
         raise ListsError("no tuning list to fit weights on")
-    sets = {name: list(_questions(scorer, match, lists, about, queries)) for name, lists in tuning.items()}
-    found = Fit(sets, _chosen(sets, MATCH_WEIGHTS if match else (0.0,)))
-    chosen = found.chosen["all"]
+    found = Fit(sets, _chosen(sets, first_stage_weights, share_weights))
     alone = _standalone(found)
     about = replace(
         about,
-        first_stage_weight=float(f"{alone.scale * chosen.first_stage:.4g}"),
-        late_interaction=replace(match.about, weight=chosen.match) if match and chosen.match else None,
+        first_stage_weight=float(f"{alone.scale * found.chosen['all'].first_stage:.4g}"),
         standalone=alone,
-        not_for=_without_gain(found, {name: f"{one.source}-{one.target}" for name, one in tuning.items()}),
+        not_for=_without_gain(found, pairs),
     )
     return about, found
 
 
-def _questions(
-    scorer: Scorer, match: LateInteraction | None, lists: Lists, about: MartAbout, queries: int
-) -> Iterator[Question]:
+def _questions(scorer: Scorer, lists: Lists, about: RerankerAbout, queries: int) -> Iterator[Question]:
     rows = rows_of_lists(scorer, lists, depth=DEPTH, queries=queries, direction=about.direction, placebo=about.placebo)
     for one, documents in rows:
-        with torch.inference_mode():
-            matches = match.matches(documents, TOKENS_AT_ONCE) if match else np.zeros(len(documents))
         yield Question(
             np.asarray([candidate.score for candidate in one.candidates]),
             np.asarray(scorer.values(documents)),
-            matches,
             np.asarray(scorer.shares(documents)),
             [candidate.relevant for candidate in one.candidates],
             one.relevant,
         )
 
 
-def _chosen(sets: Mapping[str, list[Question]], matches: Sequence[float]) -> dict[str, Weights]:
-    """The best weights of each combination, with a weight of late interaction from `matches`.
+def _chosen(
+    sets: Mapping[str, list[Question]], first_stage_weights: Sequence[float], share_weights: Sequence[float]
+) -> dict[str, Weights]:
+    """The best weights of each combination.
 
     The standalone score of a document is the same in searches (all parts) and without a first stage. So the mean MAP of
-    both cases decides the weights of late interaction and the structured query.
+    both cases decides the weight of the structured query.
     """
     pairs = []
-    for match, share in product(matches, SHARE_WEIGHTS):
-        alone = Weights(1.0, match, share=share)
-        pairs.append((best_weights(sets, [alone._replace(first_stage=weight) for weight in WEIGHTS]), alone))
+    for share in share_weights:
+        alone = Weights(1.0, share=share)
+        pairs.append((best_weights(sets, [alone._replace(first_stage=one) for one in first_stage_weights]), alone))
     combined, standalone = max(pairs, key=lambda pair: sum(_mean(sets, weights) for weights in pair))
-    chosen = {"first stage": FIRST_STAGE}
-    if any(matches):
-        matching = [Weights(0.0, match, weight) for match, weight in product(matches, WEIGHTS)]
-        chosen["with late interaction"] = best_weights(sets, matching)
-    structured = [Weights(0.0, 0.0, weight, share) for weight, share in product(WEIGHTS, SHARE_WEIGHTS)]
-    return chosen | {
-        "with MART": best_weights(sets, [Weights(1.0, 0.0, weight) for weight in WEIGHTS]),
+    structured = [Weights(0.0, weight, share) for weight, share in product(first_stage_weights, share_weights)]
+    return {
+        "first stage": FIRST_STAGE,
+        "with the model": best_weights(sets, [Weights(1.0, weight) for weight in first_stage_weights]),
         "with structured queries": best_weights(sets, structured),
         "all": combined,
+        "model alone": Weights(1.0),
+        "structured queries alone": Weights(share=1.0),
         "standalone": standalone,
     }
 
@@ -220,9 +211,3 @@ def balanced_cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     """Binary cross-entropy of scores (N,), with equal total weight of relevant (label 1) and other documents."""
     weights = torch.where(labels > 0, 0.5 / labels.sum(), 0.5 / (1 - labels).sum())
     return F.binary_cross_entropy_with_logits(logits, labels, weights, reduction="sum")
-
-
-def _resolved_encoder(late_interaction: LateInteractionAbout) -> str:
-    """The name of its shipped encoder, or the absolute path."""
-    shipped = late_interaction.encoder in shipped_names()
-    return late_interaction.encoder if shipped else str(Path(late_interaction.encoder).resolve())

@@ -20,10 +20,9 @@ from dragoman.backbone.training.config import ConfigError, TrainingConfig
 from dragoman.backbone.training.distributed import Workers
 from dragoman.backbone.training.loop import EarlyStopping, Report, Trainer
 from dragoman.backbone.training.pretraining import claim
-from dragoman.ranking.about import LEAST_SHARE, LateInteractionAbout, MartAbout
+from dragoman.ranking.about import LEAST_SHARE, RerankerAbout
 from dragoman.ranking.attention import Direction
 from dragoman.ranking.checkpoints import load_mart, save_mart
-from dragoman.ranking.late_interaction import load_late_interaction
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.passages import passages
 from dragoman.ranking.scoring import Scorer, padded_states, pooled
@@ -68,8 +67,6 @@ class MartTraining(TrainingConfig):
     tuning_queries: int = 40
     tuning_depth: int = 30
     patience: int = 8
-    late_interaction: dict[str, Any] = field(default_factory=dict)
-    """`encoder` and `layer` of the late interaction that is added to the trained model's score; none by default."""
     fit_queries: int = 60
     """Lists of each tuning set on which score weights are fitted after training."""
 
@@ -87,18 +84,6 @@ class MartTraining(TrainingConfig):
         unknown = sorted(set(self.model) - set(MartConfig.__dataclass_fields__))
         if unknown:
             raise ConfigError(f"model: unknown field {', '.join(unknown)}")
-        self.match()
-
-    def match(self) -> LateInteractionAbout | None:
-        """The late interaction, before its weight is fitted.
-
-        Raises:
-            ConfigError: if fields are missing, unknown or of the wrong type.
-        """
-        try:
-            return LateInteractionAbout(weight=1.0, **self.late_interaction) if self.late_interaction else None
-        except (TypeError, ValueError) as error:
-            raise ConfigError(f"late_interaction: {error}") from error
 
 
 def train_mart(config: MartTraining, output: Path, *, resume: bool = False, report: Report | None = None) -> Path:
@@ -107,7 +92,7 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
     Raises:
         ConfigError: if `output` has a training and `resume` is false, or its configuration differs.
         ListsError: if lists are not usable.
-        CheckpointError: if the encoder, or that of late interaction, cannot be loaded.
+        CheckpointError: if the encoder cannot be loaded.
     """
     workers = Workers.join(config.device)
     if workers.first:
@@ -119,9 +104,6 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
     for name, lists in [*sets.items(), *tuning.items()]:
         if lists.tokenizer != model.encoder.tokenizer_checksum:
             raise ConfigError(f"{name}: these lists were tokenized for an encoder with another vocabulary")
-    load_late_interaction(
-        MartAbout(late_interaction=config.match()), model.encoder
-    )  # fails now instead of after training
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(not name.startswith(tuple(config.frozen)))
     source = examples_of(
@@ -159,8 +141,8 @@ def _save(
     output: Path, model: Mart, tuning: Mapping[str, Lists], config: MartTraining, known: Mapping[str, Any]
 ) -> None:
     """Fit the score weights, and write the model and its report."""
-    about = MartAbout(output.name, config.direction, config.placebo)
-    about, found = fit(model, about, tuning, config.match(), queries=config.fit_queries)
+    about = RerankerAbout(output.name, config.direction, config.placebo)
+    about, found = fit(model, about, tuning, queries=config.fit_queries)
     weights = {name: one._asdict() for name, one in found.chosen.items()}
     measures = {"measures": measured(model, tuning, config), "fitted": found.maps(), "weights": weights}
     training = {**asdict(config), **measures, **known}

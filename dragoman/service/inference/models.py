@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dragoman.ranking.about import DEFAULT, MartAbout, shipped_names
+from dragoman.ranking.about import DEFAULT, LATE, RerankerAbout, shipped_names
 from dragoman.ranking.maxsim import MAX_RARITY
 from dragoman.service.core.errors import InternalError, InvalidRequest, NotInstalled, ServiceError, Unavailable
 from dragoman.service.core.priority import wait_limit
@@ -26,9 +26,10 @@ from dragoman.service.inference.encoding import EncodedQuery, EncoderInfo, Sente
 from dragoman.service.observability.metrics import Metrics
 
 if TYPE_CHECKING:
+    from dragoman.backbone.encoder import Encoder
     from dragoman.backbone.translator import Translation
     from dragoman.ranking.passages import Passage
-    from dragoman.ranking.scoring import Scorer
+    from dragoman.ranking.scoring import AnyScorer
 
 logger = logging.getLogger("dragoman")
 
@@ -95,8 +96,8 @@ class TranslatorInfo:
 class RerankerInfo:
     """A reranker's description, and its scorer, which prepares texts on any thread."""
 
-    about: MartAbout
-    scorer: Scorer
+    about: RerankerAbout
+    scorer: AnyScorer
 
 
 class Models:
@@ -110,6 +111,7 @@ class Models:
         self._settings = settings
         self._metrics = metrics
         self._loaded: dict[str, tuple[Any, Any]] = {}
+        self._encoders: dict[str, tuple[Any, Encoder]] = {}
         self._failed: dict[str, tuple[float, str]] = {}
         self._threads_set = False
         self.worker = Worker(
@@ -214,7 +216,7 @@ class Models:
         return encoded_queries(encoder, info, texts)
 
     def _score(self, documents: list[list[Passage]]) -> list[float | Exception]:
-        scorer: Scorer = self._load("reranker")[0]
+        scorer: AnyScorer = self._load("reranker")[0]
         fault = InternalError("the model's score of a document is not a number")
         values = scorer.values(documents)
         return [value if math.isfinite(value) else fault for value in values]
@@ -239,7 +241,7 @@ class Models:
         started = time.perf_counter()
         try:
             self._set_threads()
-            loaded = _LOADERS[model](self._settings)
+            loaded = _LOADERS[model](self._settings, self._shared)
         except ServiceError:
             raise
         except Exception as fault:
@@ -248,11 +250,22 @@ class Models:
             self._failed[model] = (time.monotonic(), reason)
             raise Unavailable(reason) from fault
         self._loaded[model] = loaded
-        if model == "encoder":  # its vocabulary and its weights were read several times as large
-            self.trim()
         logger.info("the %s is loaded", model)
         self._metrics.stage(f"load_{model}", time.perf_counter() - started)
         return loaded
+
+    def _shared(self, place: str) -> tuple[Any, Encoder]:
+        """A sentence encoder, and what it was made of. Searches and reranking share one: it takes much memory."""
+        if place not in self._encoders:
+            from dragoman.backbone.loading import load_encoder
+            from dragoman.backbone.sentences import SentenceEncoder
+
+            loaded = load_encoder(place, self._settings.device)
+            encoder = SentenceEncoder(loaded)
+            encoder.release()
+            self._encoders[place] = encoder, loaded
+            self.trim()  # its vocabulary and its weights were read several times as large
+        return self._encoders[place]
 
     def _set_threads(self) -> None:
         """Set the thread count on the worker's thread: OpenMP keeps it per thread."""
@@ -278,15 +291,11 @@ def translator_place(settings: Settings) -> str:
     return settings.translator
 
 
-def _load_encoder(settings: Settings) -> tuple[SentenceEncoder, EncoderInfo]:
-    place = settings.encoder or ENCODER
-    from dragoman.backbone.loading import load_encoder
-    from dragoman.backbone.sentences import SentenceEncoder
+def _load_encoder(settings: Settings, shared: Shared) -> tuple[SentenceEncoder, EncoderInfo]:
     from dragoman.indexes.dense.codes import shipped_codec
 
-    loaded = load_encoder(place, settings.device)
-    encoder = SentenceEncoder(loaded)
-    encoder.release()
+    place = settings.encoder or ENCODER
+    encoder, loaded = shared(place)
     identity = _identity(encoder.name, place, loaded.checksum)
     codec, surprisals = shipped_codec(place), encoder.surprisals()
     if codec is None or surprisals is None:
@@ -301,7 +310,7 @@ def has_encoder(settings: Settings) -> bool:
     return settings.encoder is not None or find_spec(PACKAGE) is not None
 
 
-def _load_translator(settings: Settings) -> tuple[Translator, TranslatorInfo]:
+def _load_translator(settings: Settings, shared: Shared) -> tuple[Translator, TranslatorInfo]:
     from dragoman.backbone.loading import load_translator
 
     translator = load_translator(translator_place(settings), settings.device)
@@ -309,11 +318,18 @@ def _load_translator(settings: Settings) -> tuple[Translator, TranslatorInfo]:
 
 
 def has_reranker(settings: Settings) -> bool:
-    """Whether there is a reranker: a configured one, one in a worker process, or the one shipped."""
-    return settings.reranker is not None or settings.worker_url is not None or DEFAULT in shipped_names()
+    """Whether there is a reranker: a configured one, one in a worker process, or one shipped."""
+    return (
+        settings.reranker is not None or settings.worker_url is not None or reranker_place(settings) in shipped_names()
+    )
 
 
-def _load_reranker(settings: Settings) -> tuple[Scorer, RerankerInfo]:
+def reranker_place(settings: Settings) -> str:
+    """The name or folder of the reranker: `late` where its encoder is installed, unless another is configured."""
+    return settings.reranker or (LATE if find_spec(PACKAGE) is not None else DEFAULT)
+
+
+def _load_reranker(settings: Settings, shared: Shared) -> tuple[AnyScorer, RerankerInfo]:
     import torch
 
     from dragoman.ranking.scoring import load_scorer
@@ -321,11 +337,13 @@ def _load_reranker(settings: Settings) -> tuple[Scorer, RerankerInfo]:
     if not has_reranker(settings):
         raise Unavailable("no reranker comes with this installation: DRAGOMAN_RERANKER can name a folder")
     dtype = torch.bfloat16 if settings.rerank_precision == "bfloat16" else torch.float32
-    scorer, about = load_scorer(settings.reranker or DEFAULT, settings.device, dtype)
+    scorer, about = load_scorer(reranker_place(settings), settings.device, dtype, lambda name: shared(name)[0])
     return scorer, RerankerInfo(about, scorer)
 
 
-_LOADERS: dict[str, Callable[[Settings], tuple[Any, Any]]] = {
+Shared = Callable[[str], tuple[Any, "Encoder"]]
+"""Gives the sentence encoder of a name or folder, loaded now if necessary."""
+_LOADERS: dict[str, Callable[[Settings, Shared], tuple[Any, Any]]] = {
     "encoder": _load_encoder,
     "translator": _load_translator,
     "reranker": _load_reranker,

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from dragoman.ranking.about import MartAbout
+from dragoman.ranking.about import RerankerAbout
 from dragoman.service.core.errors import ClientDisconnected, ServiceError, TooLarge, TooManyRequests, Unavailable
 from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.scoring import Pending, ScoreRequest, Scores
@@ -41,9 +41,9 @@ class RemoteScoring:
         self._starting = Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._client: httpx.AsyncClient | None = None
-        self._about: MartAbout | None = None
+        self._about: RerankerAbout | None = None
 
-    def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> MartAbout:
+    def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> RerankerAbout:
         known = self._about
         if known is None:
             body = self._get("/v1/model", min(_ABOUT_SECONDS, seconds or _ABOUT_SECONDS), cancelled)

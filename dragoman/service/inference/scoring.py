@@ -17,7 +17,7 @@ from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.models import Models, RerankerInfo, Score
 
 if TYPE_CHECKING:
-    from dragoman.ranking.about import MartAbout
+    from dragoman.ranking.about import RerankerAbout
     from dragoman.ranking.attention import Links
 
 Spans = Sequence[tuple[int, int]]
@@ -55,7 +55,7 @@ def _pair() -> ScoreRequest:
 class Scores:
     """The result: a score per document, or None and the reason; and which documents were truncated."""
 
-    about: MartAbout
+    about: RerankerAbout
     """The model that scored; a worker's model may have changed since the request."""
     values: list[float | None]
     """Standalone scores of the documents: :func:`dragoman.ranking.about.standalone`."""
@@ -107,7 +107,7 @@ class Pending:
 class Scoring(Protocol):
     """Scores documents."""
 
-    def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> MartAbout:
+    def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> RerankerAbout:
         """The model that scores, loaded now if necessary; waits at most ``seconds``.
 
         Raises:
@@ -146,7 +146,7 @@ class LocalScoring:
     def __init__(self, models: Models) -> None:
         self._models = models
 
-    def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> MartAbout:
+    def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> RerankerAbout:
         return self._models.reranker(cancelled, seconds).about
 
     def admit(self, documents: int) -> None:

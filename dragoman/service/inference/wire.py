@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, model_validator
 
-from dragoman.ranking.about import MartAbout
+from dragoman.ranking.about import RerankerAbout
 from dragoman.ranking.attention import Links
 from dragoman.service.core.priority import in_background
 from dragoman.service.inference.scoring import ScoreRequest, Scores, Text
@@ -28,9 +28,13 @@ class TextBody(_Body):
 
 
 class DocumentBody(TextBody):
-    """A document with (query word, document word, T) for the words that translate each other."""
+    """A document with (query word, document word, T) for the words that translate each other.
+
+    ``glossary`` has the numbers of the links that are a glossary's.
+    """
 
     links: list[tuple[NonNegativeInt, NonNegativeInt, FiniteFloat]]
+    glossary: list[NonNegativeInt] = Field(default_factory=list)
 
 
 class ScoreBody(_Body):
@@ -46,6 +50,8 @@ class ScoreBody(_Body):
         for number, document in enumerate(self.documents):
             if any(i >= len(self.query.spans) or j >= len(document.spans) for i, j, _ in document.links):
                 raise ValueError(f"documents[{number}].links: names a word that is not there")
+            if any(link >= len(document.links) for link in document.glossary):
+                raise ValueError(f"documents[{number}].glossary: names a link that is not there")
         return self
 
     @classmethod
@@ -55,6 +61,7 @@ class ScoreBody(_Body):
                 text=one.text,
                 spans=list(one.spans),
                 links=list(zip(links.left.tolist(), links.right.tolist(), links.weights.tolist(), strict=True)),
+                glossary=[] if links.glossary is None else np.flatnonzero(links.glossary).tolist(),
             )
             for one, links in zip(request.documents, request.links, strict=True)
         ]
@@ -66,13 +73,17 @@ class ScoreBody(_Body):
         return ScoreRequest(
             Text(self.query.text, self.query.spans),
             [Text(one.text, one.spans) for one in self.documents],
-            [_links(one.links) for one in self.documents],
+            [_links(one.links, one.glossary) for one in self.documents],
         )
 
 
-def _links(given: list[tuple[int, int, float]]) -> Links:
+def _links(given: list[tuple[int, int, float]], glossary: list[int]) -> Links:
     left, right, weights = zip(*given, strict=True) if given else ((), (), ())
-    return Links(np.asarray(left, np.int64), np.asarray(right, np.int64), np.asarray(weights, np.float32))
+    written = None
+    if glossary:
+        written = np.zeros(len(left), np.bool_)
+        written[glossary] = True
+    return Links(np.asarray(left, np.int64), np.asarray(right, np.int64), np.asarray(weights, np.float32), written)
 
 
 class ModelBody(_Body):
@@ -85,12 +96,12 @@ class ModelBody(_Body):
     not_for: list[str]
 
     @classmethod
-    def of(cls, about: MartAbout) -> ModelBody:
+    def of(cls, about: RerankerAbout) -> ModelBody:
         known: dict[str, Any] = asdict(about)
         return cls(**{name: known[name] for name in cls.model_fields})
 
-    def about(self) -> MartAbout:
-        return MartAbout(**self.model_dump())
+    def about(self) -> RerankerAbout:
+        return RerankerAbout(**self.model_dump())
 
 
 class ScoresBody(_Body):

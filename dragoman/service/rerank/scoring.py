@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from dragoman.lexicon.text.tokens import Analysis, Token
-from dragoman.ranking.about import MartAbout
+from dragoman.ranking.about import RerankerAbout
 from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
 from dragoman.ranking.limits import readable
 from dragoman.service.core.errors import ClientDisconnected, Unavailable
@@ -38,7 +38,7 @@ class Reranking:
         self._scoring = scoring
         self._analysis = analysis
 
-    def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> MartAbout:
+    def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> RerankerAbout:
         """The model that scores; waits for it for at most ``seconds``.
 
         Raises:
@@ -89,7 +89,7 @@ class Reranking:
         documents: Sequence[Document],
         found: Sequence[Words],
         snapshot: Snapshot,
-        about: MartAbout,
+        about: RerankerAbout,
     ) -> ScoreRequest:
         tokens = self._analysis(language).tokens(query)
         terms: dict[str, set[str]] = {}
@@ -116,7 +116,7 @@ class Reranking:
         return ScoreRequest(Text(query, _words(tokens).spans), texts, links)
 
 
-def _checked(scores: Scores, linked: MartAbout, cut: set[int]) -> Scores:
+def _checked(scores: Scores, linked: RerankerAbout, cut: set[int]) -> Scores:
     """The scores, with the documents ``cut`` before scoring added to those that the model truncated.
 
     Raises:

@@ -11,7 +11,7 @@ from threading import BoundedSemaphore
 
 import numpy as np
 
-from dragoman.ranking.about import MartAbout, interpolated
+from dragoman.ranking.about import RerankerAbout, interpolated
 from dragoman.service.collections.changes import indexed_text
 from dragoman.service.collections.service import Collections
 from dragoman.service.core.errors import InvalidRequest, ServiceError, TooManyRequests
@@ -185,7 +185,7 @@ class RerankStage:
         outcome.result = "partial" if unscored else "reranked"
 
 
-def _check_name(options: RerankOptions, about: MartAbout) -> None:
+def _check_name(options: RerankOptions, about: RerankerAbout) -> None:
     if options.model is not None and options.model != about.name:
         raise UnknownReranker(f"rerank.model: there is no reranker named {options.model!r}; there is {about.name!r}")
 

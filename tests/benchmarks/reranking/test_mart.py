@@ -18,7 +18,7 @@ from scipy.stats import ttest_1samp, ttest_ind, ttest_rel
 from benchmarks.reranking.mart_tables import p_of_mean, searched, summary
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.ranking.about import LateInteractionAbout, MartAbout
+from dragoman.ranking.about import RerankerAbout
 from dragoman.ranking.checkpoints import load_mart, save_mart
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.training.lists import read_lists
@@ -162,7 +162,7 @@ def test_first_stage_runs_are_compared_with_the_variants(tmp_path: Path, subword
 
 def test_the_similarity_of_translations(lists: Path) -> None:
     model = Mart(load_encoder(str(lists / "encoder")), MartConfig([0, 1]))
-    save_mart(lists / "mart", model, MartAbout("tiny"))
+    save_mart(lists / "mart", model, RerankerAbout("tiny"))
     run("mart_similarity", "--lists", lists / "test" / "c-en-de", "--output", lists / "out", "--model", lists / "mart")
     report = json.loads((lists / "out" / "similarity.json").read_text())
     assert report["queries"] > 0
@@ -174,15 +174,15 @@ def test_the_similarity_of_translations(lists: Path) -> None:
 
 def test_weights_are_fitted_and_written(lists: Path) -> None:
     model = Mart(load_encoder(str(lists / "encoder")), MartConfig([0, 1]))
-    save_mart(lists / "mart", model, MartAbout("tiny", training={"steps": 3}))
-    options = ["--model", lists / "mart", "--tuning", lists / "tuning", "--encoder", lists / "encoder", "--layer", 1]
+    save_mart(lists / "mart", model, RerankerAbout("tiny", training={"steps": 3}))
+    options = ["--model", lists / "mart", "--tuning", lists / "tuning"]
     printed = run("mart_fit", *options)
+    titles = [cell.strip() for cell in printed.splitlines()[0].strip(" |").split("|")]
     means = [float(cell) for cell in printed.split("| mean |")[1].split("\n")[0].strip(" |").split("|")]
-    assert means[4] >= means[5]  # all together have those weights to choose from that do without the first stage
+    maps = dict(zip(titles, means, strict=True))
+    assert maps["all"] >= maps["standalone"]  # it has those weights to choose from that do without the first stage
     about = load_mart(str(lists / "mart"))[1]
     assert about.training == {"steps": 3}
-    _, weight, _, share = map(float, printed.split("all: (")[1].split(")")[0].split(", "))
-    expected = LateInteractionAbout(str(lists / "encoder"), 1, weight) if weight else None
-    assert about.late_interaction == expected
-    assert about.not_for == ([] if means[4] > means[0] else ["en-de"])
+    _, _, share = map(float, printed.split("all: (")[1].split(")")[0].split(", "))
+    assert about.not_for == ([] if maps["all"] > maps["first stage"] else ["en-de"])
     assert about.standalone is not None and about.standalone.weight == share

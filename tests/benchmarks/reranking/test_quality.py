@@ -1,7 +1,8 @@
-"""The measures of the reranker and its parts, from saved scores."""
+"""The measures of a reranker, from saved scores."""
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,14 +11,14 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_rel
 
-from benchmarks.reranking import parts as reranking_parts
+from benchmarks.reranking import late_fit
 from benchmarks.reranking import quality as reranking
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.ranking.about import LateInteractionAbout, MartAbout, StandaloneAbout
+from dragoman.ranking.about import RerankerAbout, StandaloneAbout
 from dragoman.ranking.checkpoints import save_mart
 from dragoman.ranking.mart import Mart, MartConfig
-from dragoman.ranking.training.fitting import WEIGHTS, Weights
+from dragoman.ranking.scoring import load_scorer
 from tests.ranking.samples import randomised, write_encoder, write_lists
 
 pytestmark = pytest.mark.slow
@@ -47,10 +48,9 @@ def folder(tmp_path: Path, subwords: Subwords) -> Path:
     """A model with all parts, lists to test and to tune on."""
     encoder = write_encoder(tmp_path / "encoder", subwords, layers=3)
     model = randomised(Mart(load_encoder(str(tmp_path / "encoder")), MartConfig([0, 1])))
-    about = MartAbout(
+    about = RerankerAbout(
         "tiny",
         first_stage_weight=3.0,
-        late_interaction=LateInteractionAbout(str(tmp_path / "encoder"), 1, 10.0),
         standalone=StandaloneAbout(20.0, 0.5, 1.0),
     )
     save_mart(tmp_path / "mart", model, about)
@@ -96,34 +96,26 @@ def test_the_summary_combines_saved_scores_of_several_runs(
     assert rows_of((folder / "out" / "summary.md").read_text()) == whole
 
 
-def test_parts_add_up_to_the_saved_scores(folder: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
-    for language in ("de", "ru"):
-        whole = keep_scores(folder, monkeypatch, run, language)[-1]
-    options = ["--kept", folder / "out", "--tuning", folder / "tuning", "--output", folder / "parts"]
-    options += ["--model", folder / "mart", "--questions", 5, "--mart-questions", 3]
-    rows = run(reranking_parts, *options)
-    by_name = {row[0]: row for row in rows}
-    assert f"{float(by_name['psq'][1]):.3f}" == whole[3]
-    assert float(by_name[reranking_parts.SHIPPED["with psq"]][1]) == pytest.approx(float(whole[6].strip("*")), abs=6e-4)
-    assert float(by_name[reranking_parts.SHIPPED["alone"]][1]) == pytest.approx(float(whole[4]), abs=6e-4)
-    assert by_name[reranking_parts.SHIPPED["with psq"]][-1] == "1, 10, 6, 20"
-    before = {path: path.stat().st_mtime_ns for path in (folder / "parts").glob("*.json")}
-    assert len(before) == 3 * len(PAIRS)
-    assert run(reranking_parts, *options) == rows
-    assert {path: path.stat().st_mtime_ns for path in before} == before
-    with pytest.raises(SystemExit, match="remove it"):
-        run(reranking_parts, *options[:-1], 2)
-
-
-def test_each_combination_has_weights_of_its_parts_only(folder: Path) -> None:
-    parts = reranking_parts.Parts(str(folder / "mart"), folder)
-    path = folder / "tuning" / "xquad_r-sentence-en-de"
-    cheap, dear = ({"en-de": parts.tuned(path, 5, by_mart)} for by_mart in (False, True))
-    assert not any(one.model.any() for one in cheap["en-de"]) and all(one.model.any() for one in dear["en-de"])
-    for plain, scored in zip(cheap["en-de"], dear["en-de"], strict=True):
-        assert plain.match.tolist() == scored.match.tolist() and plain.shares.tolist() == scored.shares.tolist()
-    found = reranking_parts.combinations(Weights(1.0, 10.0, 6.0, 20.0), cheap, dear)
-    assert found["with psq"]["psq + late interaction + structured query"].mart == 0.0
-    assert found["with psq"]["psq + MART"].first_stage in WEIGHTS
-    assert found["alone"]["late interaction + structured query"].first_stage == 0.0
-    assert found["alone"]["MART"] == Weights(mart=1.0)
+def test_the_weights_of_late_are_fitted_and_written(folder: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    encoder = load_encoder(str(folder / "encoder"))
+    (folder / "late").mkdir()
+    late = {"encoder": str(folder / "encoder"), "layer": 1, "cosine": 9.0}
+    (folder / "late" / "config.json").write_text(json.dumps({"model_type": "late", "name": "mine", "late": late}))
+    for seed, pair in enumerate(PAIRS):
+        lists = folder / "lists" / encoder.tokenizer_checksum[:12] / f"xquad_r-sentence-{pair}"
+        write_lists(lists, encoder, queries=12, seed=seed)
+    monkeypatch.setattr(late_fit, "prepare", lambda *_: None)
+    options = ["--data", folder, "--work", folder, "--languages", "de,ru", "--questions", 9]
+    rows = run(late_fit, *options, "--model", folder / "late")
+    means = dict(zip(rows[0], rows[-1], strict=True))
+    assert [row[0] for row in rows[2:]] == ["en-de", "de-en", "en-ru", "ru-en", "mean"]
+    scorer, about = load_scorer(str(folder / "late"))
+    assert about.name == "mine" and about.late is not None and about.standalone is not None
+    assert about.late.cosine in late_fit.COSINE_WEIGHTS
+    assert about.training["measures"]["standalone"] == pytest.approx(float(means["standalone"]), abs=1e-3)
+    compared = run(late_fit, *options, "--model", folder / "late", "--compare", folder / "late")
+    assert compared[0] == ["", "psq", "standalone", "together"]
+    assert compared[-1] == ["mean", means["first stage"], means["standalone"], means["all"]]
+    assert load_scorer(str(folder / "late"))[1] == about  # a comparison writes nothing
+    with pytest.raises(SystemExit):
+        run(late_fit, *options, "--model", folder / "mart")

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.ranking.about import LateInteractionAbout, MartAbout, standalone
-from dragoman.ranking.late_interaction import load_late_interaction
+from dragoman.ranking.about import RerankerAbout, standalone
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.scoring import Scorer
 from dragoman.ranking.training.fitting import Fit, Question, Weights, _calibration, balanced_cross_entropy, fit
@@ -32,8 +31,7 @@ def test_fitted_weights_are_the_best_candidates(tmp_path: Path, subwords: Subwor
     encoder = load_encoder(str(tmp_path / "encoder"))
     tuning = {name: read_lists(write_lists(tmp_path / name, encoder, queries=20, seed=len(name))) for name in "ab"}
     model = randomised(Mart(encoder, MartConfig([0])))
-    match = LateInteractionAbout(str(tmp_path / "encoder"), 1, 99.0)
-    about, found = fit(model, MartAbout("mine", "forward"), tuning, match, queries=15)  # type: ignore[arg-type]
+    about, found = fit(model, RerankerAbout("mine", "forward"), tuning, queries=15)  # type: ignore[arg-type]
     assert (about.name, about.direction) == ("mine", "forward")
     assert all(len(questions) == 15 for questions in found.sets.values())
     chosen = found.chosen["all"]
@@ -41,22 +39,17 @@ def test_fitted_weights_are_the_best_candidates(tmp_path: Path, subwords: Subwor
     assert about.first_stage_weight == pytest.approx(about.standalone.scale * chosen.first_stage, rel=1e-3)
     assert about.standalone.weight == chosen.share
     assert found.chosen["standalone"] == chosen._replace(first_stage=0.0)
-    assert (about.late_interaction.weight if about.late_interaction else 0.0) == chosen.match
     maps = found.maps()
     for weights in (
         Weights(1.0),
-        Weights(1.0, 20.0, 8.0, 45.0),
-        Weights(1.0, 0.0, 32.0),
-        Weights(1.0, 50.0, 0.0, 80.0),
+        Weights(1.0, 8.0, 45.0),
+        Weights(1.0, 32.0),
+        Weights(1.0, 0.0, 80.0),
     ):
         both = (weights, weights._replace(first_stage=0.0))
         means = [np.mean([found.map(name, one) for name in tuning]) for one in both]
         assert maps["all"]["mean"] + maps["standalone"]["mean"] >= sum(means)
     assert about.not_for == ([] if maps["all"]["mean"] > maps["first stage"]["mean"] else ["en-de"])
-    plain, without = fit(model, MartAbout(), tuning, None, queries=15)  # type: ignore[arg-type]
-    assert plain.late_interaction is None
-    assert "with late interaction" not in without.chosen
-    assert without.chosen["all"].match == 0.0
 
 
 def test_fitted_scores_are_the_best_probabilities(tmp_path: Path, subwords: Subwords) -> None:
@@ -64,14 +57,10 @@ def test_fitted_scores_are_the_best_probabilities(tmp_path: Path, subwords: Subw
     encoder = load_encoder(str(tmp_path / "encoder"))
     tuning = {"a": read_lists(write_lists(tmp_path / "a", encoder, queries=40, seed=5))}
     model = randomised(Mart(encoder, MartConfig([0])))
-    match = LateInteractionAbout(str(tmp_path / "encoder"), 1, 1.0)
-    with (
-        patch("dragoman.ranking.training.fitting.MATCH_WEIGHTS", (2.0,)),
-        patch("dragoman.ranking.training.fitting.SHARE_WEIGHTS", (3.0,)),
-    ):
-        about, _ = fit(model, MartAbout(), tuning, match, queries=40)  # type: ignore[arg-type]
-    assert about.late_interaction is not None and about.standalone is not None
-    scorer = Scorer(model, match=load_late_interaction(about, encoder))  # type: ignore[arg-type]
+    with patch("dragoman.ranking.training.fitting.SHARE_WEIGHTS", (3.0,)):
+        about, _ = fit(model, RerankerAbout(), tuning, queries=40)  # type: ignore[arg-type]
+    assert about.standalone is not None
+    scorer = Scorer(model)  # type: ignore[arg-type]
     scored = score_lists(scorer, tuning["a"], depth=30)
     right = torch.tensor([float(yes) for one in scored for yes in one.relevant], dtype=torch.float64)
 
@@ -92,10 +81,10 @@ def test_an_uninformative_model_is_fitted_too(tmp_path: Path, subwords: Subwords
     empty = read_lists(write_lists(tmp_path / "b", encoder, queries=0, seed=5))
     for seed in range(8):
         model = randomised(Mart(encoder, MartConfig([0])), seed)
-        about, _ = fit(model, MartAbout(placebo=True), {"a": lists, "b": empty}, None, queries=9)  # type: ignore[arg-type]
+        about, _ = fit(model, RerankerAbout(placebo=True), {"a": lists, "b": empty}, queries=9)  # type: ignore[arg-type]
         assert about.standalone is not None and about.standalone.scale > 0
     with pytest.raises(ListsError, match="no tuning list"):
-        fit(model, MartAbout(), {"b": empty}, None, queries=9)  # type: ignore[arg-type]
+        fit(model, RerankerAbout(), {"b": empty}, queries=9)  # type: ignore[arg-type]
 
 
 @given(st.floats(0.1, 3.0), st.floats(-3.0, 3.0), st.floats(-2.0, 1.0), st.integers(0, 10**6))
@@ -106,7 +95,7 @@ def test_scores_become_probabilities(scale: float, offset: float, rarity: float,
     odds = np.exp(logits + rarity)
     relevant = random.random(20_000) < odds / (1 + odds)
     scores, zeros = (logits + offset) / scale, np.zeros(20_000)
-    found = Fit({"a": [Question(zeros, scores, zeros, zeros, relevant.tolist(), 1)]}, {})
+    found = Fit({"a": [Question(zeros, scores, zeros, relevant.tolist(), 1)]}, {})
     fitted_scale, fitted_offset = _calibration(found, scores)
     shift = math.log(relevant.mean() / (1 - relevant.mean())) - rarity  # of balanced odds against those drawn
     assert fitted_scale == pytest.approx(scale, rel=0.15)

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 import torch
 
-from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.training.config import ConfigError
 from dragoman.backbone.training.corpus import Position
@@ -99,17 +98,12 @@ def test_early_stopping(lists: Path) -> None:
 
 
 def test_score_weights_are_fitted(lists: Path) -> None:
-    match = {"encoder": str(lists / "encoder"), "layer": 1}
-    train_mart(parsed(lists, late_interaction=match, fit_queries=9), lists / "mart")
+    train_mart(parsed(lists, fit_queries=9), lists / "mart")
     maps = json.loads((lists / "mart" / "report.json").read_text())["fitted"]
     assert maps["all"]["mean"] >= maps["standalone"]["mean"]
-    assert maps["with late interaction"]["mean"] >= maps["first stage"]["mean"]
+    assert maps["with structured queries"]["mean"] >= maps["first stage"]["mean"]
     about = load_mart(str(lists / "mart" / "model"))[1]
     assert about.standalone is not None and about.standalone.scale > 0
-    assert about.late_interaction is None or about.late_interaction.encoder == match["encoder"]
-    with pytest.raises(CheckpointError, match="layer 9 is not one of"):  # before a step is done
-        train_mart(parsed(lists, late_interaction=match | {"layer": 9}), lists / "other")
-    assert not (lists / "other" / "curves.jsonl").exists()
 
 
 def test_frozen_weights_do_not_change_and_the_placebo_has_no_links(lists: Path) -> None:
@@ -203,8 +197,6 @@ def test_the_losses_are_their_formulas(lists: Path, documents: int, first_stage:
         ({"lists": ""}, "lists and tuning must be folders"),
         ({"model": {"layers": 3}}, "model: unknown field layers"),
         ({"direction": "both"}, "direction"),
-        ({"late_interaction": {"layer": 1}}, "late_interaction: .*encoder"),
-        ({"late_interaction": {"encoder": "small", "layer": "1"}}, "late_interaction: layer: '1' is not an integer"),
         ({"fit_queries": 0}, "fit_queries must be at least 1"),
         ({"rates": {"heads.": "fast"}}, "rates: heads.: 'fast'"),
     ],

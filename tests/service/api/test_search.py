@@ -312,7 +312,7 @@ def test_the_language_of_a_query_is_detected(client: httpx.Client) -> None:
     assert (body["query"]["language"], body["degraded"][0]["stage"]) == ("en", "detect")
 
 
-@pytest.mark.parametrize("rerank", [{}, {"depth": 20, "model": "mart"}])
+@pytest.mark.parametrize("rerank", [{}, {"depth": 20, "model": "late"}])
 def test_the_shipped_reranker_answers_when_asked(client: httpx.Client, rerank: dict[str, Any]) -> None:
     body = search(client, "volcano", rerank=rerank)
     assert body["degraded"] == []

@@ -32,22 +32,22 @@ def test_the_demo_benchmark_over_http(tmp_path: Path) -> None:
 
 def test_the_shipped_reranker_over_http(tmp_path: Path) -> None:
     table = TableFile(DEMO / "table.en-sw.tsv", "en", "sw")
-    systems = run(DEMO, "en", "sw", "document", ["psq", "mart"], tmp_path, [table])["systems"]
-    assert list(systems) == ["psq", "mart", "mart-alone"]
-    assert systems["mart"]["MAP@100"] > systems["psq"]["MAP@100"] - 0.03
-    assert systems["mart"]["R@100"] == systems["psq"]["R@100"]
+    systems = run(DEMO, "en", "sw", "document", ["psq", "reranked"], tmp_path, [table])["systems"]
+    assert list(systems) == ["psq", "reranked", "reranked-alone"]
+    assert systems["reranked"]["MAP@100"] > systems["psq"]["MAP@100"] - 0.03
+    assert systems["reranked"]["R@100"] == systems["psq"]["R@100"]
     runs = {
         name: {line[:2]: line for line in ir_measures.read_trec_run(str(tmp_path / f"{name}.trec"))}
-        for name in ("psq", "mart", "mart-alone")
+        for name in ("psq", "reranked", "reranked-alone")
     }
-    assert runs["psq"].keys() == runs["mart"].keys() == runs["mart-alone"].keys()
-    for name in ("mart", "mart-alone"):
+    assert runs["psq"].keys() == runs["reranked"].keys() == runs["reranked-alone"].keys()
+    for name in ("reranked", "reranked-alone"):
         assert all(0 < line.score < 1 for line in runs[name].values())
 
 
 def test_unusable_requests_are_named(tmp_path: Path) -> None:
     with pytest.raises(
-        BenchmarkError, match="unknown system 'psd'; there are bm25, none, smt, psq, dense, hybrid, mart"
+        BenchmarkError, match="unknown system 'psd'; there are bm25, none, smt, psq, dense, hybrid, reranked"
     ):
         run(DEMO, "en", "de", "document", ["psd"], tmp_path)
     with pytest.raises(BenchmarkError, match="no human translation of its queries into de"):

@@ -209,7 +209,7 @@ def test_the_evaluation_says_why_there_are_no_embeddings(tmp_path: Path, monkeyp
 def test_a_model_that_failed_to_load_is_not_tried_with_every_request(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[float] = []
 
-    def fail(settings: Settings) -> Any:
+    def fail(settings: Settings, shared: Any) -> Any:
         tried.append(time.monotonic())
         raise OSError("no such file\nand more")
 

@@ -198,11 +198,12 @@ def test_an_answer_that_is_no_workers_is_a_503(tmp_path: Path) -> None:
         ({}, "query: "),
         ({"links": [[0, 1, 0.5]]}, r"documents\[0\].links: names a word that is not there"),
         ({"links": [[0, 0, "much"]]}, r"documents\[0\].links"),
+        ({"glossary": [0]}, r"documents\[0\].glossary: names a link that is not there"),
         ({"spans": [[0, -1]]}, r"documents\[0\].spans"),
     ],
 )
 def test_what_is_sent_to_a_worker_is_checked(worker: Worker, body: dict[str, Any], message: str) -> None:
-    document = {"text": "b", "spans": [[0, 1]], "links": []} | body
+    document = {"text": "b", "spans": [[0, 1]], "links": [], "glossary": []} | body
     whole = {"query": {"text": "a", "spans": [[0, 1]]}, "documents": [document], "seconds": 1.0}
     with httpx.Client(base_url=worker.url, trust_env=False) as client:
         check_error(client.post("/v1/score", json=whole if body else {}), 422, message)

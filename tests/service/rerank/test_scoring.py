@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dragoman.indexes.analysis.pipeline import analysis
-from dragoman.ranking.about import MartAbout
+from dragoman.ranking.about import RerankerAbout
 from dragoman.ranking.limits import readable
 from dragoman.service.core.errors import ClientDisconnected, TooManyRequests, Unavailable
 from dragoman.service.core.settings import Settings
@@ -27,8 +27,8 @@ class Recorder:
     def __init__(self) -> None:
         self.asked: list[ScoreRequest] = []
 
-    def about(self, cancelled: Any = None, seconds: float | None = None) -> MartAbout:
-        return MartAbout()
+    def about(self, cancelled: Any = None, seconds: float | None = None) -> RerankerAbout:
+        return RerankerAbout()
 
     def admit(self, documents: int) -> None:
         if documents > 3:
@@ -37,7 +37,7 @@ class Recorder:
     def begin(self, asked: ScoreRequest, seconds: float) -> Pending:
         self.asked.append(asked)
         values: list[float | None] = [0.0] * len(asked.documents)
-        return Pending([], lambda: Scores(MartAbout(), values, truncated=[0]))
+        return Pending([], lambda: Scores(RerankerAbout(), values, truncated=[0]))
 
     def ready(self) -> None: ...
 

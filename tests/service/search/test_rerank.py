@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.ranking.about import MartAbout
+from dragoman.ranking.about import RerankerAbout
 from dragoman.service.core.errors import InvalidRequest
 from dragoman.service.core.settings import Settings
 from dragoman.service.rerank.scoring import sigmoid
@@ -185,7 +185,7 @@ def test_what_a_search_that_does_not_say_gets(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rerank: Any, not_for: list[str], method: str, reranked: bool
 ) -> None:
     scorer = LinkScorer()
-    scorer.about = MartAbout("links", not_for=not_for)
+    scorer.about = RerankerAbout("links", not_for=not_for)
     with standing_in(monkeypatch, WordEncoder(), None, scorer):
         for runtime in started(Settings(data_dir=tmp_path, rerank=rerank, reranker="links")):
             answer = ask(runtime, rerank=None, method=method)
@@ -208,7 +208,7 @@ def test_beside_others_hits_of_pairs_that_do_not_gain_are_reranked_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scorer = LinkScorer()
-    scorer.about = MartAbout("links", first_stage_weight=1.0, not_for=["en-fr"])
+    scorer.about = RerankerAbout("links", first_stage_weight=1.0, not_for=["en-fr"])
     with standing_in(monkeypatch, WordEncoder(), None, scorer):
         for runtime in started(Settings(data_dir=tmp_path, rerank="auto", reranker="links")):
             runtime.tables.upload(Upload("more", "en", "fr", activate=True), iter([b"volcano\tvolcan\t1\t1\n"]))
