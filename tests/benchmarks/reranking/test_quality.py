@@ -109,7 +109,7 @@ def test_the_weights_of_late_are_fitted_and_written(folder: Path, monkeypatch: p
     rows = run(late_fit, *options, "--model", folder / "late")
     means = dict(zip(rows[0], rows[-1], strict=True))
     assert [row[0] for row in rows[2:]] == ["en-de", "de-en", "en-ru", "ru-en", "mean"]
-    scorer, about = load_scorer(str(folder / "late"))
+    about = load_scorer(str(folder / "late"))[1]
     assert about.name == "mine" and about.late is not None and about.standalone is not None
     assert about.late.cosine in late_fit.COSINE_WEIGHTS
     assert about.training["measures"]["standalone"] == pytest.approx(float(means["standalone"]), abs=1e-3)
