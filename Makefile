@@ -42,7 +42,7 @@ test: export PYTHONDONTWRITEBYTECODE =
 # Four processes: half of the tests' time is spent waiting for servers. Each gets its share of the tests in their order, so
 # that a file's stay together with what they share, and one that has done its share takes over some of another's.
 test: $(DEVELOPING)
-	$(BIN)/python -m pytest -n 6 --dist worksteal
+	$(BIN)/python -m pytest -n 4 --dist worksteal
 
 browser-test: $(DEVELOPING)
 	$(BIN)/python -m pytest tests/browser

@@ -105,7 +105,11 @@ def test_the_parts_of_a_passage_have_vectors_of_their_own(encoder: E5Encoder) ->
     own = SENTENCES["de"]
     passage = " ".join(own)
     spans = [(passage.index(one), passage.index(one) + len(one)) for one in own]
-    vectors, (parts,) = sentences.encode_passages([passage], [spans])
+    vectors, (parts,), (none,) = sentences.encode_passages([passage], [spans])
+    assert none.shape == (0, 384)
+    _, _, (states,) = sentences.encode_passages([passage], [spans], 8)
+    (expected,) = sentences.encode_tokens([passage], "passage", 8)[1]
+    np.testing.assert_allclose(states, expected.states, atol=1e-4)
     np.testing.assert_allclose(vectors, sentences.encode([passage]), atol=1e-5)
     assert parts.shape == (3, 384)
     np.testing.assert_allclose(np.linalg.norm(parts, axis=1), 1, atol=1e-5)

@@ -13,6 +13,7 @@ from dragoman.backbone.training.config import ConfigError, read_config
 from dragoman.backbone.training.pretraining import PretrainingConfig, claim
 from dragoman.backbone.training.text_files import CorpusError
 from dragoman.backbone.training.translation_training import TranslationConfig
+from dragoman.service.evaluation.codebook_training import CodebookTraining
 
 CONFIGS = sorted((Path(__file__).parents[3] / "configs").glob("*.toml"))
 
@@ -69,8 +70,8 @@ def test_a_translators_configuration_is_checked_too(changes: dict[str, Any], mes
 
 @pytest.mark.parametrize("path", [path for path in CONFIGS if "mart" not in path.stem], ids=lambda path: path.stem)
 def test_the_configurations_we_ship_are_valid(path: Path) -> None:
-    kind = TranslationConfig if "translator" in path.stem else PretrainingConfig
-    kind.parse(read_config(path))
+    kinds = {"translator": TranslationConfig, "codebook": CodebookTraining}
+    kinds.get(path.stem.split("-")[0], PretrainingConfig).parse(read_config(path))
 
 
 def test_text_folders_are_relative_to_the_data_folder(tmp_path: Path) -> None:
