@@ -19,13 +19,10 @@ from dragoman.backbone.checkpoints import CONFIG, CheckpointError, read_json
 from dragoman.backbone.sentences import TOKENS_AT_ONCE, SentenceEncoder
 from dragoman.ranking.about import SHIPPED, Floats, LateAbout, RerankerAbout, shipped_names
 from dragoman.ranking.attention import Links
-from dragoman.ranking.maxsim import LINKED, MAX_RARITY, matches
+from dragoman.ranking.maxsim import GLOSSARY, LINKED, MAX_RARITY, matches
 from dragoman.ranking.memory import DECIMALS, TOKENS_AT_ONCE_ON_GPU, while_memory_lasts
 from dragoman.ranking.passages import Ids, Passage, Read, rows, sides
 from dragoman.ranking.structured_query import share, words_read
-
-GLOSSARY = 1.0
-"""What a glossary's link adds to a similarity: what a user has written counts in full."""
 
 
 class Text(NamedTuple):

@@ -6,7 +6,7 @@
 maxsim_i is the largest cosine of the state of the query's subword i with those of the document's subwords: ColBERT's
 MaxSim (Khattab & Zaharia 2020) over the states of a middle layer, without a projection. r_i is the rarity of the
 subword: -log p in the vocabulary's training text, at most `MAX_RARITY`. link_i is `LINKED` if a translation table
-links the word of subword i to the document, 1 if a glossary does: what a user has written counts in full.
+links the word of subword i to the document, `GLOSSARY` if a glossary does.
 Shapes: D documents, Q subwords of a query.
 """
 
@@ -23,6 +23,9 @@ MAX_RARITY = 16.0
 """In nats: the probabilities of rare subwords are hardly known."""
 LINKED = 0.1
 """What a table's link adds to a similarity. More of it tells the ranking little that BM25 has not told it."""
+
+GLOSSARY = 1.0
+"""What a glossary's link adds: what a user has written counts in full."""
 
 
 def matches(maxsim: Floats, links: Floats, rarity: Floats) -> Floats:

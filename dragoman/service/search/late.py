@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.ranking.maxsim import LINKED, inside, matches
+from dragoman.ranking.maxsim import GLOSSARY, LINKED, inside, matches
 from dragoman.service.inference.encoding import EncodedQuery
 from dragoman.service.schemas.search import RankedBy
 from dragoman.service.search.bm25 import Match, Part
@@ -72,7 +72,7 @@ def _values(part: Part, query: EncodedQuery) -> NDArray[np.float64]:
         axis=1,
     )
     values = [
-        1.0 if any(one.origin in glossaries for one in group.alternatives) else LINKED
+        GLOSSARY if any(one.origin in glossaries for one in group.alternatives) else LINKED
         for group in translated.query.groups
     ]
     found: NDArray[np.float64] = words * np.array(values)
