@@ -126,7 +126,7 @@ def main() -> None:
         task = load_benchmark(arguments.data / "xquad_r", source, target, "sentence", split="tune")
         scores[source, target] = Scores(task, folder / "psq.trec", lambda texts, kind: encode(tuple(texts), kind))
     print("rule weight", *("-".join(one) for one in scores), "mean")  # noqa: T201
-    for name, fuse in (("convex", convex(encoder.unrelated_cosine)), ("range", by_range), ("rrf", reciprocal)):
+    for name, fuse in (("convex", convex(sentences.unrelated_cosine)), ("range", by_range), ("rrf", reciprocal)):
         table = {
             direction: {weight: one.mean(fuse, weight) for weight in (0.0, *WEIGHTS, 1.0)}
             for direction, one in scores.items()

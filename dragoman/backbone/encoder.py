@@ -52,8 +52,8 @@ class Encoder(nn.Module, ABC):
     """What precedes a sentence before it is encoded, by its kind: `query` or `passage`."""
     precisions: tuple[torch.dtype, ...] = (torch.float32, torch.bfloat16)
     """The precisions that change no ranking noticeably, as measured."""
-    unrelated_cosine: float = 0.0
-    """The cosine of unrelated sentences, from which on similarity is counted."""
+    unrelated_cosine: float | None = None
+    """The cosine of unrelated sentences, from which on similarity is counted; None if it is to be measured."""
     checksum: str | None = None
     """Identifies the weights, if they are one file."""
 

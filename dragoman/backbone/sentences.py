@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -21,6 +22,19 @@ from dragoman.backbone.products import fastest
 from dragoman.backbone.tokenizer import cut
 
 TOKENS_AT_ONCE = 2_048
+UNRELATED = (
+    "The ferry to the island leaves at seven every morning.",
+    "She planted tomatoes behind the house.",
+    "Das Konzert wurde wegen des Regens abgesagt.",
+    "Il prezzo del grano è salito di nuovo.",
+    "Les élèves ont visité un musée de la marine.",
+    "Врач посоветовал ему больше спать.",
+    "Mtoto alipoteza viatu vyake shuleni.",
+    "昨天夜里电脑坏了。",
+    "الحكومة تبني جسرا جديدا فوق النهر.",
+    "Η ομάδα έχασε τον τελικό στα πέναλτι.",
+)
+"""Sentences that have nothing to do with each other."""
 ONE_THREAD_TOKENS = 64
 
 
@@ -60,6 +74,17 @@ class SentenceEncoder:
         self._fast = encoder.for_inference(dtype or fastest(self.device.type, encoder.precisions), whole=True)
         self._prefixes = {kind: encoder.subwords([text])[0].ids for kind, text in encoder.prefixes.items()}
         self._begin = encoder.framed([_SENTINEL]).index(_SENTINEL)
+
+    @cached_property
+    def unrelated_cosine(self) -> float:
+        """The cosine of unrelated sentences: the model's, or the mean over :data:`UNRELATED`, queries and passages.
+
+        At most .99, as a share above it is computed.
+        """
+        if self.encoder.unrelated_cosine is not None:
+            return self.encoder.unrelated_cosine
+        cosines = self.encode(UNRELATED, "query") @ self.encode(UNRELATED, "passage").T
+        return min(0.99, float(cosines[~np.eye(len(UNRELATED), dtype=bool)].mean()))
 
     def surprisals(self) -> NDArray[np.float64] | None:
         """-log p of each subword; None if the vocabulary has no probabilities."""

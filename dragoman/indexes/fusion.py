@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from dragoman.indexes.bm25 import Ranking
@@ -45,29 +45,28 @@ def calibrated(cosine: float, floor: float) -> float:
 
 
 def convex(
-    shares: Mapping[T, float], near: Mapping[T, float], weight: float, k: int | None = None
+    shares: Mapping[T, float], near: Mapping[T, float], weight: Callable[[T], float], k: int | None = None
 ) -> list[tuple[T, float]]:
     """Convex combination of scores (Bruch, Gai & Ingber 2022): ``(1 - weight) share + weight near``.
 
     Args:
         shares: of the BM25 ranking's attainable score, in [0, 1); 0 for an item that is not in it.
         near: calibrated cosines, in [0, 1]. An item without one is scored by its share alone.
-        weight: in [0, 1].
+        weight: of an item, in [0, 1].
         k: how many items to return; all by default.
 
     Returns:
         The items with their scores in [0, 1], best first; ties in the order of ``shares``, then of ``near``.
 
     Raises:
-        ValueError: if the weight is outside [0, 1].
+        ValueError: if a weight is outside [0, 1].
     """
-    if not 0 <= weight <= 1:
-        raise ValueError(f"the weight of a convex combination is {weight}; it must lie between 0 and 1")
-    scores = {
-        item: share if item not in near else (1 - weight) * share + weight * near[item]
-        for item, share in shares.items()
-    }
-    scores.update((item, weight * value) for item, value in near.items() if item not in shares)
+    scores = dict(shares)
+    for item, value in near.items():
+        own = weight(item)
+        if not 0 <= own <= 1:
+            raise ValueError(f"the weight of a convex combination is {own}; it must lie between 0 and 1")
+        scores[item] = (1 - own) * shares.get(item, 0.0) + own * value
     return sorted(scores.items(), key=lambda item: -item[1])[:k]
 
 

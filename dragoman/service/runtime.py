@@ -91,7 +91,7 @@ class Runtime:
                 analysis,
                 settings,
                 self.metrics,
-                DenseStage(self.dense, self.models, settings.embed_seconds),
+                DenseStage(self.dense, self.models, self.collections.languages_by_keys, settings.embed_seconds),
                 self.translations,
                 RerankStage(self.reranking, self.collections, settings, has_reranker(settings)),
                 self.traffic,

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from dragoman.backbone.encoder import VecoEncoder
-from dragoman.backbone.sentences import SentenceEncoder
+from dragoman.backbone.sentences import UNRELATED, SentenceEncoder
 from dragoman.backbone.tokenizer import BOS, EOS, Subwords, cut
 from tests.backbone.samples import SENTENCES, raw_lines, tiny
 
@@ -58,3 +58,16 @@ def test_a_row_too_long_is_refused(encoder: VecoEncoder) -> None:
     assert encoder.room == 30
     with pytest.raises(ValueError, match="33 subwords are more than tiny reads, 32"):
         encoder.batch([[7] * 31])
+
+
+def test_the_cosine_of_unrelated_sentences_is_measured_unless_the_model_states_it(encoder: VecoEncoder) -> None:
+    sentences = SentenceEncoder(encoder)
+    rows = sentences.encode(UNRELATED)
+    pairs = [rows[i] @ rows[j] for i in range(len(rows)) for j in range(len(rows)) if i != j]
+    assert sentences.unrelated_cosine == pytest.approx(min(0.99, np.mean(pairs)), abs=1e-4)
+    stated = SentenceEncoder(encoder)
+    stated.encoder.unrelated_cosine = 0.4
+    try:
+        assert stated.unrelated_cosine == 0.4
+    finally:
+        stated.encoder.unrelated_cosine = None

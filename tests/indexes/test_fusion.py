@@ -75,24 +75,28 @@ unit = st.floats(0, 1)
 values = st.dictionaries(st.integers(0, 20), unit, max_size=12)
 
 
-@given(values, values, unit)
-def test_convex_weighs_both_scores(shares: dict[int, float], near: dict[int, float], weight: float) -> None:
-    fused = convex(shares, near, weight)
+@given(values, values, unit, unit)
+def test_convex_weighs_both_scores(shares: dict[int, float], near: dict[int, float], even: float, odd: float) -> None:
+    def weight_of(item: int) -> float:
+        return odd if item % 2 else even
+
+    fused = convex(shares, near, weight_of)
     assert {item for item, _ in fused} == shares.keys() | near.keys()
     for item, score in fused:
         alone = shares.get(item, 0.0) if item not in near else None
+        weight = weight_of(item)
         expected = (1 - weight) * shares.get(item, 0.0) + weight * near[item] if alone is None else alone
         assert score == pytest.approx(expected)
         assert 0 <= score <= 1 + 1e-9
     assert [score for _, score in fused] == sorted((score for _, score in fused), reverse=True)
-    assert convex(shares, near, weight, 3) == fused[:3]
+    assert convex(shares, near, weight_of, 3) == fused[:3]
 
 
 def test_convex_keeps_a_document_that_has_no_embedding_yet_and_refuses_other_weights() -> None:
-    assert convex({1: 0.9, 2: 0.5}, {2: 0.9, 3: 0.8}, 0.5) == [(1, 0.9), (2, 0.7), (3, 0.4)]
+    assert convex({1: 0.9, 2: 0.5}, {2: 0.9, 3: 0.8}, lambda item: 0.5) == [(1, 0.9), (2, 0.7), (3, 0.4)]
     for weight in (-0.1, 1.1):
         with pytest.raises(ValueError, match="between 0 and 1"):
-            convex({}, {}, weight)
+            convex({}, {1: 0.5}, lambda item, weight=weight: weight)  # type: ignore[misc]
 
 
 @given(st.floats(-1, 1), st.floats(0, 0.99))

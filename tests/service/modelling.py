@@ -16,6 +16,7 @@ import pytest
 import regex
 from numpy.typing import NDArray
 
+from dragoman.indexes.dense.language_means import LanguageMeans
 from dragoman.ranking.about import RerankerAbout, StandaloneAbout
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference import models
@@ -40,6 +41,7 @@ class WordEncoder:
     def __init__(self, name: str = "words") -> None:
         self.name = name
         self.width = WIDTH
+        self.means = LanguageMeans({})
         self.batches: list[list[str]] = []
         self.barrier = Event()
         self.barrier.set()
@@ -179,7 +181,7 @@ def standing_in(
     """Have the service load these models."""
 
     def load_encoder(settings: Settings, shared: Any) -> tuple[Any, EncoderInfo]:
-        return encoder, EncoderInfo(encoder.name, encoder.width)
+        return encoder, EncoderInfo(encoder.name, encoder.width, means=encoder.means)
 
     def load_translator(settings: Settings, shared: Any) -> tuple[Any, TranslatorInfo]:
         if translator is None:

@@ -82,7 +82,7 @@ def _prepare(settings: MartTraining, table: dict[str, Any], data: Path | None) -
 
 @train.command("codebook")
 def codebook(config: ConfigFile, output: Output, data: Data = None, threads: Threads = None) -> None:
-    """Train a codec for the states of an encoder's subwords, which late interaction keeps."""
+    """Train a codec for the states of an encoder's subwords, and compute the mean vector of each language."""
     import torch
 
     from dragoman.backbone.training.config import read_config
@@ -91,8 +91,8 @@ def codebook(config: ConfigFile, output: Output, data: Data = None, threads: Thr
     if threads is not None:
         torch.set_num_threads(threads)
     settings = CodebookTraining.parse(read_config(config, data))
-    path = train_codebook(settings, output, lambda line: _console.print(line, markup=False, highlight=False))
-    _console.print(f"saved {path}", markup=False, highlight=False, soft_wrap=True)
+    for path in train_codebook(settings, output, lambda line: _console.print(line, markup=False, highlight=False)):
+        _console.print(f"saved {path}", markup=False, highlight=False, soft_wrap=True)
 
 
 @train.command("plot")

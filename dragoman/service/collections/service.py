@@ -196,6 +196,15 @@ class Collections:
                 found.update((key, id) for key, id in session.execute(select(Document.key, Document.id).where(chosen)))
         return found
 
+    def languages_by_keys(self, keys: Sequence[int]) -> dict[int, str]:
+        """The languages of documents by their database keys; deleted ones are left out."""
+        found: dict[int, str] = {}
+        with self._store.read() as session:
+            for chosen in _chosen(keys):
+                rows = session.execute(select(Document.key, Document.language).where(chosen))
+                found.update((key, language) for key, language in rows)
+        return found
+
     def index_of(self, name: str) -> CollectionIndex:
         """The index of a collection by its name.
 

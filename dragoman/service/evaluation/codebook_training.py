@@ -1,10 +1,14 @@
-"""Training a codec for the states of an encoder's subwords, from parallel and raw text in many languages."""
+"""What dense search knows of an encoder, from parallel and raw text in many languages.
+
+A codec for the states of its subwords, and the mean vector of each language's passages.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any, Self
@@ -17,9 +21,11 @@ from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.backbone.training.config import ConfigError
 from dragoman.backbone.training.text_files import TextFile, text_files
 from dragoman.indexes.dense.codes import StateCodec
+from dragoman.indexes.dense.language_means import LanguageMeans
 
 _LONGEST_LINE = 1_000
 """Characters of a line that are read."""
+_SHORTEST_PASSAGE = 20
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,8 @@ class CodebookTraining:
     """Of a subword's codes; a divisor of the encoder's width."""
     subwords: int = 10_000
     """Of each language."""
+    passages: int = 1_000
+    """Of each language, for its mean."""
     seed: int = 1
 
     @classmethod
@@ -49,15 +57,15 @@ class CodebookTraining:
             if type(value) is not type(getattr(known, name)):
                 raise ConfigError(f"{name}: {value!r} is not {type(getattr(known, name)).__name__}")
         made = cls(**table)
-        if min(made.bytes, made.subwords) < 1 or min(made.layer, made.seed) < 0:
-            raise ConfigError("bytes and subwords must be at least 1, layer and seed at least 0")
+        if min(made.bytes, made.subwords, made.passages) < 1 or min(made.layer, made.seed) < 0:
+            raise ConfigError("bytes, subwords and passages must be at least 1, layer and seed at least 0")
         if not made.parallel and not made.raw:
             raise ConfigError("parallel or raw must name a folder of text")
         return made
 
 
-def train_codebook(settings: CodebookTraining, output: Path, report: Callable[[str], None] = print) -> Path:
-    """Train a codec and write it to ``output``; the same number of subwords of each language counts.
+def train_codebook(settings: CodebookTraining, output: Path, report: Callable[[str], None] = print) -> list[Path]:
+    """Train a codec, compute the means, and write both to ``output``; each language has the same share in the codec.
 
     ``report`` is called with each language, and with the error of the codec on a tenth that was held out.
 
@@ -74,10 +82,25 @@ def train_codebook(settings: CodebookTraining, output: Path, report: Callable[[s
         raise ConfigError(f"{len(rest)} subwords are too few to train a codec; 256 are needed")
     codec = StateCodec.trained(rest, settings.bytes, settings.layer, settings.seed)
     report(f"cosine of {len(held_out):,} other states with their codes: {_fidelity(codec, held_out):.4f} in the mean")
-    path = output / f"{settings.encoder}.safetensors"
+    paths = [output / f"{Path(settings.encoder).name}{kind}.safetensors" for kind in ("", ".means")]
     output.mkdir(parents=True, exist_ok=True)
-    codec.save(path)
-    return path
+    codec.save(paths[0])
+    language_means(settings, encoder, report).save(paths[1])
+    return paths
+
+
+def language_means(
+    settings: CodebookTraining, encoder: SentenceEncoder, report: Callable[[str], None]
+) -> LanguageMeans:
+    """The mean vector of passages of each language, lines of its files in turn."""
+    means = {}
+    for language, files in _texts(settings).items():
+        lines = (line for line in _in_turn(files) if len(line) >= _SHORTEST_PASSAGE)
+        passages = list(islice(lines, settings.passages))
+        if passages:
+            means[language] = encoder.encode(passages, "passage").mean(0)
+        report(f"{language}: {len(passages):,} passages")
+    return LanguageMeans(means)
 
 
 def sampled_states(
@@ -126,19 +149,22 @@ def _states(
 ) -> NDArray[np.float32]:
     """Unit states (subwords, width) of a language, from its files in turn."""
     found: list[NDArray[np.float32]] = []
-    count, left = 0, list(files)
-    while left and count < settings.subwords:
-        lines: list[str] = []
+    count, lines = 0, _in_turn(files)
+    while count < settings.subwords and (some := list(islice(lines, len(files)))):
+        part = encoder.encode_tokens(some, "passage", settings.layer)[1]
+        found.extend(one.states for one in part)
+        count += sum(len(one.states) for one in part)
+    empty = np.zeros((0, encoder.width), np.float32)
+    return np.concatenate([empty, *found])[: settings.subwords]
+
+
+def _in_turn(files: Sequence[Iterator[str]]) -> Iterator[str]:
+    """A line of each file in turn, until all have ended."""
+    left = list(files)
+    while left:
         for file in list(left):
             line = next(file, None)
             if line is None:
                 left.remove(file)
             else:
-                lines.append(line)
-        if not lines:
-            break
-        part = encoder.encode_tokens(lines, "passage", settings.layer)[1]
-        found.extend(one.states for one in part)
-        count += sum(len(one.states) for one in part)
-    empty = np.zeros((0, encoder.width), np.float32)
-    return np.concatenate([empty, *found])[: settings.subwords]
+                yield line

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.indexes.dense.language_means import LanguageMeans
 from dragoman.service.core.errors import InternalError
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class EncoderInfo:
     """Quantises the states of subwords for late interaction; None if there is none for this encoder."""
     surprisals: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
     """-log p of each subword, capped, for encoders with a codec."""
+    means: LanguageMeans = field(default_factory=lambda: LanguageMeans({}), compare=False, repr=False)
 
 
 def embedded(

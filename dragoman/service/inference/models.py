@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -293,16 +293,17 @@ def translator_place(settings: Settings) -> str:
 
 def _load_encoder(settings: Settings, shared: Shared) -> tuple[SentenceEncoder, EncoderInfo]:
     from dragoman.indexes.dense.codes import shipped_codec
+    from dragoman.indexes.dense.language_means import shipped_means
 
     place = settings.encoder or ENCODER
     encoder, loaded = shared(place)
     identity = _identity(encoder.name, place, loaded.checksum)
     codec, surprisals = shipped_codec(place), encoder.surprisals()
+    info = EncoderInfo(identity, encoder.width, encoder.unrelated_cosine, means=shipped_means(place))
     if codec is None or surprisals is None:
-        return encoder, EncoderInfo(identity, encoder.width, loaded.unrelated_cosine)
-    capped = np.minimum(surprisals, MAX_RARITY)
+        return encoder, info
     identity = f"{identity} {codec.checksum[:16]}"  # or codes of another codec would be decoded with this one
-    return encoder, EncoderInfo(identity, encoder.width, loaded.unrelated_cosine, codec, capped)
+    return encoder, replace(info, identity=identity, codec=codec, surprisals=np.minimum(surprisals, MAX_RARITY))
 
 
 def has_encoder(settings: Settings) -> bool:

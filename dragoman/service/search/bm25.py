@@ -124,8 +124,13 @@ class FirstStage:
         result.rank_seconds = time.perf_counter() - translated
         return result
 
-    def matches(self, parts: Sequence[Part], keys: Mapping[int, Sequence[int]]) -> dict[int, Match]:
-        """Those of the documents that match a query in one of its ``parts``, by key; ``keys`` are by collection."""
+    def matches(
+        self, parts: Sequence[Part], keys: Mapping[int, Sequence[int]], degraded: list[Degraded]
+    ) -> dict[int, Match]:
+        """Those of the documents that match a query in one of its ``parts``, by key; ``keys`` are by collection.
+
+        What cannot be compared now is added to ``degraded``.
+        """
         found: dict[int, Match] = {}
         for part in parts:
             chosen, query = keys.get(part.collection.key, ()), part.translated.query
@@ -134,7 +139,10 @@ class FirstStage:
             try:
                 with self._indexes.use(part.collection.key) as index:
                     scores, attainable = index.parts(query, part.translated.language, chosen, part.translated.bm25)
-            except (NotFound, Unavailable, IndexFault):
+            except (NotFound, Unavailable, IndexFault) as fault:
+                known = classify(fault) or Unavailable(str(fault))
+                reason = f"words were not compared in collection '{part.collection.name}': {known}"
+                degraded.append(Degraded.of(STAGE, reason, known.error_type))
                 continue
             weights = np.array([group.weight for group in query.groups])
             totals, linked = (scores @ weights).tolist(), scores >= LEAST_LINK * np.maximum(attainable, _TINY)

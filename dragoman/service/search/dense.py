@@ -1,9 +1,13 @@
-"""Dense search: ranks documents by the inner product of the query's vector and the vectors of their passages."""
+"""Dense search: ranks documents by the inner product of the query's vector and the vectors of their passages.
+
+Across several languages, what makes the query nearer to all passages of one of them is taken off
+(:mod:`dragoman.indexes.dense.language_means`).
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -21,6 +25,9 @@ from dragoman.service.inference.models import Models
 from dragoman.service.schemas.search import Degraded
 
 STAGE = "dense"
+_MOST_FETCHED = 1_000
+"""Documents of a collection in several languages that are fetched, at most, where those of one language would come
+first otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +36,10 @@ class DensePlace:
 
     collection: CollectionInfo
     hit: DenseHit
+    language: str
+    """The document's."""
+    similarity: float
+    """Its inner product without what is common to all passages of its language."""
 
 
 @dataclass(slots=True)
@@ -50,9 +61,16 @@ class DenseResult:
 class DenseStage:
     """Ranks the documents of several collections by their best passages. Safe from any thread."""
 
-    def __init__(self, dense: DenseIndexes, models: Models, embed_seconds: float) -> None:
+    def __init__(
+        self,
+        dense: DenseIndexes,
+        models: Models,
+        languages_by_keys: Callable[[Sequence[int]], Mapping[int, str]],
+        embed_seconds: float,
+    ) -> None:
         self._dense = dense
         self._models = models
+        self._languages_by_keys = languages_by_keys
         self._embed_seconds = embed_seconds
 
     def complete(self, collections: Sequence[CollectionInfo]) -> bool:
@@ -92,6 +110,7 @@ class DenseStage:
         vector = query.vector
         coverage = self._dense.catch_up({one.key: one.generation for one in collections}, encoder, self._embed_seconds)
         result = DenseResult(unrelated_cosine=encoder.unrelated_cosine, query=query)
+        excess = encoder.means.excess(vector, {one for collection in collections for one in collection.languages})
         for collection in collections:
             found = coverage.get(collection.key)
             if found is None:
@@ -100,7 +119,8 @@ class DenseStage:
                 continue
             result.degraded.extend(_missing(collection.name, found))
             try:
-                hits = self._dense.search(collection.key, vector, k, collection.generation)
+                fetched = max(k, min(k * len(collection.languages), _MOST_FETCHED))
+                hits = self._dense.search(collection.key, vector, fetched, collection.generation)
                 known = {hit.key for hit in hits}
                 more = [key for key in others.get(collection.key, ()) if key not in known]
                 beside = self._dense.score(collection.key, vector, more, collection.generation) if more else []
@@ -108,19 +128,30 @@ class DenseStage:
                 reason = f"collection '{collection.name}' was not searched: {fault}"
                 result.degraded.append(Degraded.of(STAGE, reason, fault.error_type))
                 continue
-            result.places.extend(DensePlace(collection, hit) for hit in hits)
-            result.others.extend(DensePlace(collection, hit) for hit in beside)
+            result.places.extend(self._places(collection, hits, excess))
+            result.others.extend(self._places(collection, beside, excess))
         counts = coverage.values()
         result.states = all(one.states for one in counts if one.total) and bool(len(query.states))
         if (total := sum(one.total for one in counts)) and total == sum(one.missing for one in counts):
             if total == sum(one.failed for one in counts):
                 raise Unavailable(f"none of the {total} documents could be embedded; the log says why")
             raise Unavailable(f"none of the {total} documents has an embedding yet; they are being made")
-        result.places.sort(key=lambda place: -place.hit.score)
+        result.places.sort(key=lambda place: -place.similarity)
         result.others.extend(result.places[k:])
         del result.places[k:]
         result.seconds = time.perf_counter() - started
         return result
+
+    def _places(
+        self, collection: CollectionInfo, hits: Sequence[DenseHit], excess: Mapping[str, float]
+    ) -> Iterator[DensePlace]:
+        languages: Mapping[int, str] = {}
+        if len(collection.languages) > 1:
+            languages = self._languages_by_keys([hit.key for hit in hits])
+        own = collection.languages[0] if collection.languages else collection.language
+        for hit in hits:
+            language = languages.get(hit.key, own)
+            yield DensePlace(collection, hit, language, hit.score - excess.get(language, 0.0))
 
     def maxsim(self, query: EncodedQuery, keys: Mapping[int, Sequence[int]]) -> dict[int, NDArray[np.float32]] | None:
         """MaxSim (subwords,) of documents by key; NaN if a document's states are not kept. ``keys`` are by collection.

@@ -29,6 +29,11 @@ logger = logging.getLogger("dragoman")
 
 FUSION_DEPTH = 100
 """Minimum number of documents of each ranking to fuse."""
+DEPTH_A_LANGUAGE = 50
+"""How many more for each further language that is searched, as a good document may be there in all of them."""
+MOST_FUSED = 500
+UNTRANSLATED_WEIGHT = 0.9
+"""The least weight of the cosine in a language that the query cannot be translated into: names alone match there."""
 
 
 @dataclass(slots=True)
@@ -94,7 +99,9 @@ class SearchRanking:
         cancelled: Cancelled | None,
     ) -> Answer:
         """Both rankings, fused; only one, marked as degraded, if the other is unavailable."""
-        depth = max(request.top_k, FUSION_DEPTH)
+        languages = {language for collection in collections for language in collection.languages}
+        further = DEPTH_A_LANGUAGE * max(0, len(languages) - 1)
+        depth = max(request.top_k, min(FUSION_DEPTH + further, MOST_FUSED))
         started = time.perf_counter()
         unmatched: ServiceError | None = None
         try:
@@ -115,9 +122,9 @@ class SearchRanking:
                 raise
             dense = DenseResult(degraded=[_without_dense(fault)])
         keys = _by_collection([*bm25.places, *dense.places, *dense.others])
-        matches = self._first_stage.matches(bm25.parts, keys)
+        matches = self._first_stage.matches(bm25.parts, keys, bm25.degraded)
         fused = self._fused(bm25, dense, matches, self._weight)
-        answer = _hybrid(bm25, dense, fused, matches, self._weight)
+        answer = _hybrid(bm25, dense, fused, matches)
         answer.translate_seconds = bm25.translate_seconds
         answer.rank_seconds = time.perf_counter() - started - bm25.translate_seconds
         answer.dense_seconds = dense.seconds
@@ -163,7 +170,7 @@ def _of_bm25(method: Method, result: FirstStageResult) -> Answer:
 def _of_dense(result: DenseResult) -> Answer:
     places = [
         Ranked(
-            place.collection, place.hit.key, place.hit.score, place.hit.score, passage=place.hit, dense=place.hit.score
+            place.collection, place.hit.key, place.similarity, place.hit.score, passage=place.hit, dense=place.hit.score
         )
         for place in result.places
     ]
@@ -188,6 +195,8 @@ class _Fused:
     scores: list[tuple[int, float]]
     shares: Mapping[int, float]
     near: Mapping[int, float]
+    weights: Mapping[int, float]
+    """Of ``near``, by key."""
     alone: float
     """The weight of BM25 for a document without an embedding."""
 
@@ -197,20 +206,25 @@ def _by_scores(bm25: FirstStageResult, dense: DenseResult, matches: Mapping[int,
     floor = dense.unrelated_cosine
     shares = {place.key: place.score for place in bm25.places}
     shares |= {key: match.place.score for key, match in matches.items() if key not in shares}
-    near = {place.hit.key: calibrated(place.hit.score, floor) for place in (*dense.places, *dense.others)}
-    return _Fused(convex(shares, near, weight), shares, near, 1.0)
+    untranslated = {one.language for one in bm25.translations if one.foreign and one.view is None}
+    own = {one.hit.key: one for one in (*dense.places, *dense.others)}
+    near = {key: calibrated(place.similarity, floor) for key, place in own.items()}
+    weights = {
+        key: max(weight, UNTRANSLATED_WEIGHT) if place.language in untranslated else weight
+        for key, place in own.items()
+    }
+    return _Fused(convex(shares, near, weights.__getitem__), shares, near, weights, 1.0)
 
 
 def _by_ranks(bm25: FirstStageResult, dense: DenseResult, matches: Mapping[int, Match], weight: float) -> _Fused:
     """Weighted reciprocal rank fusion."""
     rankings = [[place.key for place in bm25.places], [place.hit.key for place in dense.places]]
     shares, near = ({key: 1 / (RRF_K + rank) for rank, key in enumerate(one, 1)} for one in rankings)
-    return _Fused(rrf(rankings, weights=[1 - weight, weight]), shares, near, 1 - weight)
+    weights = dict.fromkeys(near, weight)
+    return _Fused(rrf(rankings, weights=[1 - weight, weight]), shares, near, weights, 1 - weight)
 
 
-def _hybrid(
-    bm25: FirstStageResult, dense: DenseResult, fused: _Fused, matches: Mapping[int, Match], weight: float
-) -> Answer:
+def _hybrid(bm25: FirstStageResult, dense: DenseResult, fused: _Fused, matches: Mapping[int, Match]) -> Answer:
     """All fused documents; a document's key is unique across all collections."""
     matched: dict[int, tuple[int | None, Place]] = {key: (None, match.place) for key, match in matches.items()}
     matched |= {place.key: (rank, place) for rank, place in enumerate(bm25.places, 1)}
@@ -223,11 +237,11 @@ def _hybrid(
         fusion = Fusion(bm25=None, dense=None)
         if by_words and key in fused.shares:
             rank, found = by_words
-            own = 1 - weight if key in fused.near else fused.alone
+            own = 1 - fused.weights[key] if key in fused.near else fused.alone
             fusion.bm25 = RankedBy(rank=rank, score=found.first_stage, value=fused.shares[key], weight=own)
         if by_meaning and key in fused.near:
             score_there, value = by_meaning[1].hit.score, fused.near[key]
-            fusion.dense = RankedBy(rank=by_meaning[0], score=score_there, value=value, weight=weight)
+            fusion.dense = RankedBy(rank=by_meaning[0], score=score_there, value=value, weight=fused.weights[key])
         part = by_words[1].part if by_words else None
         found_in = by_words[1].part if by_words else by_meaning[1] if by_meaning else None
         assert found_in is not None  # every fused document is of one ranking at least

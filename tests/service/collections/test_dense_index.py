@@ -295,7 +295,7 @@ def test_hybrid_weighs_dense_search_as_set(settings: Settings, encoder: WordEnco
     with running(settings.model_copy(update={"hybrid_dense_weight": 0.25})) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", {"id": "0", "text": "Der Bee ist weit weg."}, {"id": "1", "text": "Eine Biene"})
-        for hit in ask(runtime, "bee", method="hybrid", explain=True).hits:
+        for hit in ask(runtime, "bee", method="hybrid", query_language="de", explain=True).hits:
             parts = [part for part in (hit.fusion.bm25, hit.fusion.dense) if part is not None]
             assert hit.score == pytest.approx(sum(part.weight * part.value for part in parts))
             assert hit.fusion.dense.weight == 0.25
@@ -307,7 +307,7 @@ def test_hybrid_fuses_by_ranks_if_so_set(settings: Settings, encoder: WordEncode
     with running(settings.model_copy(update={"hybrid_fusion": "rrf", "hybrid_dense_weight": 0.5})) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", {"id": "0", "text": "Der Bee ist weit weg."}, {"id": "1", "text": "Eine Biene"})
-        for hit in ask(runtime, "bee", method="hybrid", explain=True).hits:
+        for hit in ask(runtime, "bee", method="hybrid", query_language="de", explain=True).hits:
             parts = [part for part in (hit.fusion.bm25, hit.fusion.dense) if part is not None]
             assert hit.score == pytest.approx(sum(0.5 / (60 + part.rank) for part in parts))
 
@@ -317,7 +317,7 @@ def test_hybrid_fuses_both_rankings_and_keeps_the_evidence(settings: Settings, e
         runtime.collections.create("de", "de")
         texts = ["Der Bee ist weit weg.", "Eine Biene", "Der Hafen", "Asche"]
         add(runtime, "de", *({"id": f"{n}", "text": text} for n, text in enumerate(texts)))
-        answer = ask(runtime, "bee", method="hybrid", explain=True)
+        answer = ask(runtime, "bee", method="hybrid", query_language="de", explain=True)
         assert ids(answer)[0] == "0"
         first, second = answer.hits[:2]
         words, meaning = first.fusion.bm25, first.fusion.dense
