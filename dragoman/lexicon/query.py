@@ -20,7 +20,7 @@ from weakref import WeakKeyDictionary
 
 import regex
 
-from dragoman.lexicon.table.table import Entry, Table
+from dragoman.lexicon.table.table import Entry, Lookup
 from dragoman.lexicon.text.tokens import Token
 
 Method = Literal["psq", "smt", "none"]
@@ -91,14 +91,14 @@ class Bridge:
 
 _CACHED_TERMS = 20_000
 _ALTERNATIVES: WeakKeyDictionary[
-    Table, dict[tuple[str, str, frozenset[int], float], tuple[list[Alternative], bool]]
+    Lookup, dict[tuple[str, str, frozenset[int], float], tuple[list[Alternative], bool]]
 ] = WeakKeyDictionary()
 """Cached lookups per table. Score caches recognise a list of alternatives by its identity."""
 
 
 def psq(
     tokens: Sequence[Token],
-    table: Table | None,
+    table: Lookup | None,
     bridge: Bridge,
     glossaries: frozenset[int] = frozenset(),
     min_probability: float = LEAST_PROBABILITY,
@@ -130,7 +130,7 @@ def psq(
     return TranslatedQuery("psq", list(groups.values()))
 
 
-def smt(tokens: Sequence[Token], table: Table | None, best: int = 10) -> TranslatedQuery:
+def smt(tokens: Sequence[Token], table: Lookup | None, best: int = 10) -> TranslatedQuery:
     """Weighted translation of each query word into its ``best`` translations, over a table of folded words.
 
     Stop words and words with non-letters are dropped, and nothing is stemmed. All query words have the same
@@ -169,7 +169,7 @@ def untranslated(tokens: Sequence[Token]) -> TranslatedQuery:
 def alternatives(
     term: str,
     identical: str,
-    table: Table | None,
+    table: Lookup | None,
     glossaries: frozenset[int],
     min_probability: float = LEAST_PROBABILITY,
 ) -> tuple[list[Alternative], bool]:
@@ -205,7 +205,7 @@ def alternatives(
     return cache.setdefault(key, (list(found.values()), known))
 
 
-def _best_words(word: str, table: Table | None, best: int) -> list[Entry]:
+def _best_words(word: str, table: Lookup | None, best: int) -> list[Entry]:
     """The ``best`` single-word translations. Reading a few more is enough for most words; otherwise all are read."""
     if table is None:
         return []
@@ -231,7 +231,7 @@ def _identical(term: str) -> list[Alternative]:
     return [Alternative(term, 1.0, IDENTICAL)]
 
 
-def by_phrases(tokens: Sequence[Token], table: Table | None, glossaries: frozenset[int]) -> list[Token]:
+def by_phrases(tokens: Sequence[Token], table: Lookup | None, glossaries: frozenset[int]) -> list[Token]:
     """The words of a query; words of a glossary phrase get the phrase's term."""
     found = list(tokens)
     for phrase in _units(tokens, table, glossaries):
@@ -245,7 +245,7 @@ def by_phrases(tokens: Sequence[Token], table: Table | None, glossaries: frozens
     return found
 
 
-def _units(tokens: Sequence[Token], table: Table | None, glossaries: frozenset[int]) -> Iterator[Token]:
+def _units(tokens: Sequence[Token], table: Lookup | None, glossaries: frozenset[int]) -> Iterator[Token]:
     """The query's content words, with the longest glossary phrases joined into one token each."""
     content = [token for token in tokens if token.term]
     position = 0
@@ -264,7 +264,7 @@ def _units(tokens: Sequence[Token], table: Table | None, glossaries: frozenset[i
         position += length
 
 
-def _phrase_length(words: Sequence[Token], table: Table | None, glossaries: frozenset[int]) -> int:
+def _phrase_length(words: Sequence[Token], table: Lookup | None, glossaries: frozenset[int]) -> int:
     if table is None or not glossaries:
         return 1
     for length in range(len(words), 1, -1):

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.table.table import Lookup
 
 Ints = NDArray[np.int64]
 Direction = Literal["forward", "backward", "mean"]
@@ -59,7 +59,7 @@ class TranslationReference:
     def __init__(
         self,
         query: Words,
-        table: Table | None,
+        table: Lookup | None,
         *,
         direction: Direction = "mean",
         threshold: float = THRESHOLD,
@@ -107,7 +107,7 @@ NO_LINKS = Links(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.fl
 
 
 def _translations(
-    term: str, table: Table | None, direction: Direction, threshold: float, glossaries: frozenset[int]
+    term: str, table: Lookup | None, direction: Direction, threshold: float, glossaries: frozenset[int]
 ) -> tuple[dict[str, float], set[str]]:
     """T by word of the passage, and the words that a glossary has."""
     found: dict[str, float] = {}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dragoman.lexicon.table.file import CorruptTable, read_arrays, write_arrays
 from dragoman.lexicon.table.vocabulary import Vocabulary
 
-__all__ = ["Adjacency", "CorruptTable", "Entry", "Table", "Vocabulary"]
+__all__ = ["Adjacency", "CorruptTable", "Entry", "Lookup", "Table", "Vocabulary"]
 
 FORMAT = "dragoman-table"
 FORMAT_VERSION = "1"
@@ -48,6 +49,17 @@ class Adjacency:
     def owners(self) -> NDArray[np.int32]:
         """The own term id of each entry."""
         return np.repeat(np.arange(len(self.indptr) - 1, dtype=np.int32), np.diff(self.indptr))
+
+
+class Lookup(Protocol):
+    """What looks the translations of a term up: a table, or two in a row."""
+
+    @property
+    def targets(self) -> Container[str]: ...
+
+    def __contains__(self, term: object) -> bool: ...
+
+    def translations(self, term: str, best: int | None = None, least_backward: float = 0.0) -> list[Entry]: ...
 
 
 class Table:
@@ -109,6 +121,10 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.by_source.ids)
+
+    def __contains__(self, term: object) -> bool:
+        """Whether a source term has translations."""
+        return term in self.sources
 
     @classmethod
     def from_arrays(

@@ -14,13 +14,13 @@ from dragoman.indexes.analysis.phonetic import PhoneticIndex
 from dragoman.lexicon.query import IDENTICAL, alternatives, by_phrases
 from dragoman.lexicon.text.tokens import Analysis, Token
 from dragoman.service.query.translation import identical, is_function_word
-from dragoman.service.tables.snapshot import View
+from dragoman.service.tables.snapshot import PivotView, View
 
 MIN_SIMILARITY = 0.7
 """Minimum phonetic similarity; stricter than in a search, because a document has no vocabulary to compare with."""
 
 
-def linked_words(text: str, tokens: Sequence[Token], language: str, view: View | None) -> list[Token]:
+def linked_words(text: str, tokens: Sequence[Token], language: str, view: View | PivotView | None) -> list[Token]:
     """The words of a query ``text``; words that are not searched, such as stop words, have an empty term.
 
     Each word of a phrase in a glossary has the phrase's term. Function words are not searched, unless they are in such
@@ -35,7 +35,7 @@ def linked_words(text: str, tokens: Sequence[Token], language: str, view: View |
 def lexical_links(
     tokens: Iterable[Token],
     target: str,
-    view: View | None,
+    view: View | PivotView | None,
     analysis: Callable[[str], Analysis],
     terms: Collection[str],
 ) -> dict[str, dict[str, float]]:

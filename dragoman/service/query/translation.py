@@ -14,7 +14,7 @@ from dragoman.lexicon.text.tokens import Analysis, Token, is_elided
 from dragoman.service.core.errors import Unavailable
 from dragoman.service.core.priority import in_background
 from dragoman.service.schemas.search import Degraded, QueryTerm, TableUsed, TermTranslation, Translation
-from dragoman.service.tables.snapshot import Snapshot, View
+from dragoman.service.tables.snapshot import PivotView, Snapshot, View
 
 BM25_OF = {"psq": BM25(k1=0.2, b=0.3), "smt": BM25(k1=1.2, b=0.75), "none": BM25(k1=0.9, b=0.4)}
 """The parameters of BM25 by translation method."""
@@ -30,7 +30,7 @@ class Translated:
 
     language: str
     query: TranslatedQuery
-    view: View | None
+    view: View | PivotView | None
     """None if the query needed no translation, or if there is no table for it."""
     foreign: bool
     """Whether the query needed translation."""
@@ -56,7 +56,7 @@ def translate(
     document_analysis = analysis(target)
     if method == "none" or source == target:
         return Translated(target, untranslated(document_analysis.tokens(text)), None, False)
-    view = snapshot.views.get((source, target))
+    view = snapshot.view(source, target)
     tokens = analysis(source).tokens(text)
     if method == "smt":
         return Translated(target, smt(tokens, view.surface if view else None), view, True)
@@ -68,7 +68,7 @@ def translate(
     return Translated(target, psq(tokens, view.analysed, bridge, view.glossaries, aside=aside), view, True)
 
 
-def is_function_word(text: str, known: frozenset[str], view: View | None, token: Token) -> bool:
+def is_function_word(text: str, known: frozenset[str], view: View | PivotView | None, token: Token) -> bool:
     """Whether a word of the query ``text`` is in ``known``, and is neither a name nor a term of a glossary.
 
     Names are recognised by capitals: "WHO report", "concert of The Who"; not "WHO WAS THE FIRST POPE", "Who Was It".
@@ -118,7 +118,7 @@ def described(text: str, analysis: Analysis, translations: Sequence[Translated])
     )
 
 
-def tables_used(views: Iterable[View]) -> list[TableUsed]:
+def tables_used(views: Iterable[View | PivotView]) -> list[TableUsed]:
     """The table versions in these views, ordered by name."""
     used = sorted({(member.name, member.version) for view in views for member in view.members})
     return [TableUsed(name=name, version=version) for name, version in used]
@@ -182,7 +182,7 @@ def significant(probability: float) -> float:
     return float(f"{probability:.6g}")
 
 
-def _shown(one: Translated, view: View, group: TermGroup) -> list[TermTranslation]:
+def _shown(one: Translated, view: View | PivotView, group: TermGroup) -> list[TermTranslation]:
     """The most probable translations of the word, or of its index term if no table has the word itself."""
     known = view.surface.translations(group.query_word, best=_SHOWN)
     entries = known or view.analysed.translations(group.query_term, best=_SHOWN)
@@ -206,8 +206,8 @@ def unknown(one: Translated) -> list[TermGroup]:
     ]
 
 
-def _known(view: View | None, group: TermGroup) -> bool:
-    return view is not None and (group.query_word in view.surface.sources or group.query_term in view.analysed.sources)
+def _known(view: View | PivotView | None, group: TermGroup) -> bool:
+    return view is not None and (group.query_word in view.surface or group.query_term in view.analysed)
 
 
 def oov(text: str, translations: Sequence[Translated]) -> dict[str, list[str]]:

@@ -128,7 +128,7 @@ def _described(
         warnings.append(f"documents whose language could not be detected, assumed to be {vague[0]}: {len(vague)}")
     source_note = "" if request.query_language else f" (query language: {query.language})"
     many = Counter(one.language for one in documents)
-    views = {target: snapshot.views.get((query.language, target)) for target in many if target != query.language}
+    views = {target: snapshot.view(query.language, target) for target in many if target != query.language}
     warnings += [
         f"{why_untranslated(query.language, target, snapshot).reason}; "
         f"documents scored without one: {many[target]}{source_note}"

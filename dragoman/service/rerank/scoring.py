@@ -99,7 +99,7 @@ class Reranking:
         for target, own in terms.items():
             if in_background() and (missing := snapshot.missing(language, target)) is not None:
                 raise Unavailable(f"a required table cannot be served now: {missing}")
-            view = snapshot.views.get((language, target))
+            view = snapshot.view(language, target)
             words_linked = linked_words(query, tokens, language, view) if target != language else tokens
             references[target] = TranslationReference(
                 _words(words_linked),

@@ -371,5 +371,5 @@ def _milliseconds(seconds: float) -> float:
 
 def _reach(languages: Collection[str], snapshot: Snapshot, source: str) -> float:
     """The share of the searched languages that equal the query's language or have a table for it."""
-    reached = [one for one in languages if one == source or (source, one) in snapshot.views]
+    reached = [one for one in languages if one == source or snapshot.view(source, one) is not None]
     return len(reached) / max(1, len(languages))

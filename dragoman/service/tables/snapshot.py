@@ -13,6 +13,7 @@ from pathlib import Path
 from threading import Lock
 
 from dragoman.lexicon.table.compose import Kind, Member, analysed, merge
+from dragoman.lexicon.table.pivot import Pivot
 from dragoman.lexicon.table.table import CorruptTable, Table
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.core.errors import classify
@@ -69,6 +70,29 @@ class View:
         return _glossaries(self.members)
 
 
+@dataclass(frozen=True, slots=True)
+class PivotView:
+    """The entries of two views in a row, by way of the language between them.
+
+    An entry's origin is the table that has the word of the target language. Glossaries count as what they made of the
+    two views, not as what a user has written about this pair of languages.
+    """
+
+    members: tuple[ActiveVersion, ...]
+    surface: Pivot
+    analysed: Pivot
+    glossaries: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, first: View, second: View) -> PivotView:
+        offset = len(first.members)
+        return cls(
+            (*first.members, *second.members),
+            Pivot(first.surface, second.surface, offset),
+            Pivot(first.analysed, second.analysed, offset),
+        )
+
+
 def _glossaries(members: Sequence[ActiveVersion]) -> frozenset[int]:
     return frozenset(place for place, member in enumerate(members) if member.kind == "glossary")
 
@@ -93,6 +117,24 @@ class Snapshot:
     """By source and target language, with both directions of every pair."""
     unserved: dict[Pair, Unserved] = field(default_factory=dict)
     """Active versions that are not in ``versions``, because they cannot be compiled."""
+    _pivots: dict[Pair, PivotView] = field(default_factory=dict, compare=False, repr=False)
+
+    def view(self, source: str, target: str) -> View | PivotView | None:
+        """What translates ``source`` to ``target``: tables of this pair, or else those by way of another language.
+
+        None if there are none, or if tables of the pair cannot be served now. English is the first choice between.
+        """
+        pair = (source, target)
+        if pair in self.views or source == target or self.missing(source, target):
+            return self.views.get(pair)
+        if pair not in self._pivots:
+            between = [other for first, other in self.views if first == source and (other, target) in self.views]
+            if not between:
+                return None
+            chosen = min(between, key=lambda language: (language != "en", language))
+            made = PivotView.of(self.views[source, chosen], self.views[chosen, target])
+            return self._pivots.setdefault(pair, made)
+        return self._pivots[pair]
 
     @property
     def names(self) -> frozenset[str]:
@@ -319,11 +361,9 @@ class TableRegistry:
         """
         chosen = tuple(version for version in snapshot.versions if version.name in names)
         views: dict[Pair, View] = {}
-        for target in targets:
-            pair = (source, target) if source <= target else (target, source)
+        ends = {source, *targets}
+        for pair in sorted({version.pair for version in chosen if ends.intersection(version.pair)}):
             members = tuple(version for version in chosen if version.pair == pair)
-            if not members or pair in views:
-                continue
             whole = snapshot.views[pair]
             _add(views, pair, whole if whole.members == members else self._subset(pair, members))
         return Snapshot(chosen, views)

@@ -1,0 +1,85 @@
+"""Search across two languages that only tables with a third language join."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from dragoman.service.core.settings import Settings
+from dragoman.service.runtime import Runtime
+from dragoman.service.schemas.search import SearchRequest, SearchResponse
+from dragoman.service.tables.service import Upload
+from tests.service.searching import add, running
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def runtime(settings: Settings) -> Iterator[Runtime]:
+    with running(settings) as opened:
+        opened.collections.create("ru", "ru")
+        texts = {"volcano": "Вулкан дымится", "house": "Старый дом", "bank": "Новый банк"}
+        add(opened, "ru", *({"id": id, "text": text} for id, text in texts.items()))
+        yield opened
+
+
+def put(runtime: Runtime, name: str, source: str, target: str, content: str, kind: str = "statistical") -> None:
+    upload = Upload(name, source, target, kind=kind, activate=True)  # type: ignore[arg-type]
+    runtime.tables.upload(upload, iter([content.encode()]))
+
+
+def search(runtime: Runtime, query: str, **more: object) -> SearchResponse:
+    return runtime.search.search(SearchRequest(query=query, query_language="de", explain=True, **more), "x")  # type: ignore[arg-type]
+
+
+def test_a_query_goes_by_way_of_english(runtime: Runtime) -> None:
+    put(runtime, "german", "en", "de", "volcano\tVulkan\nhouse\tHaus\n")
+    assert search(runtime, "Haus").degraded[0].reason.startswith("no table in use translates de to ru")
+    put(runtime, "russian", "en", "ru", "volcano\tвулкан\nhouse\tдом\n")
+    answer = search(runtime, "Haus")
+    assert answer.degraded == []
+    assert [hit.id for hit in answer.hits] == ["house"]
+    (highlight,) = answer.hits[0].highlights
+    assert (highlight.match, highlight.document_term, highlight.query_term) == ("table", "дом", "Haus")
+    assert (highlight.table, highlight.version) == ("russian", 1)
+    assert [(one.name, one.version) for one in answer.translation.tables] == [("german", 1), ("russian", 1)]
+    assert [(one.term, one.language) for one in answer.translation.terms[0].translations] == [("дом", "ru")]
+    assert sum(one.score for one in answer.hits[0].contributions) == pytest.approx(
+        answer.hits[0].scores.first_stage, rel=1e-4
+    )
+    assert search(runtime, "Haus Zwiebel").translation.oov == {"ru": ["Zwiebel"]}
+    assert [hit.id for hit in search(runtime, "Haus", method="smt").hits] == ["house"]
+
+
+def test_tables_of_the_pair_come_first_and_others_between_are_an_alternative(runtime: Runtime) -> None:
+    put(runtime, "german", "en", "de", "house\tHaus\n")
+    put(runtime, "russian", "en", "ru", "house\tдом\n")
+    put(runtime, "french", "de", "fr", "Haus\tbanque\n")
+    put(runtime, "franco-russian", "fr", "ru", "banque\tбанк\n")
+    assert [hit.id for hit in search(runtime, "Haus").hits] == ["house"]
+    chosen = search(runtime, "Haus", tables=["french", "franco-russian"])
+    assert [hit.id for hit in chosen.hits] == ["bank"]
+    put(runtime, "direct", "de", "ru", "Haus\tвулкан\n")
+    answer = search(runtime, "Haus")
+    assert [hit.id for hit in answer.hits] == ["volcano"]
+    assert [one.name for one in answer.translation.tables] == ["direct"]
+
+
+def test_the_next_search_sees_a_new_version_of_either_table(runtime: Runtime) -> None:
+    put(runtime, "german", "en", "de", "house\tHaus\nbank\tUfer\n")
+    put(runtime, "russian", "en", "ru", "house\tдом\nbank\tбанк\n")
+    assert [hit.id for hit in search(runtime, "Haus").hits] == ["house"]
+    put(runtime, "german", "en", "de", "bank\tHaus\n")
+    assert [hit.id for hit in search(runtime, "Haus").hits] == ["bank"]
+    put(runtime, "russian", "en", "ru", "bank\tвулкан\n")
+    assert [hit.id for hit in search(runtime, "Haus").hits] == ["volcano"]
+
+
+def test_a_glossary_decides_what_the_word_between_is(runtime: Runtime) -> None:
+    put(runtime, "german", "en", "de", "house\tHaus\n")
+    put(runtime, "russian", "en", "ru", "house\tдом\nvolcano\tвулкан\n")
+    put(runtime, "ours", "de", "en", "Haus\tvolcano\n", kind="glossary")
+    answer = search(runtime, "Haus")
+    assert [hit.id for hit in answer.hits] == ["volcano"]
+    assert {one.name for one in answer.translation.tables} == {"german", "ours", "russian"}
