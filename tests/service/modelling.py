@@ -31,6 +31,12 @@ if TYPE_CHECKING:
 WIDTH = 256
 SAME = {"vulkan": "volcano", "volkano": "volcano", "asche": "ash", "biene": "bee", "nyuki": "bee", "hafen": "harbour"}
 
+GERMAN = (
+    {"id": "v", "text": "Der Vulkan spuckt Asche.", "title": "Island"},
+    {"id": "h", "text": "Schiffe im Hafen."},
+    {"id": "b", "text": "Eine Biene fliegt."},
+)
+
 
 class WordEncoder:
     """A text's vector is the sum of its words'; a word has that of its translation in ``SAME``.

@@ -11,14 +11,12 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.service.collections.dense_index import Coverage
-from dragoman.service.core.errors import NotFound, TooManyRequests, Unavailable
+from dragoman.service.core.errors import NotFound, Unavailable
 from dragoman.service.core.settings import Settings
-from dragoman.service.inference.models import Encode
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
-from tests.service.modelling import WordEncoder, ask, reasons
+from tests.service.modelling import GERMAN, WordEncoder, ask, reasons
 from tests.service.searching import add, crash, running
 
 pytestmark = pytest.mark.slow
@@ -32,13 +30,6 @@ def slow(settings: Settings) -> Settings:
 
 def ids(answer: SearchResponse) -> list[str]:
     return [hit.id for hit in answer.hits]
-
-
-GERMAN = (
-    {"id": "v", "text": "Der Vulkan spuckt Asche.", "title": "Island"},
-    {"id": "h", "text": "Schiffe im Hafen."},
-    {"id": "b", "text": "Eine Biene fliegt."},
-)
 
 
 def settled(runtime: Runtime) -> None:
@@ -291,49 +282,6 @@ def test_a_document_that_cannot_be_embedded_is_counted_and_the_others_are_served
         assert ask(runtime, "bee").degraded == []
 
 
-def test_hybrid_weighs_dense_search_as_set(settings: Settings, encoder: WordEncoder) -> None:
-    with running(settings.model_copy(update={"hybrid_dense_weight": 0.25})) as runtime:
-        runtime.collections.create("de", "de")
-        add(runtime, "de", {"id": "0", "text": "Der Bee ist weit weg."}, {"id": "1", "text": "Eine Biene"})
-        for hit in ask(runtime, "bee", method="hybrid", query_language="de", explain=True).hits:
-            parts = [part for part in (hit.fusion.bm25, hit.fusion.dense) if part is not None]
-            assert hit.score == pytest.approx(sum(part.weight * part.value for part in parts))
-            assert hit.fusion.dense.weight == 0.25
-            assert hit.fusion.dense.value == max(0.0, hit.fusion.dense.score)  # of an encoder without a floor
-            assert hit.scores.dense == hit.fusion.dense.score
-
-
-def test_hybrid_fuses_by_ranks_if_so_set(settings: Settings, encoder: WordEncoder) -> None:
-    with running(settings.model_copy(update={"hybrid_fusion": "rrf", "hybrid_dense_weight": 0.5})) as runtime:
-        runtime.collections.create("de", "de")
-        add(runtime, "de", {"id": "0", "text": "Der Bee ist weit weg."}, {"id": "1", "text": "Eine Biene"})
-        for hit in ask(runtime, "bee", method="hybrid", query_language="de", explain=True).hits:
-            parts = [part for part in (hit.fusion.bm25, hit.fusion.dense) if part is not None]
-            assert hit.score == pytest.approx(sum(0.5 / (60 + part.rank) for part in parts))
-
-
-def test_hybrid_fuses_both_rankings_and_keeps_the_evidence(settings: Settings, encoder: WordEncoder) -> None:
-    with running(settings) as runtime:
-        runtime.collections.create("de", "de")
-        texts = ["Der Bee ist weit weg.", "Eine Biene", "Der Hafen", "Asche"]
-        add(runtime, "de", *({"id": f"{n}", "text": text} for n, text in enumerate(texts)))
-        answer = ask(runtime, "bee", method="hybrid", query_language="de", explain=True)
-        assert ids(answer)[0] == "0"
-        first, second = answer.hits[:2]
-        words, meaning = first.fusion.bm25, first.fusion.dense
-        assert first.score == first.scores.first_stage
-        assert first.score == pytest.approx(0.4 * words.value + 0.6 * meaning.value)
-        assert [(one.match, one.document_term) for one in first.highlights] == [
-            ("meaning", "Der Bee ist weit weg."),
-            ("identical", "Bee"),
-        ]
-        assert sum(one.score for one in first.contributions) == pytest.approx(first.fusion.bm25.score, rel=1e-4)
-        assert second.fusion.bm25 is None
-        assert [(one.match, one.document_term) for one in second.highlights] == [("meaning", "Eine Biene")]
-        assert answer.timings_ms.dense is not None
-        assert answer.translation.terms[0].term == "bee"
-
-
 def test_an_encoder_that_cannot_be_loaded(settings: Settings) -> None:
     broken = settings.model_copy(update={"encoder": "/nowhere/to/be/found"})
     with running(broken) as runtime:
@@ -346,49 +294,6 @@ def test_an_encoder_that_cannot_be_loaded(settings: Settings) -> None:
         assert len(reasons(answer)) == 1
         assert "ranked by BM25 alone: the encoder cannot be loaded" in reasons(answer)[0]
         assert list(broken.data_dir.glob("dense/*")) == []
-
-
-def test_hybrid_without_bm25_is_dense_and_says_so(
-    settings: Settings, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with running(settings) as runtime:
-        runtime.collections.create("de", "de")
-        add(runtime, "de", *GERMAN)
-
-        def broken(*_: object) -> None:
-            raise Unavailable("Lucene is not there")
-
-        monkeypatch.setattr(LuceneIndex, "explained", broken)
-        answer = ask(runtime, "bee", method="hybrid")
-        assert ids(answer)[0] == "b"
-        assert any("ranked by dense search alone" in reason for reason in reasons(answer, "first_stage"))
-
-
-def test_a_failing_encoder_leaves_hybrid_its_words(settings: Settings, encoder: WordEncoder) -> None:
-    with running(settings) as runtime:
-        runtime.collections.create("de", "de")
-        add(runtime, "de", {"id": "1", "text": "Hafen 7"})
-        answer = ask(runtime, "7 poison", method="hybrid")
-        assert ids(answer) == ["1"]
-        assert reasons(answer) == ["hits are ranked by BM25 alone: the encoder failed"]
-
-
-def test_a_full_queue_refuses_dense_and_degrades_hybrid(settings: Settings, encoder: WordEncoder) -> None:
-    with running(settings.model_copy(update={"worker_queue": 1})) as runtime:
-        runtime.collections.create("de", "de")
-        add(runtime, "de", *GERMAN, {"id": "7", "text": "7"})
-        ask(runtime, "bee")
-        encoder.barrier.clear()
-        encoder.batches.clear()
-        held = runtime.models.worker.submit(Encode(), ["x"])
-        while not encoder.batches:
-            time.sleep(0.01)
-        runtime.models.worker.submit(Encode(), ["y"])
-        with pytest.raises(TooManyRequests, match="waiting"):
-            ask(runtime, "bee")
-        assert ids(ask(runtime, "7", method="hybrid")) == ["7"]
-        encoder.barrier.set()
-        held[0].result(10)
 
 
 def test_an_empty_collection_has_no_hits(settings: Settings, encoder: WordEncoder) -> None:
