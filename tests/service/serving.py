@@ -16,6 +16,7 @@ from threading import Thread
 
 import httpx
 
+from tests import java_archive
 from tests.service.forking import Forked
 
 COMMAND = [sys.executable, "-m", "dragoman.service.cli.main"]
@@ -27,7 +28,7 @@ def environment(**settings: object) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("DRAGOMAN_")}
     kept["DRAGOMAN_RERANK"] = "never"  # searches that don't say are tests of the first stage
     kept["DRAGOMAN_EMBED"] = "on_demand"  # and of BM25, without an encoder in each process
-    kept["JAVA_TOOL_OPTIONS"] = "-XX:TieredStopAtLevel=1"  # processes of seconds, for which to optimise does not pay
+    kept["JAVA_TOOL_OPTIONS"] = kept.pop(java_archive.OPTIONS, "")
     return kept | {f"DRAGOMAN_{name.upper()}": str(value) for name, value in settings.items()}
 
 
