@@ -5,46 +5,53 @@ As a module it does what most tests do, in a Java that writes down which classes
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
-from dragoman.indexes.java import jvm
-
-OPTIONS = "TESTS_JAVA_OPTIONS"
-"""The environment variable with the options of Java in the tests' processes."""
+ROOT = Path(__file__).parents[1]
 _QUICK = "-XX:TieredStopAtLevel=1"
 """For processes of seconds, for which to optimise does not pay."""
 
 
-def options(cache: Path) -> str:
-    """Options with which Java starts quickly; the archive is made once below ``cache``."""
+@cache
+def options() -> str:
+    """Options with which Java starts quickly; the archive is made once, by the first process that needs one."""
+    from dragoman.indexes.java import jvm
+
     try:
         home, _, jar = jvm._java_home()
     except jvm.NotInstalled:
         return _QUICK
     about = f"{home} {jar} {jar.stat().st_mtime_ns} {Path(__file__).read_text()}"
-    archive = cache / f"{hashlib.sha256(about.encode()).hexdigest()[:16]}.jsa"
-    if not archive.exists():
-        try:
-            _make(archive, home, jar)
-        except (OSError, subprocess.SubprocessError):  # it only saves time
-            return _QUICK
-    return f"{_QUICK} -XX:SharedArchiveFile={archive}"
+    archive = ROOT / ".pytest_cache" / "java" / f"{hashlib.sha256(about.encode()).hexdigest()[:16]}.jsa"
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    with archive.with_name("lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not archive.exists():
+            for old in archive.parent.glob("*.jsa"):
+                old.unlink()
+            try:
+                _make(archive, home, jar)
+            except (OSError, subprocess.SubprocessError):
+                archive.touch()  # it only saves time: an empty one is not tried again
+    return f"{_QUICK} -XX:SharedArchiveFile={archive}" if archive.stat().st_size else _QUICK
 
 
 def _make(archive: Path, home: Path, jar: Path) -> None:
     with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
         classes, made = Path(folder, "classes"), Path(folder, "made.jsa")
         recording = os.environ | {"JAVA_TOOL_OPTIONS": f"-XX:DumpLoadedClassList={classes}"}
-        quiet = {"check": True, "timeout": 120, "capture_output": True}
-        subprocess.run([sys.executable, "-m", "tests.java_archive", folder], env=recording, **quiet)  # type: ignore[call-overload]
         dump = ["-Xshare:dump", "-Xlog:all=off", "-XX:+UseSerialGC", "--enable-preview", "-cp", str(jar)]
         files = [f"-XX:SharedClassListFile={classes}", f"-XX:SharedArchiveFile={made}"]
-        subprocess.run([home / "bin" / "java", *dump, *files], **quiet)  # type: ignore[call-overload]
+        for command in ([sys.executable, "-m", "tests.java_archive", folder], [home / "bin" / "java", *dump, *files]):
+            subprocess.run(command, cwd=ROOT, env=recording, check=True, timeout=120, capture_output=True)
+            recording = dict(os.environ)
         made.replace(archive)
 
 

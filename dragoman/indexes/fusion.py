@@ -41,7 +41,7 @@ def normalised(rankings: Iterable[tuple[S, Ranking]], k: int | None = None) -> l
 
 def calibrated(cosine: float, floor: float) -> float:
     """A cosine as a share of its range above ``floor``, the cosine of unrelated texts: 0 at or below it, 1 at 1."""
-    return max(0.0, (cosine - floor) / (1.0 - floor))
+    return min(1.0, max(0.0, (cosine - floor) / (1.0 - floor)))
 
 
 def convex(

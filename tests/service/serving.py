@@ -28,7 +28,7 @@ def environment(**settings: object) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("DRAGOMAN_")}
     kept["DRAGOMAN_RERANK"] = "never"  # searches that don't say are tests of the first stage
     kept["DRAGOMAN_EMBED"] = "on_demand"  # and of BM25, without an encoder in each process
-    kept["JAVA_TOOL_OPTIONS"] = kept.pop(java_archive.OPTIONS, "")
+    kept["JAVA_TOOL_OPTIONS"] = java_archive.options()
     return kept | {f"DRAGOMAN_{name.upper()}": str(value) for name, value in settings.items()}
 
 

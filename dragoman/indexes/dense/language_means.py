@@ -67,5 +67,6 @@ class LanguageMeans:
 
 def shipped_means(encoder: str) -> LanguageMeans:
     """The means that come with the package for an encoder; none at all for another one."""
-    path = SHIPPED / f"{encoder}.means.safetensors"
-    return LanguageMeans.load(path) if path.is_file() else LanguageMeans({})
+    found = {path.name: path for path in SHIPPED.glob("*.means.safetensors")}
+    name = f"{encoder}.means.safetensors"
+    return LanguageMeans.load(found[name]) if name in found else LanguageMeans({})

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+from functools import lru_cache
+
 import numpy as np
 
 from dragoman.lexicon.table.aggregation import Floats, Ids, strongest
-from dragoman.lexicon.table.table import Entry, Table, Vocabulary
+from dragoman.lexicon.table.table import Entry, Table
 
-__all__ = ["Pivot"]
+__all__ = ["Fallback", "Pivot"]
 
 _LEAST = 0.01
-"""Entries between that are less probable in both directions are left out."""
+"""Entries of the first table that are less probable in both directions are left out."""
 _MOST = 40
 """Translations of a term, those with the largest product of both probabilities: rare words are probable in one."""
-_CACHED_TERMS = 20_000
+_CACHED_TERMS = 4_096
+"""Of all pivots together."""
 
 
 class Pivot:
@@ -31,48 +35,63 @@ class Pivot:
         if first.target != second.source:
             raise ValueError(f"a table into {first.target} is not followed by one from {second.source}")
         self._first, self._second, self._offset = first, second, offset
-        self._cache: dict[str, list[Entry]] = {}
 
     @property
-    def targets(self) -> Vocabulary:
+    def targets(self) -> Container[str]:
         """The terms of the target language, including those that nothing is translated into."""
         return self._second.targets
 
     def __contains__(self, term: object) -> bool:
         """Whether a source term has translations."""
-        return isinstance(term, str) and bool(self._all(term))
+        return isinstance(term, str) and bool(self.translations(term, 1))
 
     def translations(self, term: str, best: int | None = None, least_backward: float = 0.0) -> list[Entry]:
         """As :meth:`Table.translations`."""
-        return [one for one in self._all(term) if one.p_backward >= least_backward][:best]
+        found = _composed(self._first, self._second, self._offset, term)
+        return [one for one in found if one.p_backward >= least_backward][:best]
 
-    def _all(self, term: str) -> list[Entry]:
-        found = self._cache.get(term)
-        if found is None:
-            if len(self._cache) >= _CACHED_TERMS:
-                self._cache.clear()
-            found = self._cache[term] = self._composed(term)
-        return found
 
-    def _composed(self, term: str) -> list[Entry]:
-        between, ahead, back = _probable(self._first, term)
-        second, parts = self._second, []
-        for middle, *values in zip(between, ahead, back, strict=True):
-            number = second.sources.index(self._first.targets[middle])
-            if number >= 0:
-                parts.append(_entries(second, number, *values))
-        if not parts:
-            return []
-        ids, forward, backward, origins = (np.concatenate(column) for column in zip(*parts, strict=True))
-        one = np.zeros(len(ids), np.int64)
-        _, targets, forward, backward, origins = strongest(one, ids, forward, backward, origins)
-        kept = np.argsort(-forward * backward, kind="stable")[:_MOST]
-        kept = kept[np.argsort(-forward[kept], kind="stable")]
-        columns = (column[kept].tolist() for column in (targets, forward, backward, origins))
-        return [
-            Entry(second.targets[target], min(1.0, ahead), min(1.0, back), self._offset + origin)
-            for target, ahead, back, origin in zip(*columns, strict=True)
-        ]
+class Fallback:
+    """A table, and for source terms that it does not have a pivot. Thread-safe."""
+
+    def __init__(self, table: Table, pivot: Pivot) -> None:
+        self._table, self._pivot = table, pivot
+
+    @property
+    def targets(self) -> Container[str]:
+        """The terms of the table's target language."""
+        return self._table.targets
+
+    def __contains__(self, term: object) -> bool:
+        """Whether a source term has translations."""
+        return term in self._table or term in self._pivot
+
+    def translations(self, term: str, best: int | None = None, least_backward: float = 0.0) -> list[Entry]:
+        """As :meth:`Table.translations`."""
+        return (self._table if term in self._table else self._pivot).translations(term, best, least_backward)
+
+
+@lru_cache(maxsize=_CACHED_TERMS)
+def _composed(first: Table, second: Table, offset: int, term: str) -> tuple[Entry, ...]:
+    """The entries of one term, most probable first."""
+    between, ahead, back = _probable(first, term)
+    parts = []
+    for middle, *values in zip(between, ahead, back, strict=True):
+        number = second.sources.index(first.targets[middle])
+        if number >= 0:
+            parts.append(_entries(second, number, *values))
+    if not parts:
+        return ()
+    ids, forward, backward, origins = (np.concatenate(column) for column in zip(*parts, strict=True))
+    one = np.zeros(len(ids), np.int64)
+    _, targets, forward, backward, origins = strongest(one, ids, forward, backward, origins)
+    kept = np.argsort(-forward * backward, kind="stable")[:_MOST]
+    kept = kept[np.argsort(-forward[kept], kind="stable")]
+    columns = (column[kept].tolist() for column in (targets, forward, backward, origins))
+    return tuple(
+        Entry(second.targets[target], min(1.0, ahead), min(1.0, back), offset + origin)
+        for target, ahead, back, origin in zip(*columns, strict=True)
+    )
 
 
 def _probable(table: Table, term: str) -> tuple[list[int], list[float], list[float]]:

@@ -209,7 +209,11 @@ class Settings(BaseSettings):
         description="How hybrid fuses psq and dense: convex, a convex combination of scores; rrf, by ranks.",
     )
     hybrid_dense_weight: float = Field(
-        default=0.6, ge=0, le=1, description="Weight of dense search in hybrid; that of psq is the rest to 1."
+        default=0.6,
+        ge=0,
+        le=1,
+        description="Weight of dense search in hybrid; that of psq is the rest to 1. In a language that no table"
+        " translates the query into it is at least 0.9.",
     )
     late_weight: float = Field(
         default=1.0,

@@ -25,7 +25,7 @@ from dragoman.ranking.training.lists import Candidate, CandidateList, ListsWrite
 from dragoman.service.evaluation.local_service import LocalService
 from dragoman.service.evaluation.test_collection import Benchmark
 from dragoman.service.query.links import lexical_links, linked_words
-from dragoman.service.tables.snapshot import View
+from dragoman.service.tables.views import View
 
 SENTENCES = (1, 1, 2, 3)
 """The number of neighbouring lines in a document is drawn from these."""

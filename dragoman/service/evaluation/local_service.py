@@ -14,7 +14,7 @@ from dragoman.service.evaluation.benchmark import TableFile
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import Method, SearchRequest
 from dragoman.service.tables.service import Upload
-from dragoman.service.tables.snapshot import View
+from dragoman.service.tables.views import View
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from dragoman.service.core.errors import Conflict, NotFound
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Job, JobLine, now
-from dragoman.service.tables.snapshot import ActiveVersion
+from dragoman.service.tables.views import ActiveVersion
 
 UPLOADING, DELETED = "uploading", "deleted"
 VALIDATING, IN_PROGRESS, FINALIZING, COMPLETED = "validating", "in_progress", "finalizing", "completed"

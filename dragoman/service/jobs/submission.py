@@ -25,7 +25,7 @@ from dragoman.service.schemas.search import Method, SearchRequest
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Job, JobLine, now
 from dragoman.service.tables.service import Tables
-from dragoman.service.tables.snapshot import ActiveVersion
+from dragoman.service.tables.views import ActiveVersion
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dragoman.indexes.analysis.phonetic import PhoneticIndex
 from dragoman.lexicon.query import IDENTICAL, alternatives, by_phrases
 from dragoman.lexicon.text.tokens import Analysis, Token
 from dragoman.service.query.translation import identical, is_function_word
-from dragoman.service.tables.snapshot import PivotView, View
+from dragoman.service.tables.views import PivotView, View
 
 MIN_SIMILARITY = 0.7
 """Minimum phonetic similarity; stricter than in a search, because a document has no vocabulary to compare with."""

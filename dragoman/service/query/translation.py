@@ -14,7 +14,8 @@ from dragoman.lexicon.text.tokens import Analysis, Token, is_elided
 from dragoman.service.core.errors import Unavailable
 from dragoman.service.core.priority import in_background
 from dragoman.service.schemas.search import Degraded, QueryTerm, TableUsed, TermTranslation, Translation
-from dragoman.service.tables.snapshot import PivotView, Snapshot, View
+from dragoman.service.tables.snapshot import Snapshot
+from dragoman.service.tables.views import ActiveVersion, PivotView, View
 
 BM25_OF = {"psq": BM25(k1=0.2, b=0.3), "smt": BM25(k1=1.2, b=0.75), "none": BM25(k1=0.9, b=0.4)}
 """The parameters of BM25 by translation method."""
@@ -110,7 +111,7 @@ def described(text: str, analysis: Analysis, translations: Sequence[Translated])
             if one.view is not None:
                 found.extend(_shown(one, one.view, group))
     return Translation(
-        tables=tables_used(one.view for one in translations if one.view),
+        tables=tables_used(map(_consulted, translations)),
         terms=[QueryTerm(term=term, translations=found) for term, found in terms.items()],
         oov=oov(text, translations),
         names=[],
@@ -118,10 +119,21 @@ def described(text: str, analysis: Analysis, translations: Sequence[Translated])
     )
 
 
-def tables_used(views: Iterable[View | PivotView]) -> list[TableUsed]:
-    """The table versions in these views, ordered by name."""
-    used = sorted({(member.name, member.version) for view in views for member in view.members})
+def tables_used(members: Iterable[Sequence[ActiveVersion]]) -> list[TableUsed]:
+    """These table versions, ordered by name."""
+    used = sorted({(member.name, member.version) for own in members for member in own})
     return [TableUsed(name=name, version=version) for name, version in used]
+
+
+def _consulted(one: Translated) -> Sequence[ActiveVersion]:
+    """The tables of a translation; those by way of another language only if a word was translated by them."""
+    if one.view is None:
+        return ()
+    if isinstance(one.view, PivotView):
+        found = {alternative.origin for group in one.query.groups for alternative in group.alternatives}
+        if one.view.direct and max(found, default=0) < one.view.direct:
+            return one.view.members[: one.view.direct]
+    return one.view.members
 
 
 def ignored(text: str, analysis: Analysis, translations: Sequence[Translated]) -> list[str]:
@@ -164,11 +176,17 @@ def without_tables(source: str, translations: Iterable[Translated], snapshot: Sn
     """
     missing = []
     for one in translations:
-        if one.foreign and one.view is None:
+        if not one.foreign:
+            continue
+        unserved = snapshot.missing(source, one.language)
+        if unserved and in_background():
+            raise Unavailable(f"the tables from {source} to {one.language} cannot be served ({unserved})")
+        if one.view is None:
             reason, cause = why_untranslated(source, one.language, snapshot)
-            if cause == "unserved_table" and in_background():
-                raise Unavailable(reason)
             missing.append(Degraded.of("translate", f"{reason}: the query was searched untranslated", cause))
+        elif unserved:
+            reason = f"words that no table from {source} to {one.language} has are not translated ({unserved})"
+            missing.append(Degraded.of("translate", reason, "unserved_table"))
     return missing
 
 

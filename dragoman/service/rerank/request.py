@@ -136,7 +136,7 @@ def _described(
         if view is None
     ]
     detected = None if request.document_language else [one.language if one.decided else None for one in documents]
-    tables = tables_used(view for view in views.values() if view is not None)
+    tables = tables_used(view.members for view in views.values() if view is not None)
     return Languages(query.language, request.query_language is None, detected, tables, warnings)
 
 

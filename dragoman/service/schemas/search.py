@@ -219,7 +219,7 @@ class RankedBy(BaseModel):
     score: float = Field(description="BM25, or the inner product of the vectors.")
     value: float = Field(
         description="The share of the highest attainable BM25 score, or the share of the cosine above that of unrelated"
-        " sentences; with DRAGOMAN_HYBRID_FUSION=rrf 1 / (60 + rank)."
+        " sentences, without what is common to its language; with DRAGOMAN_HYBRID_FUSION=rrf 1 / (60 + rank)."
     )
     weight: float
 

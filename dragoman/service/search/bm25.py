@@ -130,8 +130,12 @@ class FirstStage:
         """Those of the documents that match a query in one of its ``parts``, by key; ``keys`` are by collection.
 
         What cannot be compared now is added to ``degraded``.
+
+        Raises:
+            Unavailable: in background work, an index is not ready.
         """
         found: dict[int, Match] = {}
+        faults: dict[int, Degraded] = {}
         for part in parts:
             chosen, query = keys.get(part.collection.key, ()), part.translated.query
             if not chosen:
@@ -140,15 +144,18 @@ class FirstStage:
                 with self._indexes.use(part.collection.key) as index:
                     scores, attainable = index.parts(query, part.translated.language, chosen, part.translated.bm25)
             except (NotFound, Unavailable, IndexFault) as fault:
+                if in_background() and not isinstance(fault, NotFound):
+                    raise
                 known = classify(fault) or Unavailable(str(fault))
-                reason = f"words were not compared in collection '{part.collection.name}': {known}"
-                degraded.append(Degraded.of(STAGE, reason, known.error_type))
+                reason = f"collection '{part.collection.name}': hits of dense search have no words compared: {known}"
+                faults[part.collection.key] = Degraded.of(STAGE, reason, known.error_type)
                 continue
             weights = np.array([group.weight for group in query.groups])
             totals, linked = (scores @ weights).tolist(), scores >= LEAST_LINK * np.maximum(attainable, _TINY)
             for row in np.flatnonzero(scores.any(1)).tolist():
                 share = totals[row] / part.ranking.attainable
                 found[chosen[row]] = Match(Place(part, chosen[row], share, totals[row]), linked[row])
+        degraded.extend(faults.values())
         return found
 
     def _parts(

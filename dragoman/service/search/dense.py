@@ -119,11 +119,7 @@ class DenseStage:
                 continue
             result.degraded.extend(_missing(collection.name, found))
             try:
-                fetched = max(k, min(k * len(collection.languages), _MOST_FETCHED))
-                hits = self._dense.search(collection.key, vector, fetched, collection.generation)
-                known = {hit.key for hit in hits}
-                more = [key for key in others.get(collection.key, ()) if key not in known]
-                beside = self._dense.score(collection.key, vector, more, collection.generation) if more else []
+                hits, beside = self._searched(collection, vector, k, others.get(collection.key, ()))
             except (NotFound, Unavailable) as fault:
                 reason = f"collection '{collection.name}' was not searched: {fault}"
                 result.degraded.append(Degraded.of(STAGE, reason, fault.error_type))
@@ -141,6 +137,16 @@ class DenseStage:
         del result.places[k:]
         result.seconds = time.perf_counter() - started
         return result
+
+    def _searched(
+        self, collection: CollectionInfo, vector: NDArray[np.float32], k: int, others: Sequence[int]
+    ) -> tuple[list[DenseHit], list[DenseHit]]:
+        """The hits, more of a collection in several languages, and those of ``others`` that are not among them."""
+        fetched = max(k, min(k * len(collection.languages), _MOST_FETCHED))
+        hits = self._dense.search(collection.key, vector, fetched, collection.generation)
+        known = {hit.key for hit in hits}
+        more = [key for key in others if key not in known]
+        return hits, self._dense.score(collection.key, vector, more, collection.generation) if more else []
 
     def _places(
         self, collection: CollectionInfo, hits: Sequence[DenseHit], excess: Mapping[str, float]

@@ -210,7 +210,7 @@ def _by_scores(bm25: FirstStageResult, dense: DenseResult, matches: Mapping[int,
     own = {one.hit.key: one for one in (*dense.places, *dense.others)}
     near = {key: calibrated(place.similarity, floor) for key, place in own.items()}
     weights = {
-        key: max(weight, UNTRANSLATED_WEIGHT) if place.language in untranslated else weight
+        key: max(weight, UNTRANSLATED_WEIGHT) if weight and place.language in untranslated else weight
         for key, place in own.items()
     }
     return _Fused(convex(shares, near, weights.__getitem__), shares, near, weights, 1.0)

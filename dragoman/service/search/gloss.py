@@ -12,7 +12,8 @@ from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.vocabulary import Vocabulary
 from dragoman.lexicon.text.tokens import Analysis, Token
 from dragoman.service.schemas.search import Gloss, Hit, TextField
-from dragoman.service.tables.snapshot import Snapshot, View
+from dragoman.service.tables.snapshot import Snapshot
+from dragoman.service.tables.views import View
 
 BEST = 3
 """How many translations a word has at most."""

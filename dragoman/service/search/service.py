@@ -185,7 +185,7 @@ class Search:
                 snapshot if request.tables is None else self._registry.select(snapshot, request.tables, source, targets)
             )
 
-        sources = {source for source, target in snapshot.views if target in targets}
+        sources = {one for one in snapshot.languages if any(snapshot.view(one, target) for target in targets)}
         return other_readings(request.query, language, sources, tables, self._first_stage, collections)
 
     def _translate_snippets(self, hits: Sequence[Hit], language: str, cancelled: Cancelled | None) -> list[Degraded]:

@@ -9,7 +9,7 @@ from threading import Lock
 from dragoman.lexicon.table.forms import Forms
 from dragoman.lexicon.table.table import Entry, Table
 from dragoman.lexicon.text.tokens import Analysis, fold_term
-from dragoman.service.tables.snapshot import ActiveVersion
+from dragoman.service.tables.views import ActiveVersion
 
 _KEPT = 4
 

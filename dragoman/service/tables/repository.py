@@ -19,7 +19,7 @@ from dragoman.lexicon.table.table import Table
 from dragoman.service.core.errors import Conflict, NotFound
 from dragoman.service.storage.database import EntryRow, Store, insert_entries
 from dragoman.service.storage.models import TableEntry, TableVersion, TranslationTable
-from dragoman.service.tables.snapshot import ActiveVersion
+from dragoman.service.tables.views import ActiveVersion
 
 BUILDING, READY, DELETED = "building", "ready", "deleted"
 _ENTRIES_PER_TRANSACTION = 50_000

@@ -25,7 +25,8 @@ from dragoman.service.storage.database import Store
 from dragoman.service.tables.lookup import Lookup, TermLookup
 from dragoman.service.tables.reading import read_table
 from dragoman.service.tables.repository import Counts, NewVersion, TableInfo, TableRepository, check_languages
-from dragoman.service.tables.snapshot import ActiveVersion, CompiledTables, Snapshot, TableRegistry
+from dragoman.service.tables.snapshot import CompiledTables, Snapshot, TableRegistry
+from dragoman.service.tables.views import ActiveVersion
 
 logger = logging.getLogger("dragoman")
 
@@ -357,9 +358,11 @@ def check_detectable(snapshot: Snapshot, languages: Collection[str]) -> None:
 
     ``languages`` are those of the documents; empty if these are to be detected too.
     """
-    for pair, one in snapshot.unserved.items():
-        if in_background() and not (languages and set(pair).isdisjoint(languages)):
-            raise Unavailable(f"a language cannot be detected now: {one}")
+    pairs = [*snapshot.views, *snapshot.unserved]
+    joined = {one for pair in pairs if not set(pair).isdisjoint(languages) for one in pair}
+    for pair, unserved in snapshot.unserved.items():
+        if in_background() and not (languages and joined.isdisjoint(pair)):
+            raise Unavailable(f"a language cannot be detected now: {unserved}")
 
 
 def content_checksum(table: Table) -> str:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
-from dragoman.lexicon.table.compose import Kind, Member, analysed, merge
-from dragoman.lexicon.table.pivot import Pivot
+from dragoman.lexicon.table.compose import Member, analysed, merge
 from dragoman.lexicon.table.table import CorruptTable, Table
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.core.errors import classify
+from dragoman.service.tables.views import ActiveVersion, Pair, PivotView, View, glossaries, pivoted, route
 
 logger = logging.getLogger("dragoman")
 
@@ -24,77 +24,6 @@ COMPILED_VERSION = "2"
 """Increase it when the same versions may compile to different files."""
 
 _SELECTIONS = 32
-
-Pair = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class ActiveVersion:
-    """A table version that searches use."""
-
-    id: int
-    name: str
-    version: int
-    source: str
-    target: str
-    kind: Kind
-    weight: float
-    checksum: str
-
-    @property
-    def pair(self) -> Pair:
-        """The two languages in alphabetical order: one table serves both directions."""
-        return (self.source, self.target) if self.source <= self.target else (self.target, self.source)
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """The merged entries of the active tables of one language pair, in one direction.
-
-    An entry's origin is the index of its table version in ``members``.
-    """
-
-    members: tuple[ActiveVersion, ...]
-    surface: Table
-    """Keyed by folded words; for display and for the smt method."""
-    analysed: Table
-    """Keyed by index terms; for the psq method."""
-
-    def inverse(self) -> View:
-        """The same entries from the target language to the source language."""
-        return View(self.members, self.surface.inverse(), self.analysed.inverse())
-
-    @property
-    def glossaries(self) -> frozenset[int]:
-        """The origins that are glossaries."""
-        return _glossaries(self.members)
-
-
-@dataclass(frozen=True, slots=True)
-class PivotView:
-    """The entries of two views in a row, by way of the language between them.
-
-    An entry's origin is the table that has the word of the target language. Glossaries count as what they made of the
-    two views, not as what a user has written about this pair of languages.
-    """
-
-    members: tuple[ActiveVersion, ...]
-    surface: Pivot
-    analysed: Pivot
-    glossaries: frozenset[int] = frozenset()
-
-    @classmethod
-    def of(cls, first: View, second: View) -> PivotView:
-        offset = len(first.members)
-        return cls(
-            (*first.members, *second.members),
-            Pivot(first.surface, second.surface, offset),
-            Pivot(first.analysed, second.analysed, offset),
-        )
-
-
-def _glossaries(members: Sequence[ActiveVersion]) -> frozenset[int]:
-    return frozenset(place for place, member in enumerate(members) if member.kind == "glossary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,32 +46,33 @@ class Snapshot:
     """By source and target language, with both directions of every pair."""
     unserved: dict[Pair, Unserved] = field(default_factory=dict)
     """Active versions that are not in ``versions``, because they cannot be compiled."""
-    _pivots: dict[Pair, PivotView] = field(default_factory=dict, compare=False, repr=False)
 
     def view(self, source: str, target: str) -> View | PivotView | None:
-        """What translates ``source`` to ``target``: tables of this pair, or else those by way of another language.
+        """What translates ``source`` to ``target``: tables of this pair, and by way of another language what they lack.
 
-        None if there are none, or if tables of the pair cannot be served now. English is the first choice between.
+        None if there is nothing, or if tables that the pair needs cannot be served now.
         """
-        pair = (source, target)
-        if pair in self.views or source == target or self.missing(source, target):
-            return self.views.get(pair)
-        if pair not in self._pivots:
-            between = [other for first, other in self.views if first == source and (other, target) in self.views]
-            if not between:
-                return None
-            chosen = min(between, key=lambda language: (language != "en", language))
-            made = PivotView.of(self.views[source, chosen], self.views[chosen, target])
-            return self._pivots.setdefault(pair, made)
-        return self._pivots[pair]
+        direct = self.views.get((source, target))
+        legs = [self.views.get(pair) for pair in self._route(source, target)]
+        if not legs or None in legs or (direct is None and self.missing(source, target)):
+            return direct
+        return pivoted(direct, *legs)
+
+    def missing(self, source: str, target: str) -> Unserved | None:
+        """The unserved active versions between two languages, or on the way by another language; else None."""
+        for pair in ((source, target), *self._route(source, target)):
+            found = self.unserved.get((min(pair), max(pair)))
+            if found is not None:
+                return found
+        return None
+
+    def _route(self, source: str, target: str) -> tuple[Pair, ...]:
+        unserved = {pair for one, other in self.unserved for pair in ((one, other), (other, one))}
+        return route(source, target, self.views.keys() | unserved)
 
     @property
     def names(self) -> frozenset[str]:
         return frozenset(version.name for version in self.versions)
-
-    def missing(self, source: str, target: str) -> Unserved | None:
-        """The unserved active versions between two languages, or None."""
-        return self.unserved.get((min(source, target), max(source, target)))
 
     @property
     def languages(self) -> frozenset[str]:
@@ -212,7 +142,7 @@ class CompiledTables:
         by_term = _open(analysed_path, what)
         if by_term is None:
             source, target = (self._analysis(language) for language in pair)
-            by_term = _saved(analysed(surface, source, target, _glossaries(members)), analysed_path)
+            by_term = _saved(analysed(surface, source, target, glossaries(members)), analysed_path)
         return View(tuple(members), surface, by_term)
 
     def key(self, pair: Pair, members: Sequence[ActiveVersion]) -> str:
@@ -302,16 +232,16 @@ class TableRegistry:
             for pair in sorted({version.pair for version in ordered}):
                 members = tuple(version for version in ordered if version.pair == pair)
                 current = self._snapshot.views.get(pair)
-                if current is None or current.members != members:
-                    try:
-                        current = self.files.view(pair, members)
-                    except Exception as fault:
-                        before = self._snapshot.unserved.get(pair)
-                        if not allow_unserved and (before is None or before.members != members):
-                            raise
-                        unserved[pair] = _unserved(members, fault, before)
-                        continue
-                _add(views, pair, current)
+                if current is not None and current.members == members:
+                    views |= {way: self._snapshot.views[way] for way in (pair, pair[::-1])}
+                    continue
+                try:
+                    _add(views, pair, self.files.view(pair, members))
+                except Exception as fault:
+                    before = self._snapshot.unserved.get(pair)
+                    if not allow_unserved and (before is None or before.members != members):
+                        raise
+                    unserved[pair] = _unserved(members, fault, before)
         served = tuple(version for version in ordered if version.pair not in unserved)
         return Snapshot(served, views, unserved)
 
@@ -361,11 +291,16 @@ class TableRegistry:
         """
         chosen = tuple(version for version in snapshot.versions if version.name in names)
         views: dict[Pair, View] = {}
-        ends = {source, *targets}
-        for pair in sorted({version.pair for version in chosen if ends.intersection(version.pair)}):
-            members = tuple(version for version in chosen if version.pair == pair)
-            whole = snapshot.views[pair]
-            _add(views, pair, whole if whole.members == members else self._subset(pair, members))
+        pairs = {pair for version in chosen for pair in (version.pair, version.pair[::-1])}
+        for target in targets:
+            for one, other in {(source, target), *route(source, target, pairs)} & pairs:
+                pair = (min(one, other), max(one, other))
+                members = tuple(version for version in chosen if version.pair == pair)
+                whole = snapshot.views[pair]
+                if whole.members == members:
+                    views |= {way: snapshot.views[way] for way in (pair, pair[::-1])}
+                elif pair not in views:
+                    _add(views, pair, self._subset(pair, members))
         return Snapshot(chosen, views)
 
     def _subset(self, pair: Pair, members: tuple[ActiveVersion, ...]) -> View:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.lexicon.table.pivot import Pivot
+from dragoman.lexicon.table.pivot import Fallback, Pivot
 from dragoman.lexicon.table.table import Table
 
 UNIT = st.floats(0.02, 1).map(lambda one: float(f"{one:.3g}"))
@@ -52,10 +52,27 @@ def test_the_origin_is_the_second_tables_that_gives_most() -> None:
 def test_of_many_translations_those_that_are_probable_both_ways_are_kept() -> None:
     targets = [f"{number:02}" for number in range(60)]
     first = Table.from_entries("de", "en", [("a", "p", 1.0, 1.0)])
-    rare = [("p", target, 0.001, 1.0) for target in targets[1:]]
-    found = Pivot(first, Table.from_entries("en", "ru", [("p", "00", 0.9, 0.5), *rare]), 1).translations("a")
-    assert found[0].term == "00"
+    rare = [("p", target, 0.001, 1.0) for target in targets[1:31]]
+    vague = [("p", target, 0.03, 0.00001) for target in targets[31:]]
+    second = Table.from_entries("en", "ru", [("p", "00", 0.05, 0.5), *rare, *vague])
+    found = {one.term for one in Pivot(first, second, 1).translations("a")}
     assert len(found) == 40
+    assert found >= {"00", *targets[1:31]}
+
+
+def test_words_between_that_are_improbable_both_ways_are_left_out() -> None:
+    first = Table.from_entries("de", "en", [("a", "p", 0.9, 0.009), ("a", "q", 0.009, 0.009), ("a", "r", 0.009, 0.9)])
+    second = Table.from_entries("en", "ru", [(one, one.upper(), 1.0, 1.0) for one in "pqr"])
+    assert {one.term for one in Pivot(first, second, 1).translations("a")} == {"P", "R"}
+
+
+@given(tables("de", "abc", "ru", "xyz"), tables("de", "abcd", "en", "pqr"), tables("en", "pqs", "ru", "xyz"))
+def test_the_pivot_has_what_the_table_lacks(direct: Table, first: Table, second: Table) -> None:
+    pivot = Pivot(first, second, 2)
+    both = Fallback(direct, pivot)
+    for term in "abcde":
+        assert both.translations(term) == (direct.translations(term) or pivot.translations(term))
+        assert (term in both) == bool(both.translations(term))
 
 
 def test_tables_that_do_not_follow_each_other_are_refused() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.service.core.errors import TooManyRequests, Unavailable
+from dragoman.service.core.priority import background
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.models import Encode
 from dragoman.service.schemas.search import SearchResponse
@@ -105,3 +106,23 @@ def test_a_full_queue_refuses_dense_and_degrades_hybrid(settings: Settings, enco
         assert ids(ask(runtime, "7", method="hybrid")) == ["7"]
         encoder.barrier.set()
         held[0].result(10)
+
+
+def test_an_index_that_fails_after_the_ranking_is_reported_once(
+    settings: Settings, encoder: WordEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(settings) as runtime:
+        runtime.collections.create("de", "de")
+        add(runtime, "de", *GERMAN, {"id": "r", "text": "bee", "language": "ru"}, {"id": "s", "text": "bee"})
+
+        def broken(*_: object) -> None:
+            raise Unavailable("the index is closing")
+
+        monkeypatch.setattr(LuceneIndex, "parts", broken)
+        answer = ask(runtime, "bee", method="hybrid")
+        assert set(ids(answer)) >= {"r", "s", "b"}
+        assert reasons(answer, "first_stage") == [
+            "collection 'de': hits of dense search have no words compared: the index is closing"
+        ]
+        with background(60), pytest.raises(Unavailable, match="the index is closing"):
+            ask(runtime, "bee", method="hybrid")

@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from dragoman.service.core.errors import Unavailable
+from dragoman.service.core.priority import background
 from dragoman.service.core.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from dragoman.service.tables.service import Upload
+from dragoman.service.tables.snapshot import Snapshot, Unserved
 from tests.service.searching import add, running
 
 pytestmark = pytest.mark.slow
@@ -64,6 +67,52 @@ def test_tables_of_the_pair_come_first_and_others_between_are_an_alternative(run
     answer = search(runtime, "Haus")
     assert [hit.id for hit in answer.hits] == ["volcano"]
     assert [one.name for one in answer.translation.tables] == ["direct"]
+
+
+def test_a_small_table_of_the_pair_leaves_other_words_to_the_others(runtime: Runtime) -> None:
+    put(runtime, "german", "en", "de", "house\tHaus\nvolcano\tVulkan\n")
+    put(runtime, "russian", "en", "ru", "house\tдом\nvolcano\tвулкан\n")
+    put(runtime, "ours", "de", "ru", "Haus\tбанк\nneue Bank\tновый банк\n", kind="glossary")
+    assert [hit.id for hit in search(runtime, "Haus").hits] == ["bank"]
+    answer = search(runtime, "Vulkan Haus")
+    assert {hit.id for hit in answer.hits} == {"bank", "volcano"}
+    tables = {one.document_term: one.table for hit in answer.hits for one in hit.highlights}
+    assert tables == {"Вулкан": "russian", "банк": "ours"}
+    assert [one.name for one in answer.translation.tables] == ["german", "ours", "russian"]
+    assert [one.term for one in search(runtime, "neue Bank").translation.terms] == ["neue Bank"]
+
+
+def test_a_table_on_the_way_that_cannot_be_served_is_reported_and_no_other_way_taken(runtime: Runtime) -> None:
+    put(runtime, "german", "en", "de", "house\tHaus\n")
+    put(runtime, "russian", "en", "ru", "house\tдом\n")
+    put(runtime, "french", "de", "fr", "Haus\tbanque\n")
+    put(runtime, "franco-russian", "fr", "ru", "banque\tбанк\n")
+    whole = runtime.tables.registry.snapshot
+    lost = Unserved(whole.views["en", "ru"].members, "the disk is full")
+    views = {pair: view for pair, view in whole.views.items() if set(pair) != {"en", "ru"}}
+    ill = Snapshot(whole.versions, views, {("en", "ru"): lost})
+    request = SearchRequest(query="Haus", query_language="de")
+    answer = runtime.search.search(request, "x", snapshot=ill)
+    assert answer.hits == []
+    assert [one.stage for one in answer.degraded] == ["translate"]
+    assert "the disk is full" in answer.degraded[0].reason
+    with background(60), pytest.raises(Unavailable, match="the disk is full"):
+        runtime.search.search(request, "x", snapshot=ill)
+    put(runtime, "direct", "de", "ru", "Vulkan\tвулкан\n")
+    backed = runtime.tables.registry.snapshot
+    views |= {pair: backed.views[pair] for pair in (("de", "ru"), ("ru", "de"))}
+    ill = Snapshot(backed.versions, views, {("en", "ru"): lost})
+    answer = runtime.search.search(SearchRequest(query="Vulkan Haus", query_language="de"), "x", snapshot=ill)
+    assert [hit.id for hit in answer.hits] == ["volcano"]
+    assert "the disk is full" in answer.degraded[0].reason
+
+
+def test_a_short_query_is_read_in_a_language_that_two_tables_translate(runtime: Runtime) -> None:
+    put(runtime, "german", "en", "de", "house\tHaus\n")
+    put(runtime, "russian", "en", "ru", "house\tдом\n")
+    answer = runtime.search.search(SearchRequest(query="Haus", query_language="fr"), "x")
+    assert answer.hits == []
+    assert [one.query_language for one in answer.suggestions] == ["de"]
 
 
 def test_the_next_search_sees_a_new_version_of_either_table(runtime: Runtime) -> None:

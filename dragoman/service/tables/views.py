@@ -1,0 +1,105 @@
+"""The merged entries of the active tables between two languages, of one pair or by way of a third language."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from dragoman.lexicon.table.compose import Kind
+from dragoman.lexicon.table.pivot import Fallback, Pivot
+from dragoman.lexicon.table.table import Table
+
+_PIVOTS = 64
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveVersion:
+    """A table version that searches use."""
+
+    id: int
+    name: str
+    version: int
+    source: str
+    target: str
+    kind: Kind
+    weight: float
+    checksum: str
+
+    @property
+    def pair(self) -> Pair:
+        """The two languages in alphabetical order: one table serves both directions."""
+        return (self.source, self.target) if self.source <= self.target else (self.target, self.source)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The merged entries of the active tables of one language pair, in one direction.
+
+    An entry's origin is the index of its table version in ``members``.
+    """
+
+    members: tuple[ActiveVersion, ...]
+    surface: Table
+    """Keyed by folded words; for display and for the smt method."""
+    analysed: Table
+    """Keyed by index terms; for the psq method."""
+
+    def inverse(self) -> View:
+        """The same entries from the target language to the source language."""
+        return View(self.members, self.surface.inverse(), self.analysed.inverse())
+
+    @property
+    def glossaries(self) -> frozenset[int]:
+        """The origins that are glossaries."""
+        return glossaries(self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class PivotView:
+    """The entries of two views in a row; of a ``direct`` view, if there is one, those of the terms that it has.
+
+    An entry's origin is the table that has the word of the target language. In the two views glossaries outrank as they
+    do by themselves; only those of the direct view are glossaries of this pair of languages.
+    """
+
+    members: tuple[ActiveVersion, ...]
+    surface: Pivot | Fallback
+    analysed: Pivot | Fallback
+    glossaries: frozenset[int]
+    direct: int
+    """The number of members of the direct view; they come first."""
+
+
+@lru_cache(maxsize=_PIVOTS)
+def pivoted(direct: View | None, first: View, second: View) -> PivotView:
+    """The same object for the same views: caches recognise its tables by identity."""
+    before = () if direct is None else direct.members
+    offset = len(before) + len(first.members)
+    surface, analysed = (Pivot(*two, offset) for two in zip(_sides(first), _sides(second), strict=True))
+    members = (*before, *first.members, *second.members)
+    if direct is None:
+        return PivotView(members, surface, analysed, frozenset(), 0)
+    backed = Fallback(direct.surface, surface), Fallback(direct.analysed, analysed)
+    return PivotView(members, *backed, direct.glossaries, len(before))
+
+
+def _sides(view: View) -> tuple[Table, Table]:
+    return view.surface, view.analysed
+
+
+def route(source: str, target: str, pairs: Collection[Pair]) -> tuple[Pair, ...]:
+    """The pairs of languages by way of which ``source`` is translated to ``target``; English is the first choice.
+
+    Empty if no two of ``pairs``, which have both directions, lead there.
+    """
+    between = [other for first, other in pairs if first == source != target and (other, target) in pairs]
+    chosen = min(between, key=lambda language: (language != "en", language), default=None)
+    return () if chosen is None else ((source, chosen), (chosen, target))
+
+
+def glossaries(members: Sequence[ActiveVersion]) -> frozenset[int]:
+    """The places of those members that are glossaries."""
+    return frozenset(place for place, member in enumerate(members) if member.kind == "glossary")
