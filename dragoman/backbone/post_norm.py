@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -20,11 +21,6 @@ from torch.nn import functional as F
 
 from dragoman.backbone.products import Product, product
 from dragoman.backbone.veco import Added, BertEncoder
-
-try:
-    from torch.nn.attention import varlen
-except ImportError:  # an older torch
-    varlen = None  # type: ignore[assignment]
 
 BERTS = ("BertModel", "RobertaModel", "XLMRobertaModel")
 
@@ -186,6 +182,8 @@ class _Attention:
         return torch.cat(parts)
 
     def _by_kernel(self, query: Tensor, key: Tensor, value: Tensor, ends: Tensor, longest: int) -> Tensor:
+        from torch.nn.attention import varlen  # brings torch's compiler: 70 MB, for GPUs alone
+
         out = varlen.varlen_attn(query, key, value, ends, self._ends, longest, max(self._lengths))
         assert isinstance(out, Tensor)  # a pair only if more outputs are requested
         return out.flatten(1)
@@ -205,7 +203,9 @@ def _run(heads: Tensor, start: int, count: int, length: int) -> tuple[Tensor, ..
 
 
 def _has_kernel(x: Tensor) -> bool:
-    return varlen is not None and x.is_cuda and x.dtype in (torch.float16, torch.bfloat16)
+    """Whether torch has a kernel for rows of any length here; an older one has none."""
+    half = x.is_cuda and x.dtype in (torch.float16, torch.bfloat16)
+    return half and find_spec("torch.nn.attention.varlen") is not None
 
 
 def of_veco(model: BertEncoder, dtype: torch.dtype, *, whole: bool = False) -> PostNormEncoder:

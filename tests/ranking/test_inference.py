@@ -73,11 +73,12 @@ def by_row(query, key, value, ends_q, ends_k, longest_q, longest_k):  # type: ig
 def test_a_kernel_for_rows_of_different_lengths_gets_their_ends(
     encoder: Encoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    varlen = pytest.importorskip("torch.nn.attention.varlen")
     model = model_of(encoder, [0])
     rows, fast = passages_of(Scorer(model), DOCUMENTS), for_inference(model)
     assert fast is not None
     monkeypatch.setattr(post_norm, "_has_kernel", lambda x: True)
-    monkeypatch.setattr(post_norm.varlen, "varlen_attn", by_row)
+    monkeypatch.setattr(varlen, "varlen_attn", by_row)
     monkeypatch.setattr(packing, "SIZE_MULTIPLE", 1)  # no padding at the end, as on a GPU
     with torch.inference_mode():
         assert torch.allclose(fast(rows), padded_states(model, rows), atol=1e-5)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.encoder import OwnEncoder, Pair
@@ -70,6 +72,15 @@ class E5Encoder(OwnEncoder):
         return self.max_length - 4 - first
 
 
+class _Uninitialised(TorchFunctionMode):
+    """Modules are made without initial values: on the device `meta` these would load torch's compiler, 70 MB."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if getattr(func, "__module__", None) == "torch.nn.init":
+            return kwargs["tensor"] if kwargs and "tensor" in kwargs else args[0]
+        return func(*args, **(kwargs or {}))
+
+
 def load_e5(path: Path | None = None) -> E5Encoder:
     """Load the encoder from the installed package, or from a file.
 
@@ -88,7 +99,7 @@ def load_e5(path: Path | None = None) -> E5Encoder:
         cross_attention=False,
         norm_epsilon=file.epsilon,
     )
-    with torch.device("meta"):
+    with torch.device("meta"), _Uninitialised():
         model = BertEncoder(config, MappedEmbedding(file, sizes.width))
     model.load_state_dict(_weights(file), assign=True)
     for parameter in model.parameters():

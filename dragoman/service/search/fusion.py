@@ -124,7 +124,7 @@ class SearchRanking:
         keys = _by_collection([*bm25.places, *dense.places, *dense.others])
         matches = self._first_stage.matches(bm25.parts, keys, bm25.degraded)
         fused = self._fused(bm25, dense, matches, self._weight)
-        answer = _hybrid(bm25, dense, fused, matches)
+        answer = _hybrid(bm25, dense, fused, matches, request.explain)
         answer.translate_seconds = bm25.translate_seconds
         answer.rank_seconds = time.perf_counter() - started - bm25.translate_seconds
         answer.dense_seconds = dense.seconds
@@ -224,8 +224,10 @@ def _by_ranks(bm25: FirstStageResult, dense: DenseResult, matches: Mapping[int, 
     return _Fused(rrf(rankings, weights=[1 - weight, weight]), shares, near, weights, 1 - weight)
 
 
-def _hybrid(bm25: FirstStageResult, dense: DenseResult, fused: _Fused, matches: Mapping[int, Match]) -> Answer:
-    """All fused documents; a document's key is unique across all collections."""
+def _hybrid(
+    bm25: FirstStageResult, dense: DenseResult, fused: _Fused, matches: Mapping[int, Match], explained: bool
+) -> Answer:
+    """All fused documents, with their parts if ``explained``; a document's key is unique across all collections."""
     matched: dict[int, tuple[int | None, Place]] = {key: (None, match.place) for key, match in matches.items()}
     matched |= {place.key: (rank, place) for rank, place in enumerate(bm25.places, 1)}
     near = {place.hit.key: (rank, place) for rank, place in enumerate(dense.places, 1)}
@@ -234,14 +236,7 @@ def _hybrid(bm25: FirstStageResult, dense: DenseResult, fused: _Fused, matches: 
     answer.parts = {(part.collection.key, part.translated.language): part for part in bm25.parts}
     for key, score in fused.scores:
         by_words, by_meaning = matched.get(key), near.get(key, beside.get(key))
-        fusion = Fusion(bm25=None, dense=None)
-        if by_words and key in fused.shares:
-            rank, found = by_words
-            own = 1 - fused.weights[key] if key in fused.near else fused.alone
-            fusion.bm25 = RankedBy(rank=rank, score=found.first_stage, value=fused.shares[key], weight=own)
-        if by_meaning and key in fused.near:
-            score_there, value = by_meaning[1].hit.score, fused.near[key]
-            fusion.dense = RankedBy(rank=by_meaning[0], score=score_there, value=value, weight=fused.weights[key])
+        fusion = _parts(key, by_words, by_meaning, fused) if explained else None
         part = by_words[1].part if by_words else None
         found_in = by_words[1].part if by_words else by_meaning[1] if by_meaning else None
         assert found_in is not None  # every fused document is of one ranking at least
@@ -249,3 +244,18 @@ def _hybrid(bm25: FirstStageResult, dense: DenseResult, fused: _Fused, matches: 
         cosine = by_meaning[1].hit.score if by_meaning else None
         answer.places.append(Ranked(found_in.collection, key, score, score, part, passage, fusion, cosine))
     return answer
+
+
+def _parts(
+    key: int, by_words: tuple[int | None, Place] | None, by_meaning: tuple[int | None, DensePlace] | None, fused: _Fused
+) -> Fusion:
+    """A document's rank, score, value and weight in each ranking."""
+    fusion = Fusion(bm25=None, dense=None)
+    if by_words and key in fused.shares:
+        rank, found = by_words
+        own = 1 - fused.weights[key] if key in fused.near else fused.alone
+        fusion.bm25 = RankedBy(rank=rank, score=found.first_stage, value=fused.shares[key], weight=own)
+    if by_meaning and key in fused.near:
+        rank, place = by_meaning
+        fusion.dense = RankedBy(rank=rank, score=place.hit.score, value=fused.near[key], weight=fused.weights[key])
+    return fusion
