@@ -131,5 +131,5 @@ def test_a_worker_process_scores_the_same(tmp_path: Path) -> None:
             running.client.put("/v1/tables/ours", params=parameters, content=b"volcano\tSocke\n").raise_for_status()
             found.append(scores(running.client))
     worker.end()
-    assert found[0] == pytest.approx(found[1], abs=1e-3)
+    assert found[0] == pytest.approx(found[1], abs=0.02)  # each process finds out which precision is fastest
     assert max(found[1], key=found[1].__getitem__) == 2  # the glossary reached the worker
