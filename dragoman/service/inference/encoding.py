@@ -84,6 +84,7 @@ class EncoderInfo:
     surprisals: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
     """-log p of each subword, capped, for encoders with a codec."""
     means: LanguageMeans = field(default_factory=lambda: LanguageMeans({}), compare=False, repr=False)
+    """What the vectors of passages have in common, by language."""
 
 
 def embedded(

@@ -257,11 +257,14 @@ class Models:
     def _shared(self, place: str) -> tuple[Any, Encoder]:
         """A sentence encoder, and what it was made of. Searches and reranking share one: it takes much memory."""
         if place not in self._encoders:
+            import torch
+
             from dragoman.backbone.loading import load_encoder
             from dragoman.backbone.sentences import SentenceEncoder
 
             loaded = load_encoder(place, self._settings.device)
-            encoder = SentenceEncoder(loaded)
+            precision = self._settings.encoder_precision
+            encoder = SentenceEncoder(loaded, dtype=None if precision == "auto" else getattr(torch, precision))
             encoder.release()
             self._encoders[place] = encoder, loaded
             self.trim()  # its vocabulary and its weights were read several times as large

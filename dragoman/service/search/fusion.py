@@ -32,6 +32,7 @@ FUSION_DEPTH = 100
 DEPTH_A_LANGUAGE = 50
 """How many more for each further language that is searched, as a good document may be there in all of them."""
 MOST_FUSED = 500
+"""The limit of both together."""
 UNTRANSLATED_WEIGHT = 0.9
 """The least weight of the cosine in a language that the query cannot be translated into: names alone match there."""
 

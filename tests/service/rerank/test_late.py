@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from fastapi.testclient import TestClient
 
-from dragoman.backbone import loading
+from dragoman.backbone import loading, sentences
+from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.ranking import scoring
 from dragoman.service.app import create_app
 from dragoman.service.core.settings import Settings
@@ -122,14 +124,33 @@ def test_without_its_encoder_it_is_mart(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_worker_process_scores_the_same(tmp_path: Path) -> None:
     request = ScoreRequest(Text("a", []), [], [])
     assert ScoreBody.of(request, 1.0).request() == request
-    worker = Worker(COMMAND)
+    precision = {"encoder_precision": "float32"}  # or each process would choose what is fastest there and then
+    worker = Worker(COMMAND, **precision)
     worker.start()
     found = []
     for settings in ({}, {"worker_url": worker.url}):
-        with server(tmp_path / str(len(settings)), **settings) as running:
+        with server(tmp_path / str(len(settings)), **settings | precision) as running:
             parameters = {"source": "en", "target": "de", "kind": "glossary", "activate": "true"}
             running.client.put("/v1/tables/ours", params=parameters, content=b"volcano\tSocke\n").raise_for_status()
             found.append(scores(running.client))
     worker.end()
-    assert found[0] == pytest.approx(found[1], abs=0.02)  # each process finds out which precision is fastest
+    assert found[0] == pytest.approx(found[1], abs=1e-3)
     assert max(found[1], key=found[1].__getitem__) == 2  # the glossary reached the worker
+
+
+def test_the_encoder_computes_in_the_precision_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = []
+
+    class Recording(SentenceEncoder):
+        def __init__(self, encoder: Any, layer: int | None = None, dtype: torch.dtype | None = None) -> None:
+            chosen.append(dtype)
+            super().__init__(encoder, layer, dtype)
+
+    monkeypatch.setattr(sentences, "SentenceEncoder", Recording)
+    for precision in ("auto", "float32"):
+        found = Models(Settings(encoder_precision=precision), Metrics())
+        try:
+            assert found.encoder().width == 384
+        finally:
+            found.close()
+    assert chosen == [None, torch.float32]
