@@ -25,6 +25,9 @@ def main() -> None:
     os.environ.setdefault("OPENAI_API_KEY", "unused")  # Pyserini makes a client with it as it is imported
     try:
         import faiss
+        import jnius_config
+
+        jnius_config.add_options = lambda *options: None  # of Java's vector module, which small runtimes lack
         from pyserini.search.faiss import FaissSearcher
     except Exception as fault:  # a missing package, or Java of another version
         print(json.dumps({"missing": str(fault).splitlines()[0]}), file=responses, flush=True)

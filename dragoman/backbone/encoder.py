@@ -97,11 +97,14 @@ class Encoder(nn.Module, ABC):
         """-log p of each subword; None if the vocabulary has no probabilities."""
         return None
 
-    def for_inference(self, dtype: torch.dtype, *, whole: bool = False) -> PostNormEncoder | None:
+    def for_inference(
+        self, dtype: torch.dtype, *, whole: bool = False, more: Sequence[nn.Linear] | None = None
+    ) -> PostNormEncoder | None:
         """A several times faster encoder for first states and inner layers; None without BERT layers.
 
         With `whole` it computes all states of the last layer, and no first states alone. It computes in `dtype`
         (float32, 16 bits or int8), and must be rebuilt when weights change.
+        `more` has one further projection for each layer, computed for the attention together with query, key and value.
 
         Raises:
             RuntimeError: for int8 without a kernel.
@@ -153,8 +156,10 @@ class OwnEncoder(Encoder):
     def surprisals(self) -> NDArray[np.float64]:
         return self.vocabulary.surprisals()
 
-    def for_inference(self, dtype: torch.dtype, *, whole: bool = False) -> PostNormEncoder | None:
-        return of_veco(self.model, dtype, whole=whole)
+    def for_inference(
+        self, dtype: torch.dtype, *, whole: bool = False, more: Sequence[nn.Linear] | None = None
+    ) -> PostNormEncoder | None:
+        return of_veco(self.model, dtype, whole=whole, more=more)
 
     def subwords(self, texts: Sequence[str]) -> list[Encoded]:
         return self.vocabulary.encode(texts)

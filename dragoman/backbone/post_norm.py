@@ -94,7 +94,7 @@ class PostNormEncoder:
     """Computes first states, or states of a layer, with an encoder's weights; embeddings may be shared."""
 
     def __init__(self, embeddings: Embeddings, norm: Norm, layers: Sequence[Layer], heads: int) -> None:
-        self._embeddings, self._norm, self._layers, self._heads = embeddings, norm, layers, heads
+        self._embeddings, self._norm, self._layers, self.heads = embeddings, norm, layers, heads
 
     @property
     def device(self) -> torch.device:
@@ -111,8 +111,10 @@ class PostNormEncoder:
         mixed = rows.from_first(layer.query(first), layer.read(x))
         return layer.joined(first, mixed, None if extra is None else extra[rows.first])
 
-    def states(self, tokens: Tokens, *layers: int) -> tuple[Tensor, ...]:
+    def states(self, tokens: Tokens, *layers: int, rows: PackedAttention | None = None) -> tuple[Tensor, ...]:
         """The states (T, W) of layers in ascending order, where 0 is the embeddings.
+
+        `rows` computes the attention; by default that of the encoder itself.
 
         Raises:
             ValueError: if there is no such layer, or it has only first states.
@@ -120,13 +122,13 @@ class PostNormEncoder:
         whole = len(self._layers) - (self._layers[-1].query is not None)
         if list(layers) != sorted(set(layers)) or not 0 <= layers[0] <= layers[-1] <= whole:
             raise ValueError(f"layers {layers} are not ascending ones of 0 to {whole}")
-        return tuple(self._states(tokens, self._rows(tokens), layers, {}))
+        return tuple(self._states(tokens, rows or self._rows(tokens), layers, {}))
 
-    def _rows(self, tokens: Tokens) -> _Attention:
-        return _Attention(tokens.lengths, len(tokens.ids), self.device, self._heads)
+    def _rows(self, tokens: Tokens) -> PackedAttention:
+        return PackedAttention(tokens.lengths, len(tokens.ids), self.device, self.heads)
 
     def _states(
-        self, tokens: Tokens, rows: _Attention, wanted: Sequence[int], added: Mapping[int, Added]
+        self, tokens: Tokens, rows: PackedAttention, wanted: Sequence[int], added: Mapping[int, Added]
     ) -> list[Tensor]:
         x = self._norm(self._embeddings(tokens))
         found = [x] if wanted[0] == 0 else []
@@ -138,37 +140,37 @@ class PostNormEncoder:
         return found
 
 
-class _Attention:
+class PackedAttention:
     """Attention within each packed row.
 
     It uses a variable-length kernel if there is one (GPU, 16 bits), else batches of rows of equal length.
     """
 
     def __init__(self, lengths: Sequence[int], size: int, device: torch.device, heads: int) -> None:
-        self._lengths, self._heads, self._size = lengths, heads, size
+        self.lengths, self.heads, self.size = lengths, heads, size
         ends = torch.tensor([0, *lengths]).cumsum(0)
         self.first = ends[:-1].to(device)
         self._ends = ends.to(device, torch.int32)
 
     def __call__(self, query_key_value: Tensor) -> Tensor:
         """Mixed values (T, W) of queries, keys and values (T, 3W)."""
-        heads = self._split(query_key_value, 3)
+        heads = self.split(query_key_value, 3)
         if _has_kernel(heads):
             query, key, value = heads.unbind(1)
-            return self._by_kernel(query, key, value, self._ends, max(self._lengths))
+            return self._by_kernel(query, key, value, self._ends, max(self.lengths))
         parts, start = [], 0
         for count, length in self._runs():
             query, key, value = _run(heads, start, count, length)
             mixed = F.scaled_dot_product_attention(query, key, value)
             parts.append(mixed.transpose(1, 2).reshape(count * length, -1))
             start += count * length
-        if start < self._size:
-            parts.append(query_key_value.new_zeros(self._size - start, query_key_value.shape[1] // 3))
+        if start < self.size:
+            parts.append(query_key_value.new_zeros(self.size - start, query_key_value.shape[1] // 3))
         return torch.cat(parts)
 
     def from_first(self, query: Tensor, key_value: Tensor) -> Tensor:
         """Mixed values (B, W) of the first tokens, from their `query` (B, W) and all keys and values (T, 2W)."""
-        queries, heads = self._split(query, 1), self._split(key_value, 2)
+        queries, heads = self.split(query, 1), self.split(key_value, 2)
         if _has_kernel(heads):
             each = torch.arange(len(query) + 1, device=query.device, dtype=torch.int32)
             key, value = heads.unbind(1)
@@ -184,16 +186,16 @@ class _Attention:
     def _by_kernel(self, query: Tensor, key: Tensor, value: Tensor, ends: Tensor, longest: int) -> Tensor:
         from torch.nn.attention import varlen  # brings torch's compiler: 70 MB, for GPUs alone
 
-        out = varlen.varlen_attn(query, key, value, ends, self._ends, longest, max(self._lengths))
+        out = varlen.varlen_attn(query, key, value, ends, self._ends, longest, max(self.lengths))
         assert isinstance(out, Tensor)  # a pair only if more outputs are requested
         return out.flatten(1)
 
-    def _split(self, x: Tensor, parts: int) -> Tensor:
-        return x.view(len(x), parts, self._heads, -1)
+    def split(self, x: Tensor, parts: int) -> Tensor:
+        return x.reshape(len(x), parts, self.heads, -1)
 
     def _runs(self) -> list[tuple[int, int]]:
         """Runs of consecutive rows of equal length: their number and length."""
-        return [(len(list(run)), length) for length, run in groupby(self._lengths)]
+        return [(len(list(run)), length) for length, run in groupby(self.lengths)]
 
 
 def _run(heads: Tensor, start: int, count: int, length: int) -> tuple[Tensor, ...]:
@@ -212,27 +214,37 @@ def _torch_has_kernel() -> bool:
     return find_spec("torch.nn.attention.varlen") is not None
 
 
-def of_veco(model: BertEncoder, dtype: torch.dtype, *, whole: bool = False) -> PostNormEncoder:
-    """The encoder path of our backbone, or of a model in its form; with `whole` the last layer has all states."""
+def of_veco(
+    model: BertEncoder, dtype: torch.dtype, *, whole: bool = False, more: Sequence[nn.Linear] | None = None
+) -> PostNormEncoder:
+    """The encoder path of our backbone, or of a model in its form; with `whole` the last layer has all states.
+
+    `more` has one further projection for each layer, computed together with query, key and value for the attention.
+    """
     layers = []
-    for layer in map(_any, model.layers):
+    for number, layer in enumerate(map(_any, model.layers)):
         own = layer.attention.in_projection
         products = (layer.attention.out_projection, layer.feed_forward.inner, layer.feed_forward.outer)
         norms = (layer.attention_norm, layer.feed_forward_norm)
-        layers.append(_Source(own.weight.chunk(3), own.bias.chunk(3), products, norms))
+        further = [] if more is None else [more[number]]
+        weights = [*own.weight.chunk(3), *(one.weight for one in further)]
+        layers.append(_Source(weights, [*own.bias.chunk(3), *(one.bias for one in further)], products, norms))
     tables = _Tables(model.tokens, model.positions.weight[model.config.position_offset :])
     return _build(tables, model.embedding_norm, layers, model.config.heads, dtype, whole)
 
 
-def of_bert(model: Any, dtype: torch.dtype, *, whole: bool = False) -> PostNormEncoder | None:
+def of_bert(
+    model: Any, dtype: torch.dtype, *, whole: bool = False, more: Sequence[nn.Linear] | None = None
+) -> PostNormEncoder | None:
     """A BERT, RoBERTa or XLM-R model of transformers, as :func:`of_veco`; None for other models."""
     config = model.config
     supported = config.hidden_act == "gelu" if type(model).__name__ in BERTS else False
     if not supported or config.is_decoder or getattr(config, "position_embedding_type", "absolute") != "absolute":
         return None
     layers = []
-    for layer in model.encoder.layer:
-        own = (layer.attention.self.query, layer.attention.self.key, layer.attention.self.value)
+    for number, layer in enumerate(model.encoder.layer):
+        own = [layer.attention.self.query, layer.attention.self.key, layer.attention.self.value]
+        own += [] if more is None else [more[number]]
         products = (layer.attention.output.dense, layer.intermediate.dense, layer.output.dense)
         norms = (layer.attention.output.LayerNorm, layer.output.LayerNorm)
         layers.append(_Source([each.weight for each in own], [each.bias for each in own], products, norms))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 from tokenizers import Tokenizer, decoders, pre_tokenizers
-from torch import Tensor
+from torch import Tensor, nn
 
 from dragoman.backbone.checkpoints import CheckpointError, fill, read_json, require_safetensors
 from dragoman.backbone.encoder import Encoder, Pair
@@ -83,8 +83,10 @@ class HuggingFaceEncoder(Encoder):
             for hook in hooks:
                 hook.remove()
 
-    def for_inference(self, dtype: torch.dtype, *, whole: bool = False) -> PostNormEncoder | None:
-        return of_bert(self.model, dtype, whole=whole)
+    def for_inference(
+        self, dtype: torch.dtype, *, whole: bool = False, more: Sequence[nn.Linear] | None = None
+    ) -> PostNormEncoder | None:
+        return of_bert(self.model, dtype, whole=whole, more=more)
 
     def pair(self, first: Sequence[int], second: Sequence[int]) -> Pair:
         """Both texts with the tokenizer's special tokens for pairs."""

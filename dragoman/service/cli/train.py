@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 if TYPE_CHECKING:
     from dragoman.backbone.training.loop import Step
     from dragoman.ranking.training.loop import MartTraining
+    from dragoman.reasoning.training.spans import SpanTraining
 
 train = typer.Typer(help="Train the neural models from text files; see docs/training.md.", no_args_is_help=True)
 
@@ -73,11 +75,38 @@ def _prepare(settings: MartTraining, table: dict[str, Any], data: Path | None) -
     from dragoman.service.evaluation.candidate_sources import MartSources, prepare
 
     sources = MartSources.parse(table, data)
-    columns = TextColumn("{task.description}"), TextColumn("{task.completed} lists")
+    with _counting("making lists of candidates", "lists") as step:
+        prepare(sources, load_encoder(settings.encoder), Path(settings.lists), Path(settings.tuning), step)
+
+
+@contextmanager
+def _counting(what: str, unit: str) -> Iterator[Callable[[], None]]:
+    """A line that counts the calls of the function it gives."""
+    columns = TextColumn("{task.description}"), TextColumn("{task.completed} " + unit)
     with Progress(*columns, console=_console, transient=True) as progress:
-        task = progress.add_task("making lists of candidates", total=None)
-        lists, tuning = Path(settings.lists), Path(settings.tuning)
-        prepare(sources, load_encoder(settings.encoder), lists, tuning, lambda: progress.advance(task))
+        task = progress.add_task(what, total=None)
+        yield lambda: progress.advance(task)
+
+
+@train.command("qa")
+def qa(config: ConfigFile, output: Output, data: Data = None, resume: Resume = False, threads: Threads = None) -> None:
+    """Train the reader that answers questions with spans of a text."""
+    from dragoman.backbone.training.config import read_config
+    from dragoman.reasoning.training.spans import SpanTraining, train_spans
+
+    table = read_config(config, data)
+    sources = table.pop("sources", None)
+    settings = SpanTraining.parse(table)
+    if sources is not None:
+        _prepare_qa(settings, sources, data)
+    _run(lambda report: train_spans(settings, output, resume=resume, report=report), settings.steps, output, threads)
+
+
+def _prepare_qa(settings: SpanTraining, table: dict[str, Any], data: Path | None) -> None:
+    from dragoman.service.evaluation.qa_examples import QaSources, prepare
+
+    with _counting("making examples", "examples") as step:
+        prepare(QaSources.parse(table, data), Path(settings.examples), Path(settings.tuning), step)
 
 
 @train.command("codebook")

@@ -22,7 +22,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -110,12 +110,12 @@ def part_of(query: Mapping[str, Any]) -> Split | None:
 
 
 def _judged(folder: Path, source: str, target: str, unit: str, name: str, keep: Keep) -> Benchmark:
-    corpus = {line["id"]: line["text"] for line in _lines(_need(folder, f"corpus/{unit}.{target}.jsonl"))}
-    rows = [row for row in _lines(_need(folder, f"queries/{name}.jsonl")) if keep(row)]
+    corpus = {line["id"]: line["text"] for line in json_lines(_need(folder, f"corpus/{unit}.{target}.jsonl"))}
+    rows = [row for row in json_lines(_need(folder, f"queries/{name}.jsonl")) if keep(row)]
     pivot = {row["id"]: row["text_pivot"] for row in rows if row.get("pivot", target) == target and "text_pivot" in row}
     human = _find(folder, f"queries/{target}.jsonl")
     if human is not None:
-        by_key = {_key(row): row["text"] for row in _lines(human)}
+        by_key = {_key(row): row["text"] for row in json_lines(human)}
         pivot = {row["id"]: by_key[_key(row)] for row in rows if _key(row) in by_key}
     judgements = _find(folder, f"qrels/{unit}.{name}.trec") or _need(folder, f"qrels/{name}.trec")
     return Benchmark(
@@ -130,8 +130,8 @@ def _judged(folder: Path, source: str, target: str, unit: str, name: str, keep: 
 
 
 def _parallel(folder: Path, source: str, target: str, unit: str, keep: Keep) -> Benchmark:
-    corpus = {line["id"]: line["text"] for line in _lines(_need(folder, f"{target}.jsonl"))}
-    rows = [row for row in _lines(_need(folder, f"{source}.jsonl")) if keep(row)]
+    corpus = {line["id"]: line["text"] for line in json_lines(_need(folder, f"{target}.jsonl"))}
+    rows = [row for row in json_lines(_need(folder, f"{source}.jsonl")) if keep(row)]
     return Benchmark(
         source,
         target,
@@ -144,8 +144,8 @@ def _parallel(folder: Path, source: str, target: str, unit: str, keep: Keep) -> 
 
 
 def _sample(folder: Path, source: str, target: str, unit: str, keep: Keep) -> Benchmark:
-    corpus = {line["id"]: line["text"] for line in _lines(_need(folder, f"documents.{target}.jsonl"))}
-    rows = [row for row in _lines(_need(folder, f"queries.{source}.jsonl")) if keep(row)]
+    corpus = {line["id"]: line["text"] for line in json_lines(_need(folder, f"documents.{target}.jsonl"))}
+    rows = [row for row in json_lines(_need(folder, f"queries.{source}.jsonl")) if keep(row)]
     return Benchmark(
         source,
         target,
@@ -181,14 +181,19 @@ def _texts(path: Path) -> Iterator[tuple[int, str]]:
                 yield number, line
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
+def json_lines(path: Path, needed: Sequence[str] = ("id", "text")) -> Iterator[dict[str, Any]]:
+    """The objects of a file of JSON lines, plain or gzip, each of which has the strings `needed`.
+
+    Raises:
+        BenchmarkError: a line that is no such object.
+    """
     for number, line in _texts(path):
         try:
             row = json.loads(line)
         except ValueError as error:
             raise BenchmarkError(f"{path}:{number}: not JSON: {error}") from None
-        if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in ("id", "text")):
-            raise BenchmarkError(f'{path}:{number}: needs the strings "id" and "text"')
+        if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in needed):
+            raise BenchmarkError(f"{path}:{number}: needs the strings {' and '.join(map(repr, needed))}")
         yield row
 
 

@@ -1,0 +1,1 @@
+"""Reasoning and question answering over text: statements and questions in one language, contexts in another."""

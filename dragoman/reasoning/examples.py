@@ -1,0 +1,83 @@
+"""Examples of question answering on disk: JSON lines, one question with its context and the places of its answers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from dragoman.files.atomic import atomic_file
+from dragoman.files.streams import StreamFault, file_parts, lines, unpacked
+
+LONGEST_LINE = 4 << 20
+
+
+class ExamplesError(ValueError):
+    """Examples that cannot be used; the message names the file and line."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A question and a context, each in its language; `answers` are [start, end) in code points of the context."""
+
+    question: str
+    context: str
+    question_language: str
+    context_language: str
+    answers: list[tuple[int, int]]
+    """None of them if the context does not answer."""
+
+    @property
+    def bilingual(self) -> bool:
+        return self.question_language != self.context_language
+
+
+def write_examples(path: Path, examples: Iterable[Example]) -> int:
+    """Write a `.jsonl.gz` file, whole or not at all; returns the number of examples."""
+    count = 0
+    with atomic_file(path) as unfinished, gzip.GzipFile(unfinished, "wb", mtime=0) as file:
+        for example in examples:
+            file.write(json.dumps(asdict(example), ensure_ascii=False).encode() + b"\n")
+            count += 1
+    return count
+
+
+def read_examples(path: Path) -> Iterator[Example]:
+    """The examples of a file.
+
+    Raises:
+        ExamplesError: a line that is no example, or a file that is not readable.
+    """
+    try:
+        for line in lines(unpacked(file_parts(path)), LONGEST_LINE):
+            yield _example(path, line.number, line.content)
+    except (OSError, StreamFault) as error:
+        raise ExamplesError(f"{path}: {error}") from error
+
+
+def _example(path: Path, number: int, content: bytes | None) -> Example:
+    try:
+        if content is None:
+            raise ValueError("longer than 4 MiB")
+        known = json.loads(content)
+        answers = [(int(start), int(end)) for start, end in known.pop("answers")]
+        example = Example(**known, answers=answers)
+        if not all(0 <= start < end <= len(example.context) for start, end in answers):
+            raise ValueError("an answer lies outside of the context")
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise ExamplesError(f"{path}: line {number}: no example: {error}") from error
+    return example
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The files of examples below a folder, sorted.
+
+    Raises:
+        ExamplesError: there are none.
+    """
+    found = sorted(folder.rglob("*.jsonl.gz"))
+    if not found:
+        raise ExamplesError(f"{folder}: holds no examples (*.jsonl.gz)")
+    return found

@@ -1,0 +1,55 @@
+"""Low-rank updates of linear layers (LoRA; Hu et al. 2022, arXiv:2106.09685): W + B A with few parameters."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class LowRank(nn.Module):
+    """A frozen linear layer plus a trained update of low rank, which is 0 at first."""
+
+    def __init__(self, own: nn.Linear, rank: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.own = own
+        own.requires_grad_(False)
+        inputs, outputs = own.in_features, own.out_features
+        self.down = nn.Parameter(torch.randn(rank, inputs, generator=generator) * inputs**-0.5)
+        self.up = nn.Parameter(torch.zeros(outputs, rank))
+
+    @property
+    def weight(self) -> Tensor:
+        """The updated weight (outputs, inputs)."""
+        return self.own.weight + self.up @ self.down
+
+    @property
+    def bias(self) -> Tensor:
+        return self.own.bias
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.own(x) + F.linear(F.linear(x, self.down), self.up)
+        return out
+
+
+def add_low_rank(model: nn.Module, rank: int, generator: torch.Generator) -> list[str]:
+    """Give each linear layer below `model` an update of `rank`, and return the names of these layers."""
+    names = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
+    for name in names:
+        parent, _, last = name.rpartition(".")
+        owner = model.get_submodule(parent)
+        setattr(owner, last, LowRank(getattr(owner, last), rank, generator))
+    return names
+
+
+def merge(layer: nn.Module, down: Tensor, up: Tensor) -> None:
+    """Add a stored update to the weight of a plain linear layer.
+
+    Raises:
+        ValueError: if it does not fit.
+    """
+    added = up.float() @ down.float()
+    if not isinstance(layer, nn.Linear) or layer.weight.shape != added.shape:
+        raise ValueError(f"an update of {tuple(added.shape)} does not fit {layer}")
+    with torch.no_grad():
+        layer.weight += added

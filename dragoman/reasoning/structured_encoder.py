@@ -1,0 +1,187 @@
+"""An encoder with structured self-attention: our backbone, multilingual-e5-small, or a BERT or XLM-R of transformers.
+
+Each layer gets one more query projection, Q_cross, that begins as a copy of the layer's own. The encoder's weights stay
+where they are; Q_cross alone is what a pair of languages adds, and can be changed at any time.
+Shapes: B batch, L length, W width, H heads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.backbone.checkpoints import CheckpointError
+from dragoman.backbone.encoder import Encoder, OwnEncoder
+from dragoman.backbone.veco import SelfAttention, attend
+from dragoman.reasoning.structured_attention import CONTEXT, PADDING, QUESTION, Masks, structured_attention
+
+
+@dataclass
+class Row:
+    """A context and a question in one row, `<s> context </s> question </s>`."""
+
+    ids: list[int]
+    first: int
+    """Where the context's subwords begin."""
+    second: int
+    """Where the question's language begins: after the context's last special token."""
+
+
+def row_of(encoder: Encoder, context: Sequence[int], question: Sequence[int]) -> Row:
+    """The row of two texts, given as subwords without special tokens."""
+    begin = encoder.framed([_SENTINEL]).index(_SENTINEL)
+    head = encoder.framed(context)
+    return Row([*head, *encoder.framed(question)[begin:]], begin, len(head))
+
+
+_SENTINEL = -1
+"""Not the id of any subword."""
+
+
+def languages_of(rows: Sequence[Row], length: int, device: torch.device) -> Tensor:
+    """The language of each position (B, L), for `structured_masks`."""
+    found = torch.full((len(rows), length), PADDING)
+    for number, row in enumerate(rows):
+        found[number, : row.second] = CONTEXT
+        found[number, row.second : len(row.ids)] = QUESTION
+    return found.to(device)
+
+
+@dataclass
+class _Current:
+    """The masks of the forward pass that runs; None for the encoder's own attention."""
+
+    masks: Masks | None = None
+
+
+class StructuredSelfAttention(nn.Module):
+    """Replaces the attention block of a layer of our own form; without masks it computes the same."""
+
+    def __init__(self, own: SelfAttention, current: _Current) -> None:
+        super().__init__()
+        self.heads = own.heads
+        self.in_projection, self.out_projection = own.in_projection, own.out_projection
+        width = own.out_projection.in_features
+        self.cross = _copied(own.in_projection.weight[:width], own.in_projection.bias[:width])
+        self._current = current
+
+    def forward(self, x: Tensor, mask: Tensor | None, past: None = None) -> tuple[Tensor, None]:
+        """The output (B, L, W); `mask` is used only without masks of both queries."""
+        query, key, value = (self._split(part) for part in self.in_projection(x).chunk(3, dim=-1))
+        masks = self._current.masks
+        if masks is None:
+            mixed = attend(query, key, value, mask)
+        else:
+            mixed = structured_attention(query, self._split(self.cross(x)), key, value, masks)
+        return self.out_projection(mixed.transpose(1, 2).flatten(-2)), None
+
+    def _split(self, x: Tensor) -> Tensor:
+        return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
+
+
+class StructuredBertAttention(nn.Module):
+    """Replaces `attention.self` of a layer of transformers' BERT, RoBERTa or XLM-R."""
+
+    def __init__(self, own: Any, current: _Current) -> None:
+        super().__init__()
+        self.query, self.key, self.value, self.heads = own.query, own.key, own.value, own.num_attention_heads
+        self.cross = _copied(own.query.weight, own.query.bias)
+        self._own, self._current = [own], current  # in a list, as its modules are this one's already
+
+    def forward(self, hidden_states: Tensor, *arguments: Any, **named: Any) -> Any:
+        masks = self._current.masks
+        if masks is None:
+            return self._own[0](hidden_states, *arguments, **named)
+        query, cross, key, value = (
+            layer(hidden_states).view(*hidden_states.shape[:2], self.heads, -1).transpose(1, 2)
+            for layer in (self.query, self.cross, self.key, self.value)
+        )
+        mixed = structured_attention(query, cross, key, value, masks)
+        return mixed.transpose(1, 2).flatten(-2), None
+
+
+def _copied(weight: Tensor, bias: Tensor) -> nn.Linear:
+    """A linear layer with copies of a weight and a bias."""
+    layer = nn.Linear(weight.shape[1], weight.shape[0], device="meta")
+    layer.weight, layer.bias = nn.Parameter(weight.detach().clone()), nn.Parameter(bias.detach().clone())
+    return layer
+
+
+class StructuredEncoder(nn.Module):
+    """An encoder whose layers have Q_cross."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        """Gives `encoder` its second queries; it computes what it did wherever no masks are given.
+
+        Raises:
+            CheckpointError: if its layers are not BERT's.
+        """
+        super().__init__()
+        self.encoder = encoder
+        self._current = _Current()
+        self.layers = layers_of(encoder)
+        self.attention = [_with_cross(layer, self._current) for layer in self.layers]
+
+    def forward(self, ids: Tensor, mask: Tensor, masks: Masks | None = None) -> list[Tensor]:
+        """States (B, L, W) of the embeddings and each layer; without `masks` those of the encoder itself."""
+        with self._using(masks):
+            states: list[Tensor] = self.encoder(ids, mask)
+        return states
+
+    @contextmanager
+    def _using(self, masks: Masks | None) -> Iterator[None]:
+        self._current.masks = masks
+        try:
+            yield
+        finally:
+            self._current.masks = None
+
+    def cross_parameters(self) -> dict[str, Tensor]:
+        """Weights and biases of Q_cross by layer: `3.weight` (W, W), `3.bias` (W,)."""
+        return {
+            f"{number}.{name}": value
+            for number, block in enumerate(self.attention)
+            for name, value in block.cross.named_parameters()
+        }
+
+    def set_cross(self, weights: Mapping[str, Tensor]) -> None:
+        """Take other weights of Q_cross, such as those of another pair of languages; those not named stay.
+
+        Raises:
+            CheckpointError: if a name or a shape is not of this encoder.
+        """
+        own = self.cross_parameters()
+        for name, value in weights.items():
+            if name not in own or own[name].shape != value.shape:
+                raise CheckpointError(f"{name} {tuple(value.shape)} is no part of Q_cross of {self.encoder.name}")
+        with torch.no_grad():
+            for name, value in weights.items():
+                own[name].copy_(value)
+
+
+def layers_of(encoder: Encoder) -> list[Any]:
+    """The modules of an encoder's layers.
+
+    Raises:
+        CheckpointError: if they are not BERT's.
+    """
+    if isinstance(encoder, OwnEncoder):
+        return list(encoder.model.layers)
+    layers = getattr(getattr(getattr(encoder, "model", None), "encoder", None), "layer", ())
+    if not layers or not all(hasattr(getattr(layer, "attention", None), "self") for layer in layers):
+        raise CheckpointError(f"{encoder.name}: its layers are not BERT's")
+    return list(layers)
+
+
+def _with_cross(layer: Any, current: _Current) -> Any:
+    """Put a block with Q_cross into a layer, and return it."""
+    if isinstance(layer.attention, SelfAttention):
+        layer.attention = StructuredSelfAttention(layer.attention, current)
+        return layer.attention
+    layer.attention.self = StructuredBertAttention(layer.attention.self, current)
+    return layer.attention.self

@@ -1,0 +1,263 @@
+"""Training of answers as spans: low-rank updates of a frozen encoder, Q_cross and biases, on code-switched examples."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dragoman.backbone.encoder import Encoder
+from dragoman.backbone.loading import load_encoder
+from dragoman.backbone.training.config import ConfigError, TrainingConfig
+from dragoman.backbone.training.corpus import Position
+from dragoman.backbone.training.distributed import Workers
+from dragoman.backbone.training.loop import EarlyStopping, Report, Source, Trainer
+from dragoman.backbone.training.pretraining import claim
+from dragoman.reasoning.answers import exact, f1
+from dragoman.reasoning.deltas import save_deltas
+from dragoman.reasoning.examples import Example, ExamplesError, files_of, read_examples
+from dragoman.reasoning.low_rank import add_low_rank
+from dragoman.reasoning.reading import PaddedScorer, read
+from dragoman.reasoning.spans import MODEL_TYPE, SpanReader
+from dragoman.reasoning.structured_attention import structured_masks
+from dragoman.reasoning.structured_encoder import Row, StructuredEncoder, languages_of, row_of
+from dragoman.reasoning.windows import windows
+
+_NEIGHBOURS = 16
+"""A batch is drawn from this many times its examples, which are alike in length."""
+
+
+@dataclass(frozen=True)
+class SpanTraining(TrainingConfig):
+    """Configuration of `dragoman train qa --config` with `task = "spans"`, in addition to `TrainingConfig`."""
+
+    TEXT = False
+
+    encoder: str = "e5-small"
+    examples: str = ""
+    """Folder of examples to learn from."""
+    tuning: str = ""
+    """Folder of examples for early stopping."""
+    structured: bool = True
+    """Whether bilingual examples are read with Q_cross; without it all are read by the encoder's own attention."""
+    interfering: float = 0.7
+    """P_mask: the share of entries of each mask that stay false where the other one is true."""
+    rank: int = 32
+    first_layer: int = 4
+    """The lowest layer that learns, counted from 0."""
+    length: int = 384
+    """Longest row in training, in subwords."""
+    tuning_examples: int = 400
+    patience: int = 8
+
+    def check(self) -> None:
+        super().check()
+        if not self.examples or not self.tuning:
+            raise ConfigError("examples and tuning must be folders of examples")
+        for name in ("rank", "tuning_examples", "patience"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1")
+        if not 0 <= self.interfering <= 1:
+            raise ConfigError("interfering must lie between 0 and 1")
+        self.check_length(self.length)
+
+
+@dataclass(frozen=True)
+class Tokenized:
+    """An example as subwords; `answers` are the first and last subword of each answer in the context."""
+
+    question: Sequence[int]
+    context: Sequence[int]
+    answers: list[tuple[int, int]]
+    bilingual: bool
+
+    @property
+    def length(self) -> int:
+        return len(self.question) + len(self.context)
+
+
+@dataclass(frozen=True)
+class SpanBatch:
+    """Rows with the positions of the beginnings and ends of their answers; (0, 0) where there is none."""
+
+    rows: list[Row]
+    answers: list[list[tuple[int, int]]]
+    bilingual: bool
+
+    @property
+    def tokens(self) -> int:
+        return sum(len(row.ids) for row in self.rows)
+
+
+def tokenized(encoder: Encoder, examples: Sequence[Example]) -> list[Tokenized]:
+    """Examples as subwords; an answer without subwords of its own is left out."""
+    questions = encoder.subwords([one.question for one in examples])
+    different = {context: number for number, context in enumerate(dict.fromkeys(one.context for one in examples))}
+    contexts = encoder.subwords(list(different))
+    found = []
+    for example, question in zip(examples, questions, strict=True):
+        context = contexts[different[example.context]]
+        ends = np.array([end for _, end in context.offsets])
+        starts = np.array([start for start, _ in context.offsets])
+        answers = []
+        for start, end in example.answers:
+            first, last = int(np.searchsorted(ends, start, "right")), int(np.searchsorted(starts, end)) - 1
+            if first <= last:
+                answers.append((first, last))
+        if answers or not example.answers:
+            ids = (np.array(question.ids, np.int32), np.array(context.ids, np.int32))
+            found.append(Tokenized(*ids, answers, example.bilingual))  # type: ignore[arg-type]
+    return found
+
+
+def source_of(
+    examples: Sequence[Tokenized], encoder: Encoder, config: SpanTraining, checksum: str
+) -> Source[SpanBatch]:
+    """Batches of examples of like length, all in one language or all in two, in rows of at most `config.length`."""
+    kinds = [
+        sorted(
+            (number for number, one in enumerate(examples) if one.bilingual == bilingual),
+            key=lambda n: examples[n].length,
+        )
+        for bilingual in (False, True)
+    ]
+
+    def draw(start: Position) -> Iterator[tuple[Position, SpanBatch]]:
+        number = start.round
+        while True:
+            noise = np.random.default_rng([config.seed, number])
+            anchor = int(noise.integers(len(examples)))
+            order = kinds[anchor >= len(kinds[0])]
+            anchor -= len(kinds[0]) if anchor >= len(kinds[0]) else 0
+            count = max(1, config.tokens // min(config.length, examples[order[anchor]].length + 4))
+            begin = max(0, min(anchor - count * _NEIGHBOURS // 2, len(order) - count * _NEIGHBOURS))
+            near = order[begin : begin + count * _NEIGHBOURS]
+            chosen = [examples[place] for place in noise.choice(near, min(count, len(near)), replace=False)]
+            number += 1
+            yield Position(number), _batch(chosen, encoder, config, noise)
+
+    return Source(checksum, draw)
+
+
+def _batch(
+    chosen: Sequence[Tokenized], encoder: Encoder, config: SpanTraining, noise: np.random.Generator
+) -> SpanBatch:
+    rows, answers = [], []
+    for one in chosen:
+        question = list(one.question[: config.length // 2])
+        room = config.length - len(row_of(encoder, [], question).ids)
+        parts = list(windows(len(one.context), room))
+        gold = [(part, _inside(one.answers, *part)) for part in parts]
+        holding = [entry for entry in gold if entry[1]]
+        among = holding if holding and noise.random() < 0.9 else gold
+        (begin, end), own = among[int(noise.integers(len(among)))]
+        row = row_of(encoder, list(one.context[begin:end]), question)
+        rows.append(row)
+        answers.append([(row.first + first - begin, row.first + last - begin) for first, last in own] or [(0, 0)])
+    return SpanBatch(rows, answers, chosen[0].bilingual)
+
+
+def _inside(answers: Sequence[tuple[int, int]], begin: int, end: int) -> list[tuple[int, int]]:
+    return [(first, last) for first, last in answers if begin <= first and last < end]
+
+
+def span_loss(
+    model: SpanReader, batch: SpanBatch, config: SpanTraining, generator: torch.Generator, device: torch.device
+) -> Mapping[str, Tensor]:
+    """-log of the probability of all correct beginnings, and of all correct ends, in the mean."""
+    masks = None
+    if config.structured and batch.bilingual:
+        languages = languages_of(batch.rows, max(len(row.ids) for row in batch.rows), device)
+        masks = structured_masks(languages, 1 - config.interfering, generator)
+    logs = model(batch.rows, masks).log_softmax(1)  # (B, L, 2)
+    found = []
+    for own, answers in zip(logs, batch.answers, strict=True):
+        places = torch.tensor(answers, device=device)  # (answers, 2)
+        found.append(own.gather(0, places).logsumexp(0))
+    return {"spans": -torch.stack(found).mean()}
+
+
+def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, report: Report | None = None) -> Path:
+    """Train, save the best model's deltas to `output / "model"`, and return that folder.
+
+    Raises:
+        ConfigError: if `output` has a training and `resume` is false, or its configuration differs.
+        ExamplesError: if examples cannot be used.
+        CheckpointError: if the encoder cannot be loaded.
+    """
+    workers = Workers.join(config.device)
+    if workers.first:
+        claim(config, output, resume)
+    workers.wait()
+    torch.manual_seed(config.seed)
+    encoder = load_encoder(config.encoder)
+    files = files_of(Path(config.examples))
+    learned = tokenized(encoder, [example for file in files for example in read_examples(file)])
+    tuning = [example for file in files_of(Path(config.tuning)) for example in islice(read_examples(file), None)][
+        : config.tuning_examples
+    ]
+    if not learned or not tuning:
+        raise ExamplesError("there must be examples to learn from and to tune by")
+    model = trainable(SpanReader(StructuredEncoder(encoder)), config)
+    trainer = Trainer(
+        model,
+        lambda batch, generator, device: span_loss(model, batch, config, generator, device),
+        ("spans",),
+        source_of(learned, encoder, config, str(len(learned))),
+        config,
+        output,
+        workers,
+        EarlyStopping(partial(measured, model, tuning, config.structured), "f1", config.patience),
+    )
+    if resume:
+        trainer.restore()
+    trainer.run(report)
+    if workers.first:
+        trainer.take_best()
+        measures = measured(model.eval(), tuning, config.structured)
+        training = {**asdict(config), **measures, "steps": trainer.progress.best_step, "examples": len(learned)}
+        about = {
+            "model_type": MODEL_TYPE,
+            "structured": config.structured,
+            "width": encoder.width,
+            "training": training,
+        }
+        save_deltas(output / "model", model.encoder, model.head, about)
+        (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
+    workers.leave()
+    return output / "model"
+
+
+def trainable(model: SpanReader, config: SpanTraining) -> SpanReader:
+    """Freeze the encoder but for its biases and norms, and give its layers updates of low rank."""
+    model.encoder.requires_grad_(False)
+    generator = torch.Generator().manual_seed(config.seed)
+    for layer in model.encoder.layers[config.first_layer :]:
+        add_low_rank(layer, config.rank, generator)
+        for name, parameter in layer.named_parameters():
+            if name.endswith("bias") and (config.structured or ".cross." not in name):
+                parameter.requires_grad_(True)
+    return model
+
+
+def measured(model: SpanReader, examples: Sequence[Example], structured: bool) -> Mapping[str, float]:
+    """F1 and exact match of the best spans, all of them, and of examples in one language and in two."""
+    requests = [(one.question, one.context, one.bilingual) for one in examples]
+    found = read(PaddedScorer(model, structured), requests)
+    totals: dict[str, list[float]] = {}
+    for example, answers in zip(examples, found, strict=True):
+        text = answers[0].text if answers else ""
+        references = [example.context[start:end] for start, end in example.answers]
+        kind = "two_languages" if example.bilingual else "one_language"
+        for name, measure in (("f1", f1), ("exact", exact)):
+            value = 100 * measure(text, references, example.context_language)
+            totals.setdefault(name, []).append(value)
+            totals.setdefault(f"{name}_{kind}", []).append(value)
+    return {name: float(np.mean(values)) for name, values in sorted(totals.items())}

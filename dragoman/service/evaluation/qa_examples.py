@@ -1,0 +1,230 @@
+"""Makes examples of question answering from data sets of one language, and code-switches them by translation tables."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from dragoman.backbone.training.config import ConfigError
+from dragoman.files.streams import file_parts
+from dragoman.indexes.analysis.pipeline import analysis
+from dragoman.lexicon.table.table import Table
+from dragoman.reasoning.examples import Example, write_examples
+from dragoman.service.core.settings import Settings
+from dragoman.service.evaluation.test_collection import json_lines, part_of
+from dragoman.service.tables.reading import read_table
+
+Progress = Callable[[], None]
+UNLIKELY = 0.05
+"""Less probable translations are not used in texts."""
+TRADITIONAL = {"zht": "zh"}
+
+
+@dataclass(frozen=True)
+class QaSources:
+    """The table `[sources]` of a configuration of `dragoman train qa`."""
+
+    data: str
+    """Folder of `<set>.<language>.jsonl.gz` and `<set>.<language>.contexts.jsonl.gz`."""
+    sets: dict[str, Any]
+    """The most examples of each set, such as `jaquad.ja`; 0 for all."""
+    tables: str
+    """Folder of tables `en-<language>.tsv`."""
+    languages: list[str] = field(default_factory=list)
+    """Languages into which English is switched."""
+    question_switched: float = 0.35
+    """Share of examples whose question is put into another language."""
+    context_switched: float = 0.3
+    """Share of English examples whose context is put into another language."""
+    unanswerable: float = 0.1
+    """Share of examples whose question meets a neighbouring context without its answer."""
+    tuning: str = ""
+    """Folder of XQuAD-R, of whose questions for tuning some are used."""
+    tuning_languages: list[str] = field(default_factory=list)
+    tuning_examples: int = 400
+    seed: int = 1
+
+    @classmethod
+    def parse(cls, table: Mapping[str, Any], data: Path | None) -> QaSources:
+        """
+        Raises:
+            ConfigError: an unknown or missing field.
+        """
+        known = {one.name for one in fields(cls)}
+        if unknown := sorted(set(table) - known):
+            raise ConfigError(f"sources: unknown field {', '.join(unknown)}; known are {', '.join(sorted(known))}")
+        for name in ("data", "sets", "tables"):
+            if name not in table:
+                raise ConfigError(f"sources: {name} is missing")
+        root = data or Path()
+        given = dict(table)
+        for name in ("data", "tuning"):
+            if given.get(name):
+                given[name] = str(root / str(given[name]))
+        return cls(**given)
+
+
+def prepare(sources: QaSources, examples: Path, tuning: Path, step: Progress) -> None:
+    """Write the missing files of examples; each one appears only when it is complete.
+
+    Raises:
+        BenchmarkError: data that cannot be used.
+        ConfigError: a set or table that is missing.
+    """
+    switch = Switch(Path(sources.tables), sources.languages)
+    for name, most in sorted(sources.sets.items()):
+        path = examples / f"{name}.jsonl.gz"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_examples(path, _counted(_switched(sources, name, int(most), switch), step))
+    path = tuning / "tuning.jsonl.gz"
+    if sources.tuning and not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_examples(path, _counted(_tuning(sources), step))
+
+
+def _counted(examples: Iterator[Example], step: Progress) -> Iterator[Example]:
+    for example in examples:
+        step()
+        yield example
+
+
+def dataset(folder: Path, name: str) -> list[Example]:
+    """The examples of one set as they are, in the order of their contexts.
+
+    Raises:
+        BenchmarkError: a line that cannot be used.
+        ConfigError: the set is missing.
+    """
+    questions, contexts = folder / f"{name}.jsonl.gz", folder / f"{name}.contexts.jsonl.gz"
+    for path in (questions, contexts):
+        if not path.exists():
+            raise ConfigError(f"sources: sets: {path} is missing")
+    language = name.rpartition(".")[2]
+    language = TRADITIONAL.get(language, language)
+    texts = {row["id"]: row["text"] for row in json_lines(contexts)}
+    found = []
+    for row in json_lines(questions, ("question", "context_id")):
+        answers = [(one["start"], one["start"] + len(one["text"])) for one in row["answers"]]
+        found.append(Example(row["question"], texts[row["context_id"]], language, language, answers))
+    return found
+
+
+def _switched(sources: QaSources, name: str, most: int, switch: Switch) -> Iterator[Example]:
+    noise = random.Random(f"{sources.seed} {name}")
+    examples = dataset(Path(sources.data), name)
+    chosen = sorted(noise.sample(range(len(examples)), min(most or len(examples), len(examples))))
+    for number in chosen:
+        example = examples[number]
+        if example.answers and noise.random() < sources.unanswerable:
+            example = _unanswerable(examples, number, noise)
+        drawn = noise.random()
+        if drawn < sources.question_switched:
+            example = switch.question(example, noise)
+        elif drawn < sources.question_switched + sources.context_switched:
+            example = switch.context(example, noise)
+        yield example
+
+
+def _unanswerable(examples: list[Example], number: int, noise: random.Random) -> Example:
+    """A question with the nearest other context that lacks its answers."""
+    own = examples[number]
+    texts = {own.context[start:end].lower() for start, end in own.answers}
+    direction = noise.choice((1, -1))
+    for distance in range(1, 200):
+        other = examples[(number + direction * distance) % len(examples)].context
+        if other != own.context and not any(text in other.lower() for text in texts):
+            return replace(own, context=other, answers=[])
+    return own
+
+
+def _tuning(sources: QaSources) -> Iterator[Example]:
+    """Questions for tuning over their paragraphs: half in the same language, half in two of which one is English."""
+    folder = Path(sources.tuning)
+    languages = sources.tuning_languages
+    noise = random.Random(sources.seed)
+    questions: dict[str, dict[str, dict[str, Any]]] = {}
+    texts: dict[str, str] = {}
+    for language in languages:
+        rows = json_lines(folder / "queries" / f"{language}.jsonl.gz")
+        questions[language] = {row["qid"]: row for row in rows if part_of(row) == "tune"}
+        texts |= {row["id"]: row["text"] for row in json_lines(folder / "corpus" / f"paragraph.{language}.jsonl.gz")}
+    ids = sorted(set.intersection(*(set(one) for one in questions.values())))
+    for number in range(sources.tuning_examples):
+        target = languages[number % len(languages)]
+        source = target if number // len(languages) % 2 else noise.choice([one for one in languages if one != target])
+        if source != target and noise.random() < 0.5:
+            source, target = ("en", target) if target != "en" else (source, "en")
+        key = noise.choice(ids)
+        answer = questions[target][key]
+        start = answer["answer_start"]
+        span = [(start, start + len(answer["answer"]))]
+        yield Example(questions[source][key]["text"], texts[answer["para"]], source, target, span)
+
+
+class Switch:
+    """Puts texts into other languages, word by word by translation tables with English."""
+
+    def __init__(self, tables: Path, languages: list[str]) -> None:
+        self._folder, self._languages, self._tables = tables, languages, dict[str, Table]()
+
+    def question(self, example: Example, noise: random.Random) -> Example:
+        """The example with its question in another language: of English, any one; of others, English."""
+        target = noise.choice(self._languages) if example.question_language == "en" else "en"
+        table = self._table(example.question_language, target)
+        text, _ = switched(example.question, example.question_language, table, noise, 1.0, [])
+        return replace(example, question=text, question_language=target)
+
+    def context(self, example: Example, noise: random.Random) -> Example:
+        """An English example with half to all words of its context in another language; others stay as they are."""
+        if example.context_language != "en":
+            return example
+        target = noise.choice(self._languages)
+        text, answers = switched(
+            example.context, "en", self._table("en", target), noise, noise.uniform(0.5, 1.0), example.answers
+        )
+        example = replace(example, context=text, answers=answers, context_language=target)
+        if noise.random() < 0.5:
+            question, _ = switched(example.question, "en", self._table("en", target), noise, 1.0, [])
+            example = replace(example, question=question, question_language=target)
+        return example
+
+    def _table(self, source: str, target: str) -> Table:
+        other = target if source == "en" else source
+        if other not in self._tables:
+            path = self._folder / f"en-{other}.tsv"
+            if not path.exists():
+                raise ConfigError(f"sources: tables: {path} is missing")
+            self._tables[other] = read_table(file_parts(path), "en", other, "tsv", Settings()).table
+        found = self._tables[other]
+        return found if source == "en" else found.inverse()
+
+
+def switched(
+    text: str, language: str, table: Table, noise: random.Random, share: float, spans: list[tuple[int, int]]
+) -> tuple[str, list[tuple[int, int]]]:
+    """A text with a share of its words translated, and the places of `spans` in it.
+
+    A word across the boundary of a span stays, so that each span's text is the translation of its words.
+    """
+    ends = {place for span in spans for place in span}
+    done: list[str] = []
+    moved: dict[int, int] = {}
+    at = size = 0
+    for token in analysis(language).tokens(text):
+        likely = [one for one in table.translations(token.word, best=4) if one.p_forward >= UNLIKELY]
+        if not likely or noise.random() >= share or any(token.start < place < token.end for place in ends):
+            continue
+        word = noise.choices([one.term for one in likely], [one.p_forward for one in likely])[0]
+        if text[token.start].isupper():
+            word = word[:1].upper() + word[1:]
+        moved |= {place: size + place - at for place in ends if at <= place <= token.start}
+        size += token.start - at + len(word)
+        done += [text[at : token.start], word]
+        moved |= {place: size for place in ends if place == token.end}
+        at = token.end
+    moved |= {place: size + place - at for place in ends if place > at or (place == at and place not in moved)}
+    return "".join([*done, text[at:]]), [(moved[start], moved[end]) for start, end in spans]
