@@ -37,7 +37,11 @@ class Example:
 def write_examples(path: Path, examples: Iterable[Example]) -> int:
     """Write a `.jsonl.gz` file, whole or not at all; returns the number of examples."""
     count = 0
-    with atomic_file(path) as unfinished, gzip.GzipFile(unfinished, "wb", mtime=0) as file:
+    with (
+        atomic_file(path) as unfinished,
+        unfinished.open("wb") as plain,
+        gzip.GzipFile("", "wb", fileobj=plain, mtime=0) as file,  # without name and time: the same bytes each time
+    ):
         for example in examples:
             file.write(json.dumps(asdict(example), ensure_ascii=False).encode() + b"\n")
             count += 1

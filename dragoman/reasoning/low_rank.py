@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -32,14 +34,15 @@ class LowRank(nn.Module):
         return out
 
 
-def add_low_rank(model: nn.Module, rank: int, generator: torch.Generator) -> list[str]:
-    """Give each linear layer below `model` an update of `rank`, and return the names of these layers."""
+def add_low_rank(model: nn.Module, rank: int, generator: torch.Generator, without: Sequence[str] = ()) -> None:
+    """Give each linear layer below `model` an update of `rank`, but for those whose names begin as in `without`."""
     names = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
     for name in names:
+        if f"{name}.".startswith(tuple(without)):
+            continue
         parent, _, last = name.rpartition(".")
         owner = model.get_submodule(parent)
         setattr(owner, last, LowRank(getattr(owner, last), rank, generator))
-    return names
 
 
 def merge(layer: nn.Module, down: Tensor, up: Tensor) -> None:

@@ -97,7 +97,9 @@ def read(
             for span in best_spans(own, part.row, count):
                 shift = part.start - part.row.first
                 start, end = offsets[span.start + shift][0], offsets[span.end + shift][1]
-                found[part.request].append(Answer(text[start:end], start, end, span.score))
+                if answer := text[start:end].strip():  # a subword may stand for white space alone
+                    start = text.index(answer, start)
+                    found[part.request].append(Answer(answer, start, start + len(answer), span.score))
     return [_best(answers, count) for answers in found]
 
 

@@ -85,20 +85,24 @@ class StructuredSelfAttention(nn.Module):
 
 
 class StructuredBertAttention(nn.Module):
-    """Replaces `attention.self` of a layer of transformers' BERT, RoBERTa or XLM-R."""
+    """Replaces `attention.self` of a layer of transformers' BERT or XLM-R; without masks it computes the same."""
 
     def __init__(self, own: Any, current: _Current) -> None:
         super().__init__()
-        self.query, self.key, self.value, self.heads = own.query, own.key, own.value, own.num_attention_heads
+        self.own = own
         self.cross = _copied(own.query.weight, own.query.bias)
-        self._own, self._current = [own], current  # in a list, as its modules are this one's already
+        self._current = current
+
+    query = property(lambda self: self.own.query)
+    key = property(lambda self: self.own.key)
+    value = property(lambda self: self.own.value)
 
     def forward(self, hidden_states: Tensor, *arguments: Any, **named: Any) -> Any:
         masks = self._current.masks
         if masks is None:
-            return self._own[0](hidden_states, *arguments, **named)
+            return self.own(hidden_states, *arguments, **named)
         query, cross, key, value = (
-            layer(hidden_states).view(*hidden_states.shape[:2], self.heads, -1).transpose(1, 2)
+            layer(hidden_states).unflatten(-1, (self.own.num_attention_heads, -1)).transpose(1, 2)
             for layer in (self.query, self.cross, self.key, self.value)
         )
         mixed = structured_attention(query, cross, key, value, masks)

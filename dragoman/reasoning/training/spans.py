@@ -236,14 +236,17 @@ def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, rep
 
 
 def trainable(model: SpanReader, config: SpanTraining) -> SpanReader:
-    """Freeze the encoder but for its biases and norms, and give its layers updates of low rank."""
+    """Freeze the encoder, and give its upper layers updates of low rank and biases that learn."""
     model.encoder.requires_grad_(False)
     generator = torch.Generator().manual_seed(config.seed)
+    unused = ["cross.", "cross_norm."]  # the decoder path of our backbone
+    if not config.structured:
+        unused += ["attention.cross.", "attention.self.cross."]
     for layer in model.encoder.layers[config.first_layer :]:
-        add_low_rank(layer, config.rank, generator)
+        add_low_rank(layer, config.rank, generator, unused)
         for name, parameter in layer.named_parameters():
-            if name.endswith("bias") and (config.structured or ".cross." not in name):
-                parameter.requires_grad_(True)
+            learns = name.endswith("bias") and not name.startswith(tuple(unused))
+            parameter.requires_grad_(parameter.requires_grad or learns)
     return model
 
 
