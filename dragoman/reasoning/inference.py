@@ -14,6 +14,7 @@ from dragoman.backbone.packing import packed
 from dragoman.backbone.post_norm import PackedAttention
 from dragoman.backbone.products import fastest
 from dragoman.reasoning.deltas import load_about, load_structured
+from dragoman.reasoning.reading import Calibration
 from dragoman.reasoning.spans import MODEL_TYPE, masked_scores
 from dragoman.reasoning.structured_attention import bilingual_attention
 from dragoman.reasoning.structured_encoder import Row
@@ -57,6 +58,10 @@ class SpanScorer:
             CheckpointError: if the folder holds no reader, or its encoder is missing or another one.
         """
         about = load_about(folder, MODEL_TYPE)
+        self.name = str(about.get("name", folder.name))
+        self.languages = frozenset(about.get("languages", ()))
+        """The languages that it learned to read, or was measured in."""
+        self.calibration = Calibration(**about.get("calibration", {}))
         self._structured = bool(about.get("structured"))
         encoder_width = int(about["width"])
         self._head = nn.Linear(encoder_width, 2)

@@ -13,7 +13,7 @@ from torch import Tensor
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.padding import batches
 from dragoman.backbone.tokenizer import Encoded
-from dragoman.reasoning.spans import SpanReader, best_spans
+from dragoman.reasoning.spans import Span, SpanReader, best_spans
 from dragoman.reasoning.structured_attention import joined_masks, structured_masks
 from dragoman.reasoning.structured_encoder import Row, languages_of, row_of
 from dragoman.reasoning.windows import windows
@@ -60,47 +60,78 @@ class PaddedScorer:
 
 
 @dataclass(frozen=True)
-class _Window:
-    """A part of a request's context in a row."""
+class Request:
+    """A question, a text that may answer it, and whether they are in two languages."""
+
+    question: str
+    context: str
+    bilingual: bool
+
+
+@dataclass(frozen=True)
+class Part:
+    """A window of a request's context in a row, which begins at the subword `start` of the context."""
 
     request: int
     row: Row
     start: int
+    bilingual: bool
 
 
-def read(
-    scorer: Scorer, requests: Sequence[tuple[str, str, bool]], count: int = ANSWERS, tokens: int = TOKENS_AT_ONCE
-) -> list[list[Answer]]:
-    """The best `count` answers of each request, best first; none overlaps a better one.
+class Reading:
+    """Requests as rows, and answers from the spans of these."""
 
-    A request is a question, a context, and whether they are in two languages. A context that is too long for a row is
-    read in windows that overlap.
+    def __init__(self, encoder: Encoder, requests: Sequence[Request]) -> None:
+        """A context that is too long for a row is read in windows that overlap.
 
-    Raises:
-        ValueError: if a question leaves no room for its context.
-    """
-    encoder = scorer.encoder
-    questions = encoder.subwords([question for question, _, _ in requests])
-    contexts = _contexts(encoder, [context for _, context, _ in requests])
-    parts = [
-        _Window(number, row_of(encoder, context.ids[start:end], question.ids), start)
-        for number, (question, context) in enumerate(zip(questions, contexts, strict=True))
-        if context.ids
-        for start, end in windows(len(context.ids), encoder.max_length - len(row_of(encoder, [], question.ids).ids))
-    ]
-    found: list[list[Answer]] = [[] for _ in requests]
-    for batch in batches([len(part.row.ids) for part in parts], tokens):
-        chosen = [parts[number] for number in batch]
-        scores = scorer.scores([part.row for part in chosen], [requests[part.request][2] for part in chosen])
-        for part, own in zip(chosen, scores, strict=True):
-            text, offsets = requests[part.request][1], contexts[part.request].offsets
-            for span in best_spans(own, part.row, count):
-                shift = part.start - part.row.first
+        Raises:
+            ValueError: if a question leaves no room for its context.
+        """
+        self._requests = requests
+        self._contexts = _contexts(encoder, [one.context for one in requests])
+        questions = encoder.subwords([one.question for one in requests])
+        self.parts: list[Part] = []
+        for number, (question, context) in enumerate(zip(questions, self._contexts, strict=True)):
+            room = encoder.max_length - len(row_of(encoder, [], question.ids).ids)
+            bilingual = requests[number].bilingual
+            for start, end in windows(len(context.ids), room) if context.ids else ():
+                row = row_of(encoder, context.ids[start:end], question.ids)
+                self.parts.append(Part(number, row, start, bilingual))
+
+    def answers(self, spans: Sequence[Sequence[Span]], count: int = ANSWERS) -> list[list[Answer]]:
+        """The best `count` answers of each request, best first, from the spans of each part; they do not overlap."""
+        found: list[list[Answer]] = [[] for _ in self._requests]
+        for part, own in zip(self.parts, spans, strict=True):
+            text, offsets = self._requests[part.request].context, self._contexts[part.request].offsets
+            shift = part.start - part.row.first
+            for span in own:
                 start, end = offsets[span.start + shift][0], offsets[span.end + shift][1]
                 if answer := text[start:end].strip():  # a subword may stand for white space alone
                     start = text.index(answer, start)
                     found[part.request].append(Answer(answer, start, start + len(answer), span.score))
-    return [_best(answers, count) for answers in found]
+        return [_best(answers, count) for answers in found]
+
+
+def spans_of(scorer: Scorer, parts: Sequence[Part], count: int = ANSWERS) -> list[list[Span]]:
+    """The best `count` spans of each part, computed in one batch."""
+    scores = scorer.scores([part.row for part in parts], [part.bilingual for part in parts])
+    return [best_spans(own, part.row, count) for own, part in zip(scores, parts, strict=True)]
+
+
+def read(
+    scorer: Scorer, requests: Sequence[Request], count: int = ANSWERS, tokens: int = TOKENS_AT_ONCE
+) -> list[list[Answer]]:
+    """The best `count` answers of each request, in passes of at most `tokens` subwords; see :class:`Reading`.
+
+    Raises:
+        ValueError: if a question leaves no room for its context.
+    """
+    reading = Reading(scorer.encoder, requests)
+    spans: list[list[Span]] = [[] for _ in reading.parts]
+    for batch in batches([len(part.row.ids) for part in reading.parts], tokens):
+        for number, own in zip(batch, spans_of(scorer, [reading.parts[one] for one in batch], count), strict=True):
+            spans[number] = own
+    return reading.answers(spans, count)
 
 
 def _contexts(encoder: Encoder, contexts: Sequence[str]) -> list[Encoded]:

@@ -24,6 +24,7 @@ from dragoman.service.jobs.line import LineAnswers
 from dragoman.service.jobs.service import Jobs
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.query import language
+from dragoman.service.reading.qa import QuestionAnswering
 from dragoman.service.rerank.request import RerankRequests
 from dragoman.service.rerank.scoring import Reranking
 from dragoman.service.search.dense import DenseStage
@@ -96,6 +97,7 @@ class Runtime:
                 RerankStage(self.reranking, self.collections, settings, has_reranker(settings)),
                 self.traffic,
             )
+            self.qa = QuestionAnswering(self.models, self.search, self.collections, settings)
             answers = LineAnswers(self.search, self.rerank_requests, settings)
             self.jobs = Jobs(self.store, self.tables, answers, settings, self.metrics, self.traffic)
             opened.callback(self.jobs.close)

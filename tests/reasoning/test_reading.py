@@ -15,7 +15,7 @@ from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.reasoning.deltas import save_deltas
 from dragoman.reasoning.inference import SpanScorer
-from dragoman.reasoning.reading import Answer, Calibration, PaddedScorer, read
+from dragoman.reasoning.reading import Answer, Calibration, PaddedScorer, Request, read
 from dragoman.reasoning.spans import MODEL_TYPE, SpanReader
 from dragoman.reasoning.structured_encoder import StructuredEncoder, row_of
 from dragoman.reasoning.training.spans import SpanTraining, trainable
@@ -24,12 +24,12 @@ from tests.reasoning.samples import randomised, reader
 
 LONG = "  The old bridge crosses the river.\nA ship carries salt, honey and grey ash to the harbour; " * 4
 REQUESTS = [
-    ("what carries the ship", LONG, False),
-    ("was trägt das schiff", LONG, True),
-    ("where", "Über den Fluß 🌋 führt eine Brücke.", True),
-    ("where", "the bridge", False),
-    ("who", "", False),
-    ("who", " \n\t ", True),
+    Request("what carries the ship", LONG, False),
+    Request("was trägt das schiff", LONG, True),
+    Request("where", "Über den Fluß 🌋 führt eine Brücke.", True),
+    Request("where", "the bridge", False),
+    Request("who", "", False),
+    Request("who", " \n\t ", True),
 ]
 
 
@@ -45,8 +45,8 @@ def trained(encoder: Encoder, folder: Path, structured: bool = True) -> SpanRead
 
 def test_answers_lie_where_they_say_and_do_not_overlap(encoder: Encoder) -> None:
     found = read(PaddedScorer(reader(encoder), structured=True), REQUESTS, count=4)
-    for (_, text, _), answers in zip(REQUESTS, found, strict=True):
-        assert [text[one.start : one.end] for one in answers] == [one.text for one in answers]
+    for request, answers in zip(REQUESTS, found, strict=True):
+        assert [request.context[one.start : one.end] for one in answers] == [one.text for one in answers]
         assert all(one.text and one.text == one.text.strip() for one in answers)
         assert [one.score for one in answers] == sorted((one.score for one in answers), reverse=True)
         places = sorted((one.start, one.end) for one in answers)
@@ -65,7 +65,7 @@ def test_batches_answer_as_single_requests(encoder: Encoder) -> None:
 
 def test_a_question_that_leaves_no_room_is_an_error(encoder: Encoder) -> None:
     with pytest.raises(ValueError, match="no room"):
-        read(PaddedScorer(reader(encoder), structured=True), [("ship " * 50, "the bridge", False)])
+        read(PaddedScorer(reader(encoder), structured=True), [Request("ship " * 50, "the bridge", False)])
 
 
 @pytest.mark.parametrize("name", ["veco", "bert", "xlm-roberta"])

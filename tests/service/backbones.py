@@ -36,6 +36,22 @@ def tiny_veco(folder: Path, seed: int = 0, width: int = 32) -> Path:
     return folder
 
 
+def tiny_reader(folder: Path) -> Path:
+    """Save a reader of questions beside its own tiny backbone, with weights that nobody has trained."""
+    from dragoman.backbone.loading import load_encoder
+    from dragoman.reasoning.deltas import save_deltas
+    from dragoman.reasoning.spans import MODEL_TYPE, SpanReader
+    from dragoman.reasoning.structured_encoder import StructuredEncoder
+
+    encoder = load_encoder(str(tiny_veco(folder.parent / f"{folder.name}-encoder")))
+    torch.manual_seed(1)
+    reader = SpanReader(StructuredEncoder(encoder))
+    torch.nn.init.normal_(reader.head.weight)
+    about = {"model_type": MODEL_TYPE, "structured": True, "width": encoder.width, "languages": ["de", "en", "sw"]}
+    save_deltas(folder, reader.encoder, reader.head, about)
+    return folder
+
+
 def tiny_bert(folder: Path) -> Path:
     """Save a Hugging Face BERT of two layers as ``folder``."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers

@@ -24,7 +24,7 @@ from dragoman.reasoning.answers import exact, f1
 from dragoman.reasoning.deltas import save_deltas
 from dragoman.reasoning.examples import Example, ExamplesError, files_of, read_examples
 from dragoman.reasoning.low_rank import add_low_rank
-from dragoman.reasoning.reading import PaddedScorer, read
+from dragoman.reasoning.reading import PaddedScorer, Request, read
 from dragoman.reasoning.spans import MODEL_TYPE, SpanReader
 from dragoman.reasoning.structured_attention import structured_masks
 from dragoman.reasoning.structured_encoder import Row, StructuredEncoder, languages_of, row_of
@@ -252,7 +252,7 @@ def trainable(model: SpanReader, config: SpanTraining) -> SpanReader:
 
 def measured(model: SpanReader, examples: Sequence[Example], structured: bool) -> Mapping[str, float]:
     """F1 and exact match of the best spans, all of them, and of examples in one language and in two."""
-    requests = [(one.question, one.context, one.bilingual) for one in examples]
+    requests = [Request(one.question, one.context, one.bilingual) for one in examples]
     found = read(PaddedScorer(model, structured), requests)
     totals: dict[str, list[float]] = {}
     for example, answers in zip(examples, found, strict=True):

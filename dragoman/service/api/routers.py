@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from dragoman.service.api import collections, health, jobs, keys, page, rerank, search, tables, translate
+from dragoman.service.api import collections, health, jobs, keys, page, qa, rerank, search, tables, translate
 
 ROUTERS: tuple[APIRouter, ...] = (
     collections.router,
     tables.router,
     search.router,
     rerank.router,
+    qa.router,
     jobs.router,
     translate.router,
     keys.router,

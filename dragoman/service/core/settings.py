@@ -241,6 +241,13 @@ class Settings(BaseSettings):
         default=10.0, gt=0, description="How long a search waits for the translations of its snippets."
     )
 
+    reader: str | None = Field(
+        default=None,
+        description="Reader that answers questions: the folder of a model made by dragoman train qa; none: no answers.",
+    )
+    qa_chars: int = Field(default=100_000, gt=0, description="Longest context of a question, characters.")
+    qa_passages: int = Field(default=5, gt=0, description="Documents that are read for a question over collections.")
+
     job_lines: int = Field(default=100_000, gt=0, description="Most lines of a job.")
     jobs_unfinished: int = Field(default=100, gt=0, description="Most unfinished jobs; more are refused with 429.")
     jobs_at_a_time: int = Field(default=2, gt=0, description="Jobs processed concurrently; more are scheduled in turn.")

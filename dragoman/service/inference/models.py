@@ -23,6 +23,7 @@ from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled, Limits, Worker, gathered
 from dragoman.service.inference.encoding import EncodedQuery, EncoderInfo, SentenceEncoder, embedded, encoded_queries
+from dragoman.service.inference.reading import Read, load_reader, spans
 from dragoman.service.observability.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from dragoman.backbone.translator import Translation
     from dragoman.ranking.passages import Passage
     from dragoman.ranking.scoring import AnyScorer
+    from dragoman.reasoning.inference import SpanScorer
 
 logger = logging.getLogger("dragoman")
 
@@ -79,7 +81,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The task of loading a model: ``encoder``, ``translator`` or ``reranker``; the result describes it."""
+    """The task of loading a model: ``encoder``, ``translator``, ``reranker`` or ``reader``; the result describes it."""
 
     model: str
 
@@ -148,6 +150,15 @@ class Models:
         info: RerankerInfo = self._info("reranker", cancelled, seconds)
         return info
 
+    def reader(self, cancelled: Cancelled | None = None) -> SpanScorer:
+        """The configured reader, loaded now if necessary; any thread may use its encoder's vocabulary.
+
+        Raises:
+            Unavailable: none is configured, or it cannot be loaded.
+        """
+        info: SpanScorer = self._info("reader", cancelled)
+        return info
+
     def encode(self, text: str, cancelled: Cancelled | None = None) -> EncodedQuery:
         """A query's vector, and the states of its subwords.
 
@@ -197,7 +208,7 @@ class Models:
 
     def _limits(self, task: Any) -> Limits:
         settings = self._settings
-        if isinstance(task, Score):
+        if isinstance(task, Score | Read):
             return Limits(settings.worker_batch_tokens, settings.worker_batch_tokens)
         if isinstance(task, Embed):  # in the background: requests wait for a batch that is being computed
             return Limits(settings.worker_batch, min(settings.worker_batch_chars, _EMBED_CHARS))
@@ -210,6 +221,8 @@ class Models:
             return self._score(texts)
         if isinstance(task, Translate):
             return self._translate(task, texts)
+        if isinstance(task, Read):
+            return spans(self._load("reader")[0], texts)
         encoder, info = self._load("encoder")
         if isinstance(task, Embed):
             return embedded(encoder, info, texts, task.states)
@@ -351,6 +364,7 @@ _LOADERS: dict[str, Callable[[Settings, Shared], tuple[Any, Any]]] = {
     "encoder": _load_encoder,
     "translator": _load_translator,
     "reranker": _load_reranker,
+    "reader": lambda settings, shared: (load_reader(settings),) * 2,
 }
 
 

@@ -1,0 +1,72 @@
+"""Request and response bodies of ``POST /v1/qa``."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from dragoman.service.core.validation import LanguageCode, NotBlank
+from dragoman.service.schemas.search import Degraded, ExplainedHit, Hit, Names
+
+
+class QaRequest(BaseModel):
+    """A question, and where to look: a context, or collections."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: NotBlank = Field(
+        description="A question, by default up to 10,000 characters.", examples=["When did it erupt?"]
+    )
+    context: NotBlank | None = Field(
+        default=None, description="The text that may hold the answer, by default up to 100,000 characters."
+    )
+    collections: Names | None = Field(
+        default=None, description="Collections whose best documents for the question are read instead of a context."
+    )
+    question_language: LanguageCode | None = Field(
+        default=None, description="ISO 639-1 code of the question; detected when left out."
+    )
+    context_language: LanguageCode | None = Field(
+        default=None, description="ISO 639-1 code of the context; detected when left out. Not for collections."
+    )
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.context is None) == (self.collections is None):
+            raise ValueError("give either context or collections" + ("" if self.context is None else ", not both"))
+        if self.collections is not None and self.context_language is not None:
+            raise ValueError("context_language: documents have their own languages; leave it out with collections")
+        return self
+
+
+class AnswerDocument(BaseModel):
+    """The document that holds an answer."""
+
+    id: str
+    collection: str
+    language: str
+
+
+class QaAnswer(BaseModel):
+    """An answer: ``text`` is ``[start:end]`` of the context, or of the document's text, in code points."""
+
+    text: str
+    start: int
+    end: int
+    score: float = Field(description="The probability that this is the answer.")
+    sentence: str = Field(description="The sentence that holds it.")
+    document: AnswerDocument | None = None
+
+
+class QaResponse(BaseModel):
+    """The answers of a question, best first, which do not overlap."""
+
+    request_id: str
+    answers: list[QaAnswer]
+    no_answer: float = Field(description="The probability that the text does not answer the question.")
+    model: str = Field(description="The reader that answered.")
+    passages: list[ExplainedHit | Hit] | None = Field(
+        default=None, description="With collections: the hits that were found for the question, as in search."
+    )
+    degraded: list[Degraded]

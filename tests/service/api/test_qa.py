@@ -1,0 +1,166 @@
+"""``/v1/qa`` with a real reader, whose answers are real spans though nobody trained it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.service.api.errorbody import check_error
+from tests.service.backbones import tiny_reader
+from tests.service.searching import ndjson
+from tests.service.serving import Server, server
+
+pytestmark = pytest.mark.slow
+
+VOLCANO = "Der Vulkan spuckt Asche 🌋. Die Schiffe liegen im Hafen.\nEine Biene fliegt über die Wiese!"
+DOCUMENTS = [
+    {"id": "a", "text": "Der Vulkan spuckt Asche. Schiffe liegen im Hafen.", "title": "Vulkan"},
+    {"id": "b", "text": "Eine Biene fliegt über die Wiese."},
+    {"id": "c", "text": "Mlima mrefu.", "language": "sw"},
+]
+
+
+@pytest.fixture(scope="module")
+def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("reading")
+    with server(folder / "data", reader=tiny_reader(folder / "reader"), qa_chars=20_000) as running:
+        write_documents(running)
+        yield running
+
+
+def write_documents(running: Server) -> None:
+    running.client.post("/v1/collections", json={"name": "de", "language": "de"}).raise_for_status()
+    headers = {"content-type": "application/x-ndjson"}
+    imported = running.client.post("/v1/collections/de/documents", content=ndjson(DOCUMENTS), headers=headers)
+    assert imported.json()["accepted"] == 3
+
+
+def ask(running: Server, **body: Any) -> httpx.Response:
+    return running.client.post("/v1/qa", json=body)
+
+
+def answered(running: Server, **body: Any) -> dict[str, Any]:
+    response = ask(running, **body)
+    assert response.status_code == 200, response.text
+    found: dict[str, Any] = response.json()
+    return found
+
+
+def test_answers_are_spans_of_the_context_with_their_sentences(reading: Server) -> None:
+    found = answered(reading, question="what lies in the harbour", context=VOLCANO)
+    assert found["answers"] and "passages" not in found and found["model"] == "reader"
+    for answer in found["answers"]:
+        assert VOLCANO[answer["start"] : answer["end"]] == answer["text"]
+        assert answer["sentence"] in VOLCANO
+        assert VOLCANO.index(answer["sentence"]) <= answer["start"]
+        assert "document" not in answer
+    assert [one["score"] for one in found["answers"]] == sorted(
+        (one["score"] for one in found["answers"]), reverse=True
+    )
+    assert sum(one["score"] for one in found["answers"]) + found["no_answer"] == pytest.approx(1)
+
+
+def test_a_long_context_is_read_to_its_end(reading: Server) -> None:
+    context = "Schiffe liegen im Hafen. " * 400
+    found = answered(reading, question="wo", context=context, question_language="de", context_language="de")
+    assert all(context[one["start"] : one["end"]] == one["text"] for one in found["answers"])
+    last = answered(reading, question="wo", context=context + VOLCANO, question_language="de", context_language="de")
+    assert last["answers"] != found["answers"]
+
+
+def test_languages_that_differ_are_read_with_the_second_query(reading: Server) -> None:
+    same = answered(reading, question="wo", context=VOLCANO, question_language="de", context_language="de")
+    other = answered(reading, question="wo", context=VOLCANO, question_language="en", context_language="de")
+    assert same["no_answer"] != other["no_answer"]
+    detected = answered(reading, question="Wo liegen die Schiffe?", context=VOLCANO)
+    named = answered(
+        reading, question="Wo liegen die Schiffe?", context=VOLCANO, question_language="de", context_language="de"
+    )
+    assert detected["answers"] == named["answers"]
+
+
+def test_requests_at_the_same_time_are_answered_as_single_ones(reading: Server) -> None:
+    bodies = [{"question": f"was {n}", "context": VOLCANO * (n % 4 + 1), "question_language": "en"} for n in range(24)]
+
+    def results(body: dict[str, Any]) -> list[tuple[int, int, float]]:
+        found = answered(reading, **body)
+        return [(one["start"], one["end"], round(one["score"], 3)) for one in found["answers"]]
+
+    alone = [results(body) for body in bodies]
+    with ThreadPoolExecutor(12) as threads:
+        assert list(threads.map(results, bodies)) == alone
+
+
+def test_documents_that_search_finds_are_read(reading: Server) -> None:
+    found = answered(reading, question="Wo fliegt die Biene?", collections=["de"], question_language="de")
+    hits = reading.client.post(
+        "/v1/search", json={"query": "Wo fliegt die Biene?", "collections": ["de"], "query_language": "de"}
+    ).json()["hits"]
+    assert [one["id"] for one in found["passages"]] == [one["id"] for one in hits]
+    texts = {one["id"]: one["text"] for one in DOCUMENTS}
+    assert found["answers"]
+    for answer in found["answers"]:
+        document = answer["document"]
+        assert document["collection"] == "de" and document["id"] in {one["id"] for one in hits}
+        assert texts[document["id"]][answer["start"] : answer["end"]] == answer["text"]
+
+
+def test_nothing_found_is_no_answer(reading: Server) -> None:
+    found = answered(reading, question="xyzzy", collections=["de"], question_language="en")
+    assert (found["answers"], found["no_answer"], found["passages"]) == ([], 1.0, [])
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "question"),
+        ({"question": "wo"}, "context"),
+        ({"question": "wo", "context": "a", "collections": ["de"]}, "not both"),
+        ({"question": " ", "context": "a"}, "question"),
+        ({"question": "wo", "context": "\n"}, "context"),
+        ({"question": "wo", "context": "a", "question_language": "xx"}, "question_language"),
+        ({"question": "wo", "context": "a", "context_language": "deutsch"}, "context_language"),
+        ({"question": "wo", "collections": ["de"], "context_language": "de"}, "context_language"),
+        ({"question": "wo", "collections": []}, "collections"),
+        ({"question": "w" * 10_001, "context": "a"}, "question"),
+        ({"question": "wo " * 100, "context": "a"}, "question"),
+        ({"question": "wo", "context": "a" * 20_001}, "context"),
+        ({"question": "wo", "context": "a" * (1 << 20)}, "context"),
+        ({"question": 3, "context": "a"}, "question"),
+        ({"question": "wo", "context": "a", "extra": 1}, "extra"),
+    ],
+)  # fmt: skip
+def test_bad_input_names_the_field(reading: Server, body: dict[str, Any], field: str) -> None:
+    check_error(ask(reading, **body), 422, field)
+
+
+@pytest.mark.parametrize("field", ["question", "context"])
+def test_lone_surrogates_are_refused(reading: Server, field: str) -> None:
+    body = {"question": '"wo"', "context": '"da"'} | {field: '"\\ud800"'}
+    content = "{" + ", ".join(f'"{name}": {value}' for name, value in body.items()) + "}"
+    response = reading.client.post("/v1/qa", content=content, headers={"content-type": "application/json"})
+    check_error(response, 422, field)
+
+
+def test_an_unknown_collection_is_not_found(reading: Server) -> None:
+    check_error(ask(reading, question="wo", collections=["nowhere"]), 404, "nowhere")
+
+
+def test_without_a_reader_it_says_how_to_get_one(tmp_path: Path) -> None:
+    with server(tmp_path) as running:
+        check_error(ask(running, question="wo", context="da"), 503, "DRAGOMAN_READER")
+
+
+def test_a_reader_that_cannot_be_loaded_leaves_the_passages(tmp_path: Path) -> None:
+    with server(tmp_path / "data", reader=tmp_path / "missing") as running:
+        write_documents(running)
+        found = answered(running, question="Wo fliegt die Biene?", collections=["de"])
+        assert next(one["id"] for one in found["passages"]) == "b"
+        assert "qa" in [one["stage"] for one in found["degraded"]]
+        assert found["answers"] == []
+        assert ask(running, question="wo", context="da").status_code == 503
