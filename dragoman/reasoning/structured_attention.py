@@ -3,8 +3,8 @@
     A = rownorm(M1 * exp(Q K'/sqrt(D)) + M2 * exp(Q_cross K'/sqrt(D))),   out = A V
 
 M1 holds the pairs of positions within a language, M2 those across languages; position 0, the bridge, is in both.
-Source: "Breaking the Language Barrier: Improving Cross-Lingual Reasoning with Structured Self-Attention" (Foroutan et al.
-2023). Shapes: B batch, H heads, L length, D size of a head.
+Source: "Breaking the Language Barrier: Improving Cross-Lingual Reasoning with Structured Self-Attention" (Foroutan et
+al. 2023). Shapes: B batch, H heads, L length, D size of a head.
 """
 
 from __future__ import annotations
