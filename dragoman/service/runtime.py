@@ -98,7 +98,7 @@ class Runtime:
                 self.traffic,
             )
             self.qa = QuestionAnswering(self.models, self.search, self.collections, settings)
-            answers = LineAnswers(self.search, self.rerank_requests, settings)
+            answers = LineAnswers(self.search, self.qa, self.rerank_requests, settings)
             self.jobs = Jobs(self.store, self.tables, answers, settings, self.metrics, self.traffic)
             opened.callback(self.jobs.close)
             self.metrics.watch(WorkerState(self.models))

@@ -1,4 +1,4 @@
-"""``/v1/jobs``: batches of rerank or search requests, processed in the background."""
+"""``/v1/jobs``: batches of rerank or search requests or questions, processed in the background."""
 
 from __future__ import annotations
 
@@ -27,13 +27,14 @@ NDJSON_TYPE = "application/x-ndjson"
 
 _LINE_SCHEMA = {
     "type": "object",
-    "required": ["custom_id", "query"],
+    "required": ["custom_id"],
     "properties": {
         "custom_id": {"type": "string", "minLength": 1, "maxLength": ID_CHARS},
-        "query": {"type": "string", "minLength": 1},
+        "query": {"type": "string", "minLength": 1, "description": "For rerank and search"},
+        "question": {"type": "string", "minLength": 1, "description": "Only for qa; as in POST /v1/qa"},
         "documents": {"type": "array", "description": "Only for rerank; as in POST /v1/rerank", "items": {}},
     },
-    "description": "The fields of POST /v1/rerank or POST /v1/search, and custom_id.",
+    "description": "The fields of POST /v1/rerank, POST /v1/search or POST /v1/qa, and custom_id.",
 }
 _BODY = {
     "requestBody": {
@@ -92,7 +93,9 @@ async def create_job(
     request: Request,
     runtime: RuntimeDep,
     type: Annotated[JobType, Query(description="The type of its lines.")],
-    tag: Annotated[str | None, Query(description="Name of its TREC run; default: dragoman-rerank or -search.")] = None,
+    tag: Annotated[
+        str | None, Query(description="Name of its TREC run; default: dragoman-rerank, -search or -qa.")
+    ] = None,
     idempotency_key: Annotated[
         str | None, Header(description="The same key with the same request gives the same job.")
     ] = None,

@@ -14,14 +14,21 @@ from dragoman.service.core.line import LineId, LineRejected, parse_object
 from dragoman.service.core.settings import Settings
 from dragoman.service.core.validation import describe
 from dragoman.service.inference.batching import Cancelled
+from dragoman.service.reading.qa import QuestionAnswering
 from dragoman.service.rerank.request import RerankRequests
 from dragoman.service.rerank.response import answer_v1, check_scored
+from dragoman.service.schemas.qa import QaRequest
 from dragoman.service.schemas.rerank import RerankV1
 from dragoman.service.schemas.search import Method, SearchRequest
 from dragoman.service.search.service import Search
 from dragoman.service.tables.snapshot import Snapshot
 
-JobType = Literal["rerank", "search"]
+JobType = Literal["rerank", "search", "qa"]
+_REQUESTS: dict[JobType, type[RerankV1 | SearchRequest | QaRequest]] = {
+    "rerank": RerankV1,
+    "search": SearchRequest,
+    "qa": QaRequest,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +36,7 @@ class LineRequest:
     """What a line asks."""
 
     custom_id: str
-    request: RerankV1 | SearchRequest
+    request: RerankV1 | SearchRequest | QaRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +64,7 @@ def parse_line(content: bytes, type: JobType, depth: int) -> LineRequest:
         raise LineRejected(describe(fault.errors())) from fault
     del value["custom_id"]
     try:
-        request = (RerankV1 if type == "rerank" else SearchRequest).model_validate(value)
+        request = _REQUESTS[type].model_validate(value)
         if isinstance(request, RerankV1):
             request.texts()
     except ValidationError as fault:
@@ -70,8 +77,8 @@ def parse_line(content: bytes, type: JobType, depth: int) -> LineRequest:
 class LineAnswers:
     """Answers lines of jobs as the endpoints would. Safe from any thread."""
 
-    def __init__(self, search: Search, rerank: RerankRequests, settings: Settings) -> None:
-        self._search = search
+    def __init__(self, search: Search, qa: QuestionAnswering, rerank: RerankRequests, settings: Settings) -> None:
+        self._search, self._qa = search, qa
         self._rerank = rerank
         self._settings = settings
 
@@ -93,6 +100,9 @@ class LineAnswers:
         if isinstance(line.request, SearchRequest):
             found = self._search.search(line.request, line.custom_id, cancelled, snapshot)
             return LineAnswer(_dump(found.model_dump(mode="json", exclude_unset=True, exclude={"timings_ms"})))
+        if isinstance(line.request, QaRequest):
+            answered = self._qa.answer(line.request, line.custom_id, cancelled, snapshot)
+            return LineAnswer(_dump(answered.model_dump(mode="json", exclude_none=True)))
         request, texts = line.request, line.request.texts()
         begun = self._rerank.begin(request, texts, snapshot)
         scores = begun.pending.result(time.monotonic() + self._settings.job_line_seconds, cancelled)

@@ -205,8 +205,9 @@ def _error(row: JobLine, job: JobInfo) -> bytes:
 
 def _trec(row: JobLine, job: JobInfo) -> str:
     response: dict[str, Any] = json.loads(row.answer or "{}")
-    if job.type == "search":
-        lines = [RunLine(hit["collection"], hit["id"], hit["score"]) for hit in response["hits"]]
+    if job.type != "rerank":
+        hits = response["hits"] if job.type == "search" else response.get("passages", [])
+        lines = [RunLine(hit["collection"], hit["id"], hit["score"]) for hit in hits]
     else:
         ids = json.loads(row.ids) if row.ids is not None else {}
         lines = [RunLine("", _docid(ids, one["index"]), one["relevance_score"]) for one in response["results"]]

@@ -20,6 +20,7 @@ from dragoman.service.core.line import LineRejected, parse_object
 from dragoman.service.core.settings import Settings
 from dragoman.service.jobs.line import JobType, LineAnswers, parse_line
 from dragoman.service.jobs.repository import FAILED, PENDING, UNFINISHED, UPLOADING, VALIDATING, pins
+from dragoman.service.schemas.qa import QaRequest
 from dragoman.service.schemas.rerank import RerankV1
 from dragoman.service.schemas.search import Method, SearchRequest
 from dragoman.service.storage.database import Store
@@ -145,7 +146,7 @@ class JobSubmission:
         packed = zlib.compress(self._settled(line.content, request.request), 1)
         return row | {"state": PENDING, "custom_id": request.custom_id, "request": packed}
 
-    def _settled(self, content: bytes, request: RerankV1 | SearchRequest) -> bytes:
+    def _settled(self, content: bytes, request: RerankV1 | SearchRequest | QaRequest) -> bytes:
         """The line with a method, which is chosen once, so that all lines of a job are answered alike."""
         if not isinstance(request, SearchRequest) or request.method is not None:
             return content

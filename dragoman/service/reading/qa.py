@@ -18,6 +18,7 @@ from dragoman.service.query.language import detect
 from dragoman.service.schemas.qa import AnswerDocument, QaAnswer, QaRequest, QaResponse
 from dragoman.service.schemas.search import Degraded, Hit, SearchRequest
 from dragoman.service.search.service import Search
+from dragoman.service.tables.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from dragoman.reasoning.inference import SpanScorer
@@ -41,8 +42,14 @@ class QuestionAnswering:
     def __init__(self, models: Models, search: Search, collections: Collections, settings: Settings) -> None:
         self._models, self._search, self._collections, self._settings = models, search, collections, settings
 
-    def answer(self, request: QaRequest, request_id: str, cancelled: Cancelled | None = None) -> QaResponse:
-        """The best answers, and the probability that there is none.
+    def answer(
+        self,
+        request: QaRequest,
+        request_id: str,
+        cancelled: Cancelled | None = None,
+        snapshot: Snapshot | None = None,
+    ) -> QaResponse:
+        """The best answers, and the probability that there is none; searches use the tables of ``snapshot``.
 
         With collections, a reader that fails or takes too long leaves the passages, and is named in `degraded`.
 
@@ -67,7 +74,7 @@ class QuestionAnswering:
             collections=request.collections,
             top_k=self._settings.qa_passages,
         )
-        found = self._search.search(wanted, request_id, cancelled)
+        found = self._search.search(wanted, request_id, cancelled, snapshot)
         response = QaResponse(
             request_id=request_id, answers=[], no_answer=1.0, model=place, passages=found.hits, degraded=found.degraded
         )

@@ -12,6 +12,7 @@ import pytest
 
 from tests.service.api.errorbody import check_error
 from tests.service.backbones import tiny_reader
+from tests.service.job_client import finished, read, submit
 from tests.service.searching import ndjson
 from tests.service.serving import Server, server
 
@@ -164,3 +165,28 @@ def test_a_reader_that_cannot_be_loaded_leaves_the_passages(tmp_path: Path) -> N
         assert "qa" in [one["stage"] for one in found["degraded"]]
         assert found["answers"] == []
         assert ask(running, question="wo", context="da").status_code == 503
+
+
+def test_a_job_answers_as_the_endpoint(reading: Server) -> None:
+    asked = [
+        {"question": "was fliegt", "context": VOLCANO},
+        {"question": "Wo fliegt die Biene?", "collections": ["de"], "question_language": "de"},
+        {"question": "wo", "collections": ["nowhere"]},
+    ]
+    lines = [{"custom_id": f"q{n}", **body} for n, body in enumerate(asked)]
+    id = submit(reading.client, [*lines, {"custom_id": "bad", "question": "wo"}], "qa")
+    assert finished(reading.client, id)["counts"] == {"total": 4, "completed": 2, "failed": 2}
+    for line, body in zip(read(reading.client, id, "results"), asked, strict=False):
+        expected = answered(reading, **body) | {"request_id": line["custom_id"]}
+        assert rounded(line["response"]) == rounded(expected)
+    errors = {one["custom_id"]: one["error"] for one in read(reading.client, id, "errors")}
+    assert errors["q2"]["status"] == 404
+    assert errors["bad"]["status"] == 422 and "context" in errors["bad"]["message"]
+    run = reading.client.get(f"/v1/jobs/{id}/results", params={"format": "trec"}).text
+    assert run.splitlines()[0].split()[::3] == ["q1", "1"]
+
+
+def rounded(response: dict[str, Any]) -> dict[str, Any]:
+    """A response without what may differ in the last digits."""
+    answers = [one | {"score": round(one["score"], 3)} for one in response["answers"]]
+    return response | {"answers": answers, "no_answer": round(response["no_answer"], 3)}
