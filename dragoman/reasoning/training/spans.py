@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -199,7 +200,7 @@ def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, rep
     torch.manual_seed(config.seed)
     encoder = load_encoder(config.encoder)
     files = files_of(Path(config.examples))
-    learned = tokenized(encoder, [example for file in files for example in read_examples(file)])
+    learned = [one for file in files for one in tokenized(encoder, list(read_examples(file)))]
     tuning = [example for file in files_of(Path(config.tuning)) for example in islice(read_examples(file), None)][
         : config.tuning_examples
     ]
@@ -210,7 +211,7 @@ def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, rep
         model,
         lambda batch, generator, device: span_loss(model, batch, config, generator, device),
         ("spans",),
-        source_of(learned, encoder, config, str(len(learned))),
+        source_of(learned, encoder, config, checksum_of([*files, *files_of(Path(config.tuning))])),
         config,
         output,
         workers,
@@ -233,6 +234,14 @@ def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, rep
         (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
     workers.leave()
     return output / "model"
+
+
+def checksum_of(files: Sequence[Path]) -> str:
+    """Identifies the content of files of examples."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def trainable(model: SpanReader, config: SpanTraining) -> SpanReader:
