@@ -26,6 +26,7 @@ _CONTEXT.set_forkserver_preload(
         "dragoman.service.api.worker",
         "tests.service.standing_in",
         "dragoman.ranking.scoring",  # torch and transformers: seconds of computing for each process that scores
+        "tests.service.preloaded",
     ]
 )
 
