@@ -6,7 +6,7 @@ import gzip
 import json
 import os
 import signal
-import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from itertools import product
@@ -19,6 +19,7 @@ import torch
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.training.corpus import Pairs
 from dragoman.backbone.veco import Veco, VecoConfig
+from tests.service.forking import Forked
 
 DEMO = Path(__file__).parents[2] / "dragoman" / "demo"
 SUBJECTS = [("the bee", "die Biene"), ("a ship", "ein Schiff"), ("the volcano", "der Vulkan"), ("a cat", "eine Katze")]
@@ -97,18 +98,18 @@ def curves(output: Path) -> list[dict[str, Any]]:
     return [{name: step[name] for name in ("step", "losses", "learning_rate", "tokens")} for step in steps]
 
 
-def run_with_kills(command: list[str], output: Path) -> int:
-    """Run a training until it ends, killed twice on the way, a moment after it reported; how many kills met it."""
+def run_with_kills(module: str, arguments: list[str], output: Path) -> int:
+    """Run a module's training until it ends, killed twice, a moment after it reported; how many kills met it."""
     curve, kills = output / "curves.jsonl", 0
     environment = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     for wait in (0.1, 0.37, 120):  # seconds after it reported something new
         known = curve.stat().st_size if curve.exists() else 0
-        process = subprocess.Popen(command, env=environment)
+        process = Forked(module, arguments, environment, sys.stderr)
         while process.poll() is None and (curve.stat().st_size if curve.exists() else 0) <= known:
             time.sleep(0.01)
         try:
             assert process.wait(wait) == 0
-        except subprocess.TimeoutExpired:
+        except TimeoutError:
             process.send_signal(signal.SIGKILL)
             kills += process.wait() == -signal.SIGKILL
     return kills

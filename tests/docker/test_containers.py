@@ -67,7 +67,8 @@ class Container(Server):
         given = {**environment(stage), **services()[name]["environment"]}
         given |= {"DRAGOMAN_DATA_DIR": str(folders.data), "HF_HOME": str(folders.models), "DRAGOMAN_PORT": "0"}
         given |= {"DRAGOMAN_HOST": "127.0.0.1", "DRAGOMAN_RERANK": "never", "TMPDIR": str(folders.temporary), **changed}
-        kept = {key: os.environ[key] for key in ("PATH", "PYTHONPATH", "LANG") if key in os.environ}
+        tests_own = ("PATH", "PYTHONPATH", "LANG", "JAVA_TOOL_OPTIONS", "OMP_NUM_THREADS")
+        kept = {key: os.environ[key] for key in tests_own if key in os.environ}
         self._environment = {**given, **kept, "PYTHONPATH": str(ROOT)}
         _, *arguments = command(stage)
         words = [sys.executable, "-m", "dragoman.service.cli.main", *arguments]

@@ -11,7 +11,9 @@ import importlib
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from multiprocessing.reduction import DupFd
 from pathlib import Path
@@ -26,6 +28,7 @@ _CONTEXT.set_forkserver_preload(
         "dragoman.service.api.worker",
         "tests.service.standing_in",
         "dragoman.ranking.scoring",  # torch and transformers: seconds of computing for each process that scores
+        "tests.service.preloaded",
     ]
 )
 
@@ -76,6 +79,22 @@ class Forked:
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
+
+
+def run_module(
+    module: str, arguments: Sequence[object], environment: Mapping[str, str], seconds: float = 120
+) -> subprocess.CompletedProcess[str]:
+    """Run ``main()`` of a module to its end."""
+    given = list(map(str, arguments))
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as error:
+        process = Forked(module, given, environment, error, out)
+        try:
+            status = process.wait(seconds)
+        finally:
+            process.kill()
+        out.seek(0)
+        error.seek(0)
+        return subprocess.CompletedProcess([module, *given], status, out.read(), error.read())
 
 
 def _run(module: str, arguments: list[str], environment: dict[str, str], folder: str, streams: dict[int, Any]) -> None:

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,8 +15,7 @@ from threading import Thread
 
 import httpx
 
-from tests import java_archive
-from tests.service.forking import Forked
+from tests.service.forking import Forked, run_module
 
 COMMAND = [sys.executable, "-m", "dragoman.service.cli.main"]
 _ADDRESS = re.compile(r'listens on (http://[^\s"]+)')
@@ -28,22 +26,12 @@ def environment(**settings: object) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("DRAGOMAN_")}
     kept["DRAGOMAN_RERANK"] = "never"  # searches that don't say are tests of the first stage
     kept["DRAGOMAN_EMBED"] = "on_demand"  # and of BM25, without an encoder in each process
-    kept["JAVA_TOOL_OPTIONS"] = java_archive.options()
     return kept | {f"DRAGOMAN_{name.upper()}": str(value) for name, value in settings.items()}
 
 
 def dragoman(*arguments: object, **settings: object) -> subprocess.CompletedProcess[str]:
     """Run the command line to its end."""
-    given = list(map(str, arguments))
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as error:
-        process = Forked(module_of(COMMAND), given, environment(**settings) | {"COLUMNS": "200"}, error, out)
-        try:
-            status = process.wait(120)
-        finally:
-            process.kill()
-        out.seek(0)
-        error.seek(0)
-        return subprocess.CompletedProcess([*COMMAND, *given], status, out.read(), error.read())
+    return run_module(module_of(COMMAND), arguments, environment(**settings) | {"COLUMNS": "200"})
 
 
 def module_of(command: Sequence[str]) -> str:
@@ -131,8 +119,9 @@ def server(data_dir: Path, command: Sequence[str] = COMMAND, **settings: object)
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    """Wait until it holds, for a minute at most."""
-    until = time.monotonic() + 60
+    """Wait until it holds, for a minute at most; a long wait asks less often, as each question takes computing."""
+    since = time.monotonic()
     while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.02)
+        waited = time.monotonic() - since
+        assert waited < 60
+        time.sleep(min(max(0.02, waited / 20), 0.1))

@@ -6,6 +6,8 @@ simplemma's dictionaries have both.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import version
 
 from simplemma.strategies.dictionaries.stream_dictionary_factory import StreamDictionaryFactory
@@ -20,11 +22,11 @@ gains. Russian did not gain."""
 
 
 class DictionaryForms:
-    """The dictionary forms of one language; loading takes half a second and 20 MB at most."""
+    """The dictionary forms of one language; the first loads its dictionary: half a second and 20 MB at most."""
 
     def __init__(self, language: str) -> None:
         self.language = language
-        self._forms = StreamDictionaryFactory(cache_max_size=1).get_dictionary(language)
+        self._forms = dictionary(language)
 
     @staticmethod
     def version() -> str:
@@ -46,3 +48,9 @@ class DictionaryForms:
         found = self._forms.get(word) or self._forms.get(word.capitalize())
         form = fold(found, self.language) if found else word
         return form if form and " " not in form and "'" not in form else word
+
+
+@cache
+def dictionary(language: str) -> Mapping[str, str]:
+    """simplemma's dictionary form of each word, loaded once for the process."""
+    return StreamDictionaryFactory(cache_max_size=1).get_dictionary(language)

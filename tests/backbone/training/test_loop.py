@@ -25,23 +25,6 @@ from tests.backbone.samples import config_table, curves, run_with_kills
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
-SLOWLY = """
-import sys, time
-from pathlib import Path
-import torch
-from dragoman.backbone.training import loop as training
-from dragoman.backbone.training.pretraining import PretrainingConfig, pretrain
-from dragoman.backbone.training.config import read_config
-torch.set_num_threads(1)
-plain = training.save_file
-def save_file(*rest):
-    time.sleep(0.03)  # so that a kill meets a checkpoint half written now and then
-    plain(*rest)
-training.save_file = save_file
-config = PretrainingConfig.parse(read_config(Path(sys.argv[1])))
-pretrain(config, Path(sys.argv[2]), resume=True, report=lambda step: time.sleep(0.03))
-"""
-
 
 @pytest.fixture
 def learned(tmp_path: Path, subwords: Subwords) -> str:
@@ -62,7 +45,7 @@ def test_training_that_is_killed_repeatedly_gives_the_same_model(text: Path, tmp
     config = tmp_path / "config.toml"
     config.write_text(toml(table))
     output = tmp_path / "killed"
-    assert run_with_kills([sys.executable, "-c", SLOWLY, str(config), str(output)], output) == 2
+    assert run_with_kills("tests.backbone.training.slowly", [str(config), str(output)], output) == 2
     pretrain(PretrainingConfig.parse(table), tmp_path / "whole")
     assert curves(output) == curves(tmp_path / "whole")
     for name in ("model.safetensors", "tokenizer.json", "config.json"):

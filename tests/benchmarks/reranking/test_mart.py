@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
-import subprocess
-import sys
 from argparse import Namespace
 from pathlib import Path
 
@@ -23,10 +22,9 @@ from dragoman.ranking.checkpoints import load_mart, save_mart
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.training.lists import read_lists
 from tests.ranking.samples import config_table, write_encoder, write_lists
+from tests.service.forking import run_module
 
 pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -38,8 +36,7 @@ def lists(tmp_path: Path, subwords: Subwords) -> Path:
 
 
 def run(module: str, *arguments: object) -> str:
-    command = [sys.executable, "-m", f"benchmarks.reranking.{module}", *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    done = run_module(f"benchmarks.reranking.{module}", arguments, os.environ)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

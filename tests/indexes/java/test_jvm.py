@@ -19,11 +19,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
 
 def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if name != "JAVA_TOOL_OPTIONS"}  # Java as it starts alone
     return subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        env={**os.environ, **environment},
+        env={**kept, **environment},
         timeout=60,
         check=False,
     )

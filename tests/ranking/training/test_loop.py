@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -26,22 +25,6 @@ from tests.ranking.samples import config_table, randomised, write_encoder, write
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
-SLOWLY = """
-import json, sys, time
-from pathlib import Path
-import torch
-from dragoman.backbone.training import loop as training
-from dragoman.ranking.training.loop import MartTraining, train_mart
-torch.set_num_threads(1)
-plain = training.save_file
-def save_file(*rest):
-    time.sleep(0.03)  # so that a kill meets a checkpoint half written now and then
-    plain(*rest)
-training.save_file = save_file
-config = MartTraining.parse(json.loads(sys.argv[1]))
-train_mart(config, Path(sys.argv[2]), resume=True, report=lambda step: time.sleep(0.03))
-"""
-
 
 @pytest.fixture
 def lists(tmp_path: Path, subwords: Subwords) -> Path:
@@ -59,7 +42,7 @@ def parsed(folder: Path, **changes: Any) -> MartTraining:
 def test_training_that_is_killed_repeatedly_gives_the_same_model(lists: Path) -> None:
     table = config_table(lists, lists / "encoder", steps=20, documents=2)
     output = lists / "killed"
-    assert run_with_kills([sys.executable, "-c", SLOWLY, json.dumps(table), str(output)], output) >= 1
+    assert run_with_kills("tests.ranking.training.slowly", [json.dumps(table), str(output)], output) >= 1
     torch.set_num_threads(1)
     train_mart(MartTraining.parse(table), lists / "whole")
     assert curves(output) == curves(lists / "whole")
