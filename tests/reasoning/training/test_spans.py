@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -31,22 +30,6 @@ from dragoman.reasoning.training.spans import (
 from tests.backbone.samples import curves, run_with_kills
 from tests.ranking.samples import write_encoder
 from tests.reasoning.samples import config_table, examples
-
-SLOWLY = """
-import json, sys, time
-from pathlib import Path
-import torch
-from dragoman.backbone.training import loop as training
-from dragoman.reasoning.training.spans import SpanTraining, train_spans
-torch.set_num_threads(1)
-plain = training.save_file
-def save_file(*rest):
-    time.sleep(0.03)  # so that a kill meets a checkpoint half written now and then
-    plain(*rest)
-training.save_file = save_file
-config = SpanTraining.parse(json.loads(sys.argv[1]))
-train_spans(config, Path(sys.argv[2]), resume=True, report=lambda step: time.sleep(0.03))
-"""
 
 
 def test_answers_are_found_among_the_subwords(encoder: Encoder) -> None:
@@ -121,7 +104,7 @@ def test_training_that_is_killed_repeatedly_gives_the_same_deltas(tmp_path: Path
     write_encoder(tmp_path / "encoder", subwords)
     table = config_table(tmp_path, str(tmp_path / "encoder"), steps=20)
     output = tmp_path / "killed"
-    assert run_with_kills([sys.executable, "-c", SLOWLY, json.dumps(table), str(output)], output) >= 1
+    assert run_with_kills("tests.reasoning.training.slowly", [json.dumps(table), str(output)], output) >= 1
     torch.set_num_threads(1)
     train_spans(SpanTraining.parse(table), tmp_path / "whole")
     assert curves(output) == curves(tmp_path / "whole")
