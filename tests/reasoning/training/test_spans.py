@@ -102,7 +102,7 @@ def test_it_learns_where_the_answer_is(tmp_path: Path, subwords: Subwords) -> No
 @pytest.mark.kill
 def test_training_that_is_killed_repeatedly_gives_the_same_deltas(tmp_path: Path, subwords: Subwords) -> None:
     write_encoder(tmp_path / "encoder", subwords)
-    table = config_table(tmp_path, str(tmp_path / "encoder"), steps=20)
+    table = config_table(tmp_path, str(tmp_path / "encoder"), steps=14, tuning_examples=8)
     output = tmp_path / "killed"
     assert run_with_kills("tests.reasoning.training.slowly", [json.dumps(table), str(output)], output) >= 1
     torch.set_num_threads(1)
