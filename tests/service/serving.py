@@ -41,6 +41,11 @@ def module_of(command: Sequence[str]) -> str:
     return module
 
 
+def http_client(url: str) -> httpx.Client:
+    """A client that reads no certificates, which takes 20 ms of computing."""
+    return httpx.Client(base_url=url, timeout=60, trust_env=False, verify=False)
+
+
 class Server:
     """A running ``dragoman serve``; ``log`` holds what it has written to standard error."""
 
@@ -64,7 +69,7 @@ class Server:
         self.url = self._announced()
         self._reader = Thread(target=self._read, daemon=True)
         self._reader.start()
-        self.client = httpx.Client(base_url=self.url, timeout=60, trust_env=False)
+        self.client = http_client(self.url)
 
     def kill(self) -> None:
         """End the process as a power cut would."""

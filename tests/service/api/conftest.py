@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from tests.service import postgresql
-from tests.service.serving import Server, server
+from tests.service.serving import Server, http_client, server
 
 LIMITS = {
     "body_bytes": 100_000,
@@ -38,7 +38,7 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 def client(served: Server) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=served.url, timeout=60, trust_env=False) as client:
+    with http_client(served.url) as client:
         yield client
 
 
