@@ -29,6 +29,7 @@ from dragoman.reasoning.reading import PaddedScorer, Request, read
 from dragoman.reasoning.spans import MODEL_TYPE, SpanReader
 from dragoman.reasoning.structured_attention import structured_masks
 from dragoman.reasoning.structured_encoder import Row, StructuredEncoder, languages_of, row_of
+from dragoman.reasoning.training.calibration import fit_calibration
 from dragoman.reasoning.windows import windows
 
 _NEIGHBOURS = 16
@@ -228,6 +229,8 @@ def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, rep
             "model_type": MODEL_TYPE,
             "structured": config.structured,
             "width": encoder.width,
+            "languages": sorted({name for one in tuning for name in (one.question_language, one.context_language)}),
+            "calibration": asdict(fit_calibration(PaddedScorer(model, config.structured), tuning)),
             "training": training,
         }
         save_deltas(output / "model", model.encoder, model.head, about)
