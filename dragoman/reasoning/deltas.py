@@ -55,6 +55,8 @@ def apply_deltas(encoder: StructuredEncoder, head: nn.Module, deltas: Mapping[st
             if part == "up":
                 merge(module, deltas[f"{path}.down"], value)
             else:
+                if module.bias.shape != value.shape:
+                    raise ValueError(f"{name} has the shape {tuple(value.shape)}")
                 with torch.no_grad():
                     module.bias.copy_(value)
     except (AttributeError, KeyError, RuntimeError, ValueError) as error:
@@ -64,7 +66,7 @@ def apply_deltas(encoder: StructuredEncoder, head: nn.Module, deltas: Mapping[st
 def save_deltas(folder: Path, encoder: StructuredEncoder, head: nn.Module, about: Mapping[str, Any]) -> None:
     """Write the deltas of a trained model, whole or not at all; `about` goes into `config.json`."""
     own = encoder.encoder
-    config = {**about, "encoder": own.name, "encoder_checksum": own.checksum, "tokenizer": own.tokenizer_checksum}
+    config = {**about, "encoder": own.name, "encoder_checksum": encoder.checksum, "tokenizer": own.tokenizer_checksum}
     with atomic_folder(folder) as unfinished:
         (unfinished / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         write_tensors(unfinished, deltas_of(encoder, head))
@@ -89,10 +91,10 @@ def load_structured(folder: Path, about: Mapping[str, Any], head: nn.Module, dev
         CheckpointError: if the encoder is missing or another one than that of training, or the deltas do not fit it.
     """
     encoder = load_encoder(str(about.get("encoder")))
-    for name, found in (("encoder_checksum", encoder.checksum), ("tokenizer", encoder.tokenizer_checksum)):
+    structured = StructuredEncoder(encoder)
+    for name, found in (("encoder_checksum", structured.checksum), ("tokenizer", encoder.tokenizer_checksum)):
         if about.get(name) != found:
             raise CheckpointError(f"{folder / CONFIG}: was trained with another {encoder.name}: {name} differs")
-    structured = StructuredEncoder(encoder)
     apply_deltas(structured, head, read_tensors(folder), folder)
     head.to(device)
     return structured.to(device).eval()

@@ -61,13 +61,16 @@ class SpanScorer:
         self.name = str(about.get("name", folder.name))
         self.languages = frozenset(about.get("languages", ()))
         """The languages that it learned to read, or was measured in."""
-        self.calibration = Calibration(**about.get("calibration", {}))
+        try:
+            self.calibration = Calibration(**about.get("calibration", {}))
+            width = int(about["width"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(f"{folder}: calibration or width is not usable: {error!r}") from error
         self._structured = bool(about.get("structured"))
-        encoder_width = int(about["width"])
-        self._head = nn.Linear(encoder_width, 2)
+        self._head = nn.Linear(width, 2)
         structured = load_structured(folder, about, self._head, device)
         self.encoder, self._device = structured.encoder, torch.device(device)
-        precision = dtype or fastest(self._device.type, self.encoder.precisions)
+        precision = dtype or fastest(self._device.type, (torch.float32, torch.bfloat16))
         more = [block.cross for block in structured.attention] if self._structured else None
         fast = self.encoder.for_inference(precision, whole=True, more=more)
         if fast is None:

@@ -21,11 +21,6 @@ class LowRank(nn.Module):
         self.up = nn.Parameter(torch.zeros(outputs, rank))
 
     @property
-    def weight(self) -> Tensor:
-        """The updated weight (outputs, inputs)."""
-        return self.own.weight + self.up @ self.down
-
-    @property
     def bias(self) -> Tensor:
         return self.own.bias
 

@@ -20,6 +20,8 @@ from dragoman.reasoning.windows import windows
 
 TOKENS_AT_ONCE = 4_096
 ANSWERS = 3
+LEAST_ROOM = 4
+"""One part in this many of a row is for the context at least."""
 
 
 @dataclass(frozen=True)
@@ -85,14 +87,14 @@ class Reading:
         """A context that is too long for a row is read in windows that overlap.
 
         Raises:
-            ValueError: if a question leaves no room for its context.
+            ValueError: if a question takes more than three quarters of a row.
         """
         self._requests = requests
         self._contexts = _contexts(encoder, [one.context for one in requests])
         questions = encoder.subwords([one.question for one in requests])
         self.parts: list[Part] = []
         for number, (question, context) in enumerate(zip(questions, self._contexts, strict=True)):
-            room = encoder.max_length - len(row_of(encoder, [], question.ids).ids)
+            room = room_beside(encoder, len(question.ids))
             bilingual = requests[number].bilingual
             for start, end in windows(len(context.ids), room) if context.ids else ():
                 row = row_of(encoder, context.ids[start:end], question.ids)
@@ -112,6 +114,19 @@ class Reading:
         return [_best(answers, count) for answers in found]
 
 
+def room_beside(encoder: Encoder, question: int) -> int:
+    """How many subwords of a context fit into a row with a question of that many.
+
+    Raises:
+        ValueError: if that is less than a quarter of the row: the windows would be many, and hardly overlap.
+    """
+    room = encoder.max_length - len(row_of(encoder, [], [0] * question).ids)
+    most = question + room - encoder.max_length // LEAST_ROOM
+    if question > most:
+        raise ValueError(f"{question} subwords; at most {most} can be read")
+    return room
+
+
 def spans_of(scorer: Scorer, parts: Sequence[Part], count: int = ANSWERS) -> list[list[Span]]:
     """The best `count` spans of each part, computed in one batch."""
     scores = scorer.scores([part.row for part in parts], [part.bilingual for part in parts])
@@ -124,7 +139,7 @@ def read(
     """The best `count` answers of each request, in passes of at most `tokens` subwords; see :class:`Reading`.
 
     Raises:
-        ValueError: if a question leaves no room for its context.
+        ValueError: if a question takes more than three quarters of a row.
     """
     reading = Reading(scorer.encoder, requests)
     spans: list[list[Span]] = [[] for _ in reading.parts]

@@ -92,16 +92,16 @@ def structured_attention(query: Tensor, cross: Tensor, key: Tensor, value: Tenso
 
 
 def _explicit(query: Tensor, cross: Tensor, key: Tensor, value: Tensor, masks: Masks) -> Tensor:
-    """The same by explicit products, whose backward pass in bfloat16 is several times faster on a CPU."""
+    """The same by explicit products, normalised in float32; in training on a CPU that is several times faster."""
     scale = query.shape[-1] ** -0.5
     scores = torch.cat([query * scale, cross * scale], -2) @ key.transpose(-1, -2)
-    least = torch.finfo(scores.dtype).min
+    scores = scores if scores.dtype == torch.float64 else scores.float()
     own, other = scores.chunk(2, -2)
     both = torch.cat(
-        [own.masked_fill(~masks.within[:, None], least), other.masked_fill(~masks.across[:, None], least)], -1
+        [own.masked_fill(~masks.within[:, None], -torch.inf), other.masked_fill(~masks.across[:, None], -torch.inf)], -1
     )
     first, second = both.softmax(-1).chunk(2, -1)
-    mixed: Tensor = (first + second) @ value
+    mixed: Tensor = (first + second).to(value.dtype) @ value
     return mixed
 
 

@@ -7,6 +7,7 @@ Shapes: B batch, L length, W width, H heads.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -127,6 +128,8 @@ class StructuredEncoder(nn.Module):
         """
         super().__init__()
         self.encoder = encoder
+        self.checksum = encoder.checksum or _checksum(encoder)
+        """Identifies the encoder's weights, without what is trained beside them."""
         self._current = _Current()
         self.layers = layers_of(encoder)
         self.attention = [_with_cross(layer, self._current) for layer in self.layers]
@@ -166,6 +169,17 @@ class StructuredEncoder(nn.Module):
         with torch.no_grad():
             for name, value in weights.items():
                 own[name].copy_(value)
+
+
+def _checksum(encoder: Encoder) -> str:
+    """A digest of the weights; transformers makes up those of a pooler that a checkpoint lacks, which is not used."""
+    digest = hashlib.sha256()
+    for name, value in sorted(encoder.state_dict().items()):
+        if ".pooler." in name:
+            continue
+        digest.update(name.encode())
+        digest.update(value.detach().float().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def layers_of(encoder: Encoder) -> list[Any]:

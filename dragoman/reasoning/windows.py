@@ -15,7 +15,7 @@ def windows(length: int, room: int, overlap: int = OVERLAP) -> Iterator[tuple[in
         ValueError: if there is no room.
     """
     if room < 1:
-        raise ValueError("a question leaves no room for its context")
+        raise ValueError("there is no room for a context")
     if length <= room:
         yield 0, length
         return

@@ -97,7 +97,9 @@ class Runtime:
                 RerankStage(self.reranking, self.collections, settings, has_reranker(settings)),
                 self.traffic,
             )
-            self.qa = QuestionAnswering(self.models, self.search, self.collections, settings)
+            self.qa = QuestionAnswering(
+                self.models, self.search, self.collections, settings, self.metrics, self.traffic
+            )
             answers = LineAnswers(self.search, self.qa, self.rerank_requests, settings)
             self.jobs = Jobs(self.store, self.tables, answers, settings, self.metrics, self.traffic)
             opened.callback(self.jobs.close)

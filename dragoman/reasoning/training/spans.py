@@ -24,21 +24,25 @@ from dragoman.backbone.training.pretraining import claim
 from dragoman.reasoning.answers import exact, f1
 from dragoman.reasoning.deltas import save_deltas
 from dragoman.reasoning.examples import Example, ExamplesError, files_of, read_examples
+from dragoman.reasoning.inference import SpanScorer
 from dragoman.reasoning.low_rank import add_low_rank
-from dragoman.reasoning.reading import PaddedScorer, Request, read
-from dragoman.reasoning.spans import MODEL_TYPE, SpanReader
+from dragoman.reasoning.reading import LEAST_ROOM, PaddedScorer, Request, Scorer, read
+from dragoman.reasoning.spans import LONGEST, MODEL_TYPE, SpanReader
 from dragoman.reasoning.structured_attention import structured_masks
 from dragoman.reasoning.structured_encoder import Row, StructuredEncoder, languages_of, row_of
 from dragoman.reasoning.training.calibration import fit_calibration
 from dragoman.reasoning.windows import windows
 
+MIN_LENGTH = 16
+ANSWERED = 0.9
+"""The share of windows with an answer, where a context has windows without one too."""
 _NEIGHBOURS = 16
 """A batch is drawn from this many times its examples, which are alike in length."""
 
 
 @dataclass(frozen=True)
 class SpanTraining(TrainingConfig):
-    """Configuration of `dragoman train qa --config` with `task = "spans"`, in addition to `TrainingConfig`."""
+    """Configuration of `dragoman train qa --config`, in addition to `TrainingConfig`."""
 
     TEXT = False
 
@@ -70,6 +74,16 @@ class SpanTraining(TrainingConfig):
             raise ConfigError("interfering must lie between 0 and 1")
         self.check_length(self.length)
 
+    def check_encoder(self, encoder: Encoder) -> None:
+        """
+        Raises:
+            ConfigError: if a row or a layer is not of the encoder.
+        """
+        if not MIN_LENGTH <= self.length <= encoder.max_length:
+            raise ConfigError(f"length must lie between {MIN_LENGTH} and {encoder.name}'s {encoder.max_length}")
+        if not 0 <= self.first_layer < encoder.layers:
+            raise ConfigError(f"first_layer must lie between 0 and {encoder.layers - 1}")
+
 
 @dataclass(frozen=True)
 class Tokenized:
@@ -99,7 +113,10 @@ class SpanBatch:
 
 
 def tokenized(encoder: Encoder, examples: Sequence[Example]) -> list[Tokenized]:
-    """Examples as subwords; an answer without subwords of its own is left out."""
+    """Examples as subwords; answers without subwords of their own, or with more than `LONGEST`, are left out.
+
+    So are examples that have such answers alone.
+    """
     questions = encoder.subwords([one.question for one in examples])
     different = {context: number for number, context in enumerate(dict.fromkeys(one.context for one in examples))}
     contexts = encoder.subwords(list(different))
@@ -111,7 +128,7 @@ def tokenized(encoder: Encoder, examples: Sequence[Example]) -> list[Tokenized]:
         answers = []
         for start, end in example.answers:
             first, last = int(np.searchsorted(ends, start, "right")), int(np.searchsorted(starts, end)) - 1
-            if first <= last:
+            if first <= last < first + LONGEST:
                 answers.append((first, last))
         if answers or not example.answers:
             ids = (np.array(question.ids, np.int32), np.array(context.ids, np.int32))
@@ -153,17 +170,34 @@ def _batch(
 ) -> SpanBatch:
     rows, answers = [], []
     for one in chosen:
-        question = list(one.question[: config.length // 2])
-        room = config.length - len(row_of(encoder, [], question).ids)
-        parts = list(windows(len(one.context), room))
-        gold = [(part, _inside(one.answers, *part)) for part in parts]
-        holding = [entry for entry in gold if entry[1]]
-        among = holding if holding and noise.random() < 0.9 else gold
-        (begin, end), own = among[int(noise.integers(len(among)))]
-        row = row_of(encoder, list(one.context[begin:end]), question)
+        holding, without = _windows(one, encoder, config)
+        among = holding if holding and (not without or noise.random() < ANSWERED) else without
+        begin, end = among[int(noise.integers(len(among)))]
+        row = row_of(encoder, list(one.context[begin:end]), list(one.question))
         rows.append(row)
-        answers.append([(row.first + first - begin, row.first + last - begin) for first, last in own] or [(0, 0)])
+        inside = _inside(one.answers, begin, end)
+        answers.append([(row.first + first - begin, row.first + last - begin) for first, last in inside] or [(0, 0)])
     return SpanBatch(rows, answers, chosen[0].bilingual)
+
+
+Window = tuple[int, int]
+
+
+def _windows(one: Tokenized, encoder: Encoder, config: SpanTraining) -> tuple[list[Window], list[Window]]:
+    """The windows of a context that hold an answer, and those that touch none; none at all for a long question."""
+    room = config.length - len(row_of(encoder, [], list(one.question)).ids)
+    if room < config.length // LEAST_ROOM:
+        return [], []
+    parts = list(windows(len(one.context), room))
+    holding = [part for part in parts if _inside(one.answers, *part)]
+    without = [(begin, end) for begin, end in parts if all(last < begin or end <= first for first, last in one.answers)]
+    return holding, without
+
+
+def readable(one: Tokenized, encoder: Encoder, config: SpanTraining) -> bool:
+    """Whether an example can be learned from: its question leaves room, and a window holds an answer if it has any."""
+    holding, without = _windows(one, encoder, config)
+    return bool(holding) if one.answers else bool(without)
 
 
 def _inside(answers: Sequence[tuple[int, int]], begin: int, end: int) -> list[tuple[int, int]]:
@@ -181,8 +215,9 @@ def span_loss(
     logs = model(batch.rows, masks).log_softmax(1)  # (B, L, 2)
     found = []
     for own, answers in zip(logs, batch.answers, strict=True):
-        places = torch.tensor(answers, device=device)  # (answers, 2)
-        found.append(own.gather(0, places).logsumexp(0))
+        for side in (0, 1):  # two answers may begin at one place
+            places = torch.tensor(sorted({answer[side] for answer in answers}), device=device)
+            found.append(own[places, side].logsumexp(0))
     return {"spans": -torch.stack(found).mean()}
 
 
@@ -200,11 +235,10 @@ def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, rep
     workers.wait()
     torch.manual_seed(config.seed)
     encoder = load_encoder(config.encoder)
-    files = files_of(Path(config.examples))
-    learned = [one for file in files for one in tokenized(encoder, list(read_examples(file)))]
-    tuning = [example for file in files_of(Path(config.tuning)) for example in islice(read_examples(file), None)][
-        : config.tuning_examples
-    ]
+    config.check_encoder(encoder)
+    files, tuning_files = files_of(Path(config.examples)), files_of(Path(config.tuning))
+    given, learned, languages = _learned(files, encoder, config)
+    tuning = list(islice((one for file in tuning_files for one in read_examples(file)), config.tuning_examples))
     if not learned or not tuning:
         raise ExamplesError("there must be examples to learn from and to tune by")
     model = trainable(SpanReader(StructuredEncoder(encoder)), config)
@@ -212,7 +246,7 @@ def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, rep
         model,
         lambda batch, generator, device: span_loss(model, batch, config, generator, device),
         ("spans",),
-        source_of(learned, encoder, config, checksum_of([*files, *files_of(Path(config.tuning))])),
+        source_of(learned, encoder, config, checksum_of([*files, *tuning_files])),
         config,
         output,
         workers,
@@ -223,20 +257,45 @@ def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, rep
     trainer.run(report)
     if workers.first:
         trainer.take_best()
-        measures = measured(model.eval(), tuning, config.structured)
-        training = {**asdict(config), **measures, "steps": trainer.progress.best_step, "examples": len(learned)}
-        about = {
-            "model_type": MODEL_TYPE,
-            "structured": config.structured,
-            "width": encoder.width,
-            "languages": sorted({name for one in tuning for name in (one.question_language, one.context_language)}),
-            "calibration": asdict(fit_calibration(PaddedScorer(model, config.structured), tuning)),
-            "training": training,
-        }
-        save_deltas(output / "model", model.encoder, model.head, about)
-        (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
+        counts = {"examples": len(learned), "left_out": given - len(learned), "steps": trainer.progress.best_step}
+        _save(output, model.eval(), tuning, languages, config, counts)
     workers.leave()
     return output / "model"
+
+
+def _learned(files: Sequence[Path], encoder: Encoder, config: SpanTraining) -> tuple[int, list[Tokenized], set[str]]:
+    """How many examples there are, those that can be learned from, and their languages."""
+    given, learned, languages = 0, [], set()
+    for file in files:
+        examples = list(read_examples(file))
+        given += len(examples)
+        learned += [one for one in tokenized(encoder, examples) if readable(one, encoder, config)]
+        languages |= {name for one in examples for name in (one.question_language, one.context_language)}
+    return given, learned, languages
+
+
+def _save(
+    output: Path,
+    model: SpanReader,
+    tuning: Sequence[Example],
+    languages: set[str],
+    config: SpanTraining,
+    counts: Mapping[str, int],
+) -> None:
+    """Write the deltas, and a report of how well they answer when they are read from disk."""
+    training = {**asdict(config), **counts}
+    about = {
+        "model_type": MODEL_TYPE,
+        "name": output.name,
+        "structured": config.structured,
+        "width": model.encoder.encoder.width,
+        "languages": sorted(languages),
+        "calibration": asdict(fit_calibration(PaddedScorer(model, config.structured), tuning)),
+        "training": training,
+    }
+    save_deltas(output / "model", model.encoder, model.head, about)
+    measures = measures_of(SpanScorer(output / "model"), tuning)
+    (output / "report.json").write_text(json.dumps({**training, **measures}, indent=2) + "\n", encoding="utf-8")
 
 
 def checksum_of(files: Sequence[Path]) -> str:
@@ -263,9 +322,14 @@ def trainable(model: SpanReader, config: SpanTraining) -> SpanReader:
 
 
 def measured(model: SpanReader, examples: Sequence[Example], structured: bool) -> Mapping[str, float]:
+    """:func:`measures_of` a model in training."""
+    return measures_of(PaddedScorer(model, structured), examples)
+
+
+def measures_of(scorer: Scorer, examples: Sequence[Example]) -> Mapping[str, float]:
     """F1 and exact match of the best spans, all of them, and of examples in one language and in two."""
     requests = [Request(one.question, one.context, one.bilingual) for one in examples]
-    found = read(PaddedScorer(model, structured), requests)
+    found = read(scorer, requests)
     totals: dict[str, list[float]] = {}
     for example, answers in zip(examples, found, strict=True):
         text = answers[0].text if answers else ""

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import anyio.from_thread
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.http.admission import Searches
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
+from dragoman.service.http.middleware import note_degraded
 from dragoman.service.schemas.qa import QaRequest, QaResponse
 
 router = APIRouter(prefix="/v1/qa", route_class=StrictRoute, tags=["reading"])
 
 
-@router.post("", response_model_exclude_none=True)
-async def qa(body: QaRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> QaResponse:
-    """Answer a question by parts of a context, or of the documents that a search of collections finds.
+@router.post("", response_model=QaResponse)
+async def qa(body: QaRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> Response:
+    """Answer a question by parts of a context, or of the documents that a search finds.
 
     Question and text may be in different languages. 503 unless `DRAGOMAN_READER` names a reader.
     """
@@ -28,4 +29,9 @@ async def qa(body: QaRequest, request: Request, runtime: RuntimeDep, settings: S
     def cancelled() -> bool:
         return anyio.from_thread.run(request.is_disconnected)
 
-    return await searches.run(lambda: runtime.qa.answer(body, identifier, cancelled), cancelled, waits=True)
+    def answer() -> Response:
+        found = runtime.qa.answer(body, identifier, cancelled)
+        note_degraded(request, found.degraded)
+        return Response(found.model_dump_json(exclude_unset=True), media_type="application/json")
+
+    return await searches.run(answer, cancelled, waits=True)

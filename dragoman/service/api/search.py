@@ -14,6 +14,7 @@ from dragoman.service.core.trec import TREC_TYPE, trec_run
 from dragoman.service.http.admission import Searches
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
+from dragoman.service.http.middleware import note_degraded
 from dragoman.service.schemas.search import Degraded, SearchRequest, SearchResponse
 
 router = APIRouter(prefix="/v1/search", route_class=StrictRoute, tags=["search"])
@@ -43,22 +44,18 @@ async def search(body: SearchRequest, request: Request, runtime: RuntimeDep, set
 
     def answer() -> Response:
         found = runtime.search.search(body, identifier, cancelled)
-        _set_log_fields(request, found.degraded)
+        note_degraded(request, found.degraded)
         # serialised here, because FastAPI would validate the response again, on another thread
         return Response(found.model_dump_json(exclude_unset=True), media_type="application/json")
 
     def run() -> Response:
         lines, degraded, method = runtime.search.run(body, cancelled)
-        _set_log_fields(request, degraded)
+        note_degraded(request, degraded)
         written = trec_run(body.query_id or identifier, lines, f"dragoman-{method}")
         return Response(written, media_type=TREC_TYPE, headers=_degraded_header(degraded))
 
     work = run if TREC_TYPE in request.headers.get("accept", "") else answer
     return await searches.run(work, cancelled, waits=runtime.search.waits(body))
-
-
-def _set_log_fields(request: Request, degraded: Sequence[Degraded]) -> None:
-    request.state.degraded = sorted({f"{one.stage}:{one.cause}" for one in degraded})
 
 
 def _degraded_header(degraded: Sequence[Degraded]) -> dict[str, str]:

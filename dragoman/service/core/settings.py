@@ -71,7 +71,7 @@ class Settings(BaseSettings):
         default="text", description="Format of the log on standard error: text, or json with one object per line."
     )
     log_queries: bool = Field(
-        default=False, description="Whether the log line of a search or rerank request includes its query."
+        default=False, description="Whether the log line of a search, question or rerank request includes its query."
     )
     traces: str | None = Field(
         default=None,

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
+import regex
+
 from dragoman.backbone.training.config import ConfigError
+from dragoman.files.atomic import atomic_file
 from dragoman.files.streams import file_parts
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.table.table import Table
@@ -21,6 +25,8 @@ Progress = Callable[[], None]
 UNLIKELY = 0.05
 """Less probable translations are not used in texts."""
 TRADITIONAL = {"zht": "zh"}
+MADE_FROM = "sources.json"
+"""What the examples of a folder are made from."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +57,7 @@ class QaSources:
     def parse(cls, table: Mapping[str, Any], data: Path | None) -> QaSources:
         """
         Raises:
-            ConfigError: an unknown or missing field.
+            ConfigError: an unknown, missing or impossible field.
         """
         known = {one.name for one in fields(cls)}
         if unknown := sorted(set(table) - known):
@@ -59,6 +65,12 @@ class QaSources:
         for name in ("data", "sets", "tables"):
             if name not in table:
                 raise ConfigError(f"sources: {name} is missing")
+        for name in ("question_switched", "context_switched", "unanswerable"):
+            share = table.get(name, 0.0)
+            if not isinstance(share, int | float) or not 0 <= share <= 1:
+                raise ConfigError(f"sources: {name}: {share!r} is not a share between 0 and 1")
+        if not isinstance(table["sets"], dict) or not table.get("languages"):
+            raise ConfigError("sources: sets is a table of numbers, and languages is a list of at least one")
         root = data or Path()
         given = dict(table)
         for name in ("data", "tuning"):
@@ -72,18 +84,32 @@ def prepare(sources: QaSources, examples: Path, tuning: Path, step: Progress) ->
 
     Raises:
         BenchmarkError: data that cannot be used.
-        ConfigError: a set or table that is missing.
+        ConfigError: a set or table that is missing, or a folder with examples of other sources.
     """
+    for folder in (examples, tuning):
+        _claim(sources, folder)
     switch = Switch(Path(sources.tables), sources.languages)
     for name, most in sorted(sources.sets.items()):
         path = examples / f"{name}.jsonl.gz"
         if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
             write_examples(path, _counted(_switched(sources, name, int(most), switch), step))
     path = tuning / "tuning.jsonl.gz"
     if sources.tuning and not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_examples(path, _counted(_tuning(sources), step))
+
+
+def _claim(sources: QaSources, folder: Path) -> None:
+    """Write into a folder what its examples are made from, or see that it is the same.
+
+    Raises:
+        ConfigError: it holds examples of other sources.
+    """
+    path, made_from = folder / MADE_FROM, json.dumps(asdict(sources), indent=2, sort_keys=True) + "\n"
+    if path.exists() and path.read_text(encoding="utf-8") != made_from:
+        raise ConfigError(f"{folder}: its examples were made from other sources: remove them, or choose another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    with atomic_file(path) as unfinished:
+        unfinished.write_text(made_from, encoding="utf-8")
 
 
 def _counted(examples: Iterator[Example], step: Progress) -> Iterator[Example]:
@@ -142,7 +168,7 @@ def _unanswerable(examples: list[Example], number: int, noise: random.Random) ->
 
 
 def _tuning(sources: QaSources) -> Iterator[Example]:
-    """Questions for tuning over their paragraphs: half in the same language, half in two of which one is English."""
+    """Questions for tuning over their paragraphs: half in one language, half in two, one of them English or any."""
     folder = Path(sources.tuning)
     languages = sources.tuning_languages
     noise = random.Random(sources.seed)
@@ -208,23 +234,43 @@ def switched(
 ) -> tuple[str, list[tuple[int, int]]]:
     """A text with a share of its words translated, and the places of `spans` in it.
 
-    A word across the boundary of a span stays, so that each span's text is the translation of its words.
+    A word across the boundary of a span stays, so that each span's text is the translation of its words. Where words
+    are not separated by spaces, as in Chinese, translated ones are.
     """
-    ends = {place for span in spans for place in span}
-    done: list[str] = []
-    moved: dict[int, int] = {}
-    at = size = 0
+    within = {place for span in spans for place in span}
+    starts, ends = dict[int, int](), dict[int, int]()
+    done = ""
+    for start, end, word in _segments(text, language, table, noise, share, within):
+        new = text[start:end] if word is None else word
+        if _INSIDE_WORD.match(done[-1:]) and _INSIDE_WORD.match(new):
+            done += " "
+        for place in within:
+            if start <= place < end:
+                starts[place] = len(done) + place - start
+            if start < place <= end:
+                ends[place] = len(done) + (place - start if word is None else len(new))
+        done += new
+    return done, [(starts[start], ends[end]) for start, end in spans]
+
+
+_INSIDE_WORD = regex.compile(r"[\p{L}\p{N}\p{M}]")
+
+
+def _segments(
+    text: str, language: str, table: Table, noise: random.Random, share: float, within: Set[int]
+) -> Iterator[tuple[int, int, str | None]]:
+    """The text from beginning to end in segments: translated words, and what is between them, which stays (None)."""
+    at = 0
     for token in analysis(language).tokens(text):
         likely = [one for one in table.translations(token.word, best=4) if one.p_forward >= UNLIKELY]
-        if not likely or noise.random() >= share or any(token.start < place < token.end for place in ends):
+        if not likely or noise.random() >= share or any(token.start < place < token.end for place in within):
             continue
         word = noise.choices([one.term for one in likely], [one.p_forward for one in likely])[0]
         if text[token.start].isupper():
             word = word[:1].upper() + word[1:]
-        moved |= {place: size + place - at for place in ends if at <= place <= token.start}
-        size += token.start - at + len(word)
-        done += [text[at : token.start], word]
-        moved |= {place: size for place in ends if place == token.end}
+        if at < token.start:
+            yield at, token.start, None
+        yield token.start, token.end, word
         at = token.end
-    moved |= {place: size + place - at for place in ends if place > at or (place == at and place not in moved)}
-    return "".join([*done, text[at:]]), [(moved[start], moved[end]) for start, end in spans]
+    if at < len(text):
+        yield at, len(text), None

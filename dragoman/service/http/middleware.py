@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.service.core.errors import InvalidRequest, Unavailable
@@ -15,9 +17,15 @@ from dragoman.service.http.request_id import request_identifier
 from dragoman.service.observability.logs import access, request_id
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.observability.tracing import request_span
+from dragoman.service.schemas.search import Degraded
 
 _LOGGED = ("key_id", "degraded", "query")
 """Attributes of the request's state that endpoints set for its log line."""
+
+
+def note_degraded(request: Request, degraded: Sequence[Degraded]) -> None:
+    """Name the degraded stages and their causes in the request's log line."""
+    request.state.degraded = sorted({f"{one.stage}:{one.cause}" for one in degraded})
 
 
 class RequestContext:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dragoman.service.core.errors import NotInstalled
+from dragoman.service.core.errors import InternalError, NotInstalled
 from dragoman.service.core.settings import Settings
 
 if TYPE_CHECKING:
@@ -47,8 +48,10 @@ def load_reader(settings: Settings) -> SpanScorer:
     return SpanScorer(Path(place), settings.device)
 
 
-def spans(scorer: SpanScorer, parts: Sequence[Part]) -> list[list[Span]]:
+def spans(scorer: SpanScorer, parts: Sequence[Part]) -> list[list[Span] | Exception]:
     """The best spans of each part."""
     from dragoman.reasoning.reading import spans_of
 
-    return spans_of(scorer, parts)
+    fault = InternalError("the reader's score of a text is not a number")
+    found = spans_of(scorer, parts)
+    return [own if all(math.isfinite(one.score) for one in own) else fault for own in found]

@@ -102,7 +102,7 @@ class LineAnswers:
             return LineAnswer(_dump(found.model_dump(mode="json", exclude_unset=True, exclude={"timings_ms"})))
         if isinstance(line.request, QaRequest):
             answered = self._qa.answer(line.request, line.custom_id, cancelled, snapshot)
-            return LineAnswer(_dump(answered.model_dump(mode="json", exclude_none=True)))
+            return LineAnswer(_dump(answered.model_dump(mode="json", exclude_unset=True)))
         request, texts = line.request, line.request.texts()
         begun = self._rerank.begin(request, texts, snapshot)
         scores = begun.pending.result(time.monotonic() + self._settings.job_line_seconds, cancelled)

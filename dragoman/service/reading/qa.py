@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dragoman.indexes.passages import sentences
 from dragoman.service.collections.service import Collections
 from dragoman.service.core.errors import ClientDisconnected, InvalidRequest, NotFound, ServiceError
-from dragoman.service.core.priority import wait_limit
+from dragoman.service.core.priority import Traffic, in_background, wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled, gathered
 from dragoman.service.inference.models import Models
 from dragoman.service.inference.reading import Read, reader_place
-from dragoman.service.query.language import detect
+from dragoman.service.observability.metrics import Metrics
+from dragoman.service.query.language import FALLBACK, detect
+from dragoman.service.query.translation import undecided
 from dragoman.service.schemas.qa import AnswerDocument, QaAnswer, QaRequest, QaResponse
 from dragoman.service.schemas.search import Degraded, Hit, SearchRequest
 from dragoman.service.search.service import Search
@@ -22,9 +27,15 @@ from dragoman.service.tables.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from dragoman.reasoning.inference import SpanScorer
+    from dragoman.reasoning.reading import Answer, Part
+    from dragoman.reasoning.spans import Span
+
+logger = logging.getLogger("dragoman")
 
 STAGE = "qa"
 ANSWERS = 3
+_QUEUED = 64
+"""Windows of one request that are queued at a time."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +50,17 @@ class _Text:
 class QuestionAnswering:
     """Answers questions. Every method may be called from any thread."""
 
-    def __init__(self, models: Models, search: Search, collections: Collections, settings: Settings) -> None:
+    def __init__(
+        self,
+        models: Models,
+        search: Search,
+        collections: Collections,
+        settings: Settings,
+        metrics: Metrics,
+        traffic: Traffic,
+    ) -> None:
         self._models, self._search, self._collections, self._settings = models, search, collections, settings
+        self._metrics, self._traffic = metrics, traffic
 
     def answer(
         self,
@@ -51,7 +71,8 @@ class QuestionAnswering:
     ) -> QaResponse:
         """The best answers, and the probability that there is none; searches use the tables of ``snapshot``.
 
-        With collections, a reader that fails or takes too long leaves the passages, and is named in `degraded`.
+        Where documents are searched for, a reader that fails or takes too long leaves the passages, and is named in
+        `degraded`; background work fails instead.
 
         Raises:
             InvalidRequest: a field is not allowed; the message names it.
@@ -60,54 +81,88 @@ class QuestionAnswering:
             Unavailable: there is no reader, or it took too long for a given context.
         """
         self._check(request)
-        place = reader_place(self._settings)
-        question = request.question
-        if request.context is not None:
-            reader = self._models.reader(cancelled)
-            language = request.question_language or _detected(question, reader)
-            text = _Text(request.context, request.context_language or _detected(request.context, reader))
-            answers, none = self._read(reader, question, language, [text], cancelled)
-            return QaResponse(request_id=request_id, answers=answers, no_answer=none, model=reader.name, degraded=[])
+        reader_place(self._settings)
+        with self._traffic.live():
+            if request.context is not None:
+                return self._of_context(request, request.context, request_id, cancelled)
+            return self._of_documents(request, request_id, cancelled, snapshot)
+
+    def _of_context(self, request: QaRequest, context: str, request_id: str, cancelled: Cancelled | None) -> QaResponse:
+        reader = self._models.reader(cancelled)
+        degraded: list[Degraded] = []
+        language = request.question_language or _detected("question", request.question, reader, degraded)
+        text = _Text(context, request.context_language or _detected("context", context, reader, degraded))
+        answers, none = self._read(reader, request.question, language, [text], cancelled)
+        self._metrics.degraded(degraded)
+        return QaResponse(
+            request_id=request_id, answers=answers, no_answer=none, model=reader.name, degraded=degraded, truncated=[]
+        )
+
+    def _of_documents(
+        self, request: QaRequest, request_id: str, cancelled: Cancelled | None, snapshot: Snapshot | None
+    ) -> QaResponse:
         wanted = SearchRequest(
-            query=question,
+            query=request.question,
             query_language=request.question_language,
             collections=request.collections,
-            top_k=self._settings.qa_passages,
+            top_k=min(self._settings.qa_passages, self._settings.top_k_max),
         )
         found = self._search.search(wanted, request_id, cancelled, snapshot)
         response = QaResponse(
-            request_id=request_id, answers=[], no_answer=1.0, model=place, passages=found.hits, degraded=found.degraded
+            request_id=request_id,
+            answers=[],
+            model=Path(reader_place(self._settings)).name,
+            passages=found.hits,
+            degraded=found.degraded,
+            truncated=found.truncated,
         )
+        started = time.perf_counter()
         try:
             reader = self._models.reader(cancelled)
             response.model = reader.name
-            texts = self._texts(found.hits)
-            response.answers, response.no_answer = self._read(reader, question, found.query.language, texts, cancelled)
-        except ClientDisconnected:
+            texts = self._texts(found.hits, response.truncated)
+            response.answers, response.no_answer = self._read(
+                reader, request.question, found.query.language, texts, cancelled
+            )
+        except (ClientDisconnected, InvalidRequest):
             raise
         except ServiceError as fault:
-            response.degraded.append(Degraded.of(STAGE, f"no passage was read: {fault}", fault.error_type))
+            if in_background():
+                raise
+            self._failed(response, fault)
+        except Exception as fault:
+            logger.error("reading failed", exc_info=fault)
+            self._failed(response, ServiceError("the reader failed"))
+        self._metrics.stage(STAGE, time.perf_counter() - started)
         return response
 
+    def _failed(self, response: QaResponse, fault: ServiceError) -> None:
+        degraded = Degraded.of(STAGE, f"no passage was read: {fault}", fault.error_type)
+        self._metrics.degraded([degraded])
+        response.degraded.append(degraded)
+
     def _check(self, request: QaRequest) -> None:
-        limits = (
+        for name, text, most in (
             ("question", request.question, self._settings.query_chars),
             ("context", request.context, self._settings.qa_chars),
-        )
-        for name, text, most in limits:
+        ):
             if text is not None and len(text) > most:
                 raise InvalidRequest(f"{name}: {len(text)} characters; at most {most} are allowed")
 
-    def _texts(self, hits: Sequence[Hit]) -> list[_Text]:
-        """The documents of hits; one that was deleted meanwhile is left out."""
+    def _texts(self, hits: Sequence[Hit], truncated: list[str]) -> list[_Text]:
+        """The documents of hits, as much as a context may have together; one that was deleted meanwhile is left out."""
         found = []
+        left = self._settings.qa_chars
         for hit in hits:
             try:
                 text = self._collections.document(hit.collection, hit.id).text
             except NotFound:
                 continue
+            if len(text) > left:
+                truncated.append(f"{hit.collection}/{hit.id}: {left} of {len(text)} characters were read")
             document = AnswerDocument(id=hit.id, collection=hit.collection, language=hit.language)
-            found.append(_Text(text, hit.language, document))
+            found.append(_Text(text[:left], hit.language, document))
+            left -= len(found[-1].text)
         return found
 
     def _read(
@@ -119,9 +174,7 @@ class QuestionAnswering:
             reading = Reading(reader.encoder, [Request(question, one.text, one.language != language) for one in texts])
         except ValueError as fault:
             raise InvalidRequest(f"question: {fault}") from fault
-        costs = [len(part.row.ids) for part in reading.parts]
-        futures = self._models.worker.submit(Read(), reading.parts, costs=costs)
-        spans = gathered(futures, wait_limit(self._settings.worker_seconds), cancelled)
+        spans = self._spans(reading.parts, cancelled)
         found = [
             (answer, text)
             for text, answers in zip(texts, reading.answers(spans, ANSWERS), strict=True)
@@ -129,25 +182,41 @@ class QuestionAnswering:
         ]
         best = sorted(found, key=lambda pair: -pair[0].score)[:ANSWERS]
         probabilities, none = reader.calibration.probabilities([answer for answer, _ in best])
-        answers = [
-            QaAnswer(
-                text=answer.text,
-                start=answer.start,
-                end=answer.end,
-                score=probability,
-                sentence=_sentence(text.text, answer.start),
-                document=text.document,
-            )
-            for (answer, text), probability in zip(best, probabilities, strict=True)
-        ]
-        return answers, none
+        return [_answer(*pair, score) for pair, score in zip(best, probabilities, strict=True)], none
+
+    def _spans(self, parts: Sequence[Part], cancelled: Cancelled | None) -> list[list[Span]]:
+        """The spans of each part; a long text's are queued a few at a time, so that others are not refused."""
+        until = time.monotonic() + wait_limit(self._settings.worker_seconds)
+        found: list[list[Span]] = []
+        for start in range(0, len(parts), _QUEUED):
+            some = parts[start : start + _QUEUED]
+            futures = self._models.worker.submit(Read(), some, costs=[len(part.row.ids) for part in some])
+            found += gathered(futures, max(0.0, until - time.monotonic()), cancelled)
+        return found
 
 
-def _detected(text: str, reader: SpanScorer) -> str:
-    return detect(text, reader.languages, lambda language, word: False).language
+def _answer(answer: Answer, text: _Text, score: float) -> QaAnswer:
+    made = QaAnswer(
+        text=answer.text,
+        start=answer.start,
+        end=answer.end,
+        score=score,
+        sentence=_sentence(text.text, answer.start, answer.end),
+    )
+    if text.document is not None:
+        made.document = text.document
+    return made
 
 
-def _sentence(text: str, place: int) -> str:
-    """The sentence of a text that a place is in."""
-    start, end = next((span for span in sentences(text) if span[0] <= place < span[1]), (0, len(text)))
-    return text[start:end]
+def _detected(name: str, text: str, reader: SpanScorer, degraded: list[Degraded]) -> str:
+    """The language of a text, among those that the reader learned; a guess is reported."""
+    found = detect(text, reader.languages or {FALLBACK}, lambda language, word: False)
+    if not found.decided:
+        degraded.append(Degraded.of("detect", f"{name}: {undecided(found.language)}", "undecided"))
+    return found.language
+
+
+def _sentence(text: str, start: int, end: int) -> str:
+    """From the beginning of the sentence that a span begins in to the end of the one that it ends in."""
+    touched = [span for span in sentences(text) if span[0] < end and start < span[1]]
+    return text[min(touched[0][0], start) : max(touched[-1][1], end)] if touched else text[start:end]

@@ -11,7 +11,7 @@ from dragoman.service.schemas.search import Degraded, ExplainedHit, Hit, Names
 
 
 class QaRequest(BaseModel):
-    """A question, and where to look: a context, or collections."""
+    """A question, and where to look: a context, or collections; all of them where neither is given."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -22,7 +22,9 @@ class QaRequest(BaseModel):
         default=None, description="The text that may hold the answer, by default up to 100,000 characters."
     )
     collections: Names | None = Field(
-        default=None, description="Collections whose best documents for the question are read instead of a context."
+        default=None,
+        description="Collections whose best documents for the question are read; all of them when it and context are"
+        " left out.",
     )
     question_language: LanguageCode | None = Field(
         default=None, description="ISO 639-1 code of the question; detected when left out."
@@ -33,10 +35,10 @@ class QaRequest(BaseModel):
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
-        if (self.context is None) == (self.collections is None):
-            raise ValueError("give either context or collections" + ("" if self.context is None else ", not both"))
-        if self.collections is not None and self.context_language is not None:
-            raise ValueError("context_language: documents have their own languages; leave it out with collections")
+        if self.context is not None and self.collections is not None:
+            raise ValueError("give either context or collections, not both")
+        if self.context is None and self.context_language is not None:
+            raise ValueError("context_language: there is no context; documents have their own languages")
         return self
 
 
@@ -55,8 +57,8 @@ class QaAnswer(BaseModel):
     start: int
     end: int
     score: float = Field(description="The probability that this is the answer.")
-    sentence: str = Field(description="The sentence that holds it.")
-    document: AnswerDocument | None = None
+    sentence: str = Field(description="The sentence that holds it; several if it does not lie within one.")
+    document: AnswerDocument | None = Field(default=None, description="Only where documents were searched for.")
 
 
 class QaResponse(BaseModel):
@@ -64,9 +66,13 @@ class QaResponse(BaseModel):
 
     request_id: str
     answers: list[QaAnswer]
-    no_answer: float = Field(description="The probability that the text does not answer the question.")
+    no_answer: float | None = Field(
+        default=None,
+        description="The probability that nothing that was read answers the question; left out where nothing was read.",
+    )
     model: str = Field(description="The reader that answered.")
     passages: list[ExplainedHit | Hit] | None = Field(
-        default=None, description="With collections: the hits that were found for the question, as in search."
+        default=None, description="The hits that were found for the question, as in search; not with a context."
     )
     degraded: list[Degraded]
+    truncated: list[str] = Field(description="What was read only in part, and what search cut.")

@@ -17,16 +17,19 @@ from dragoman.backbone.training.config import ConfigError
 from dragoman.backbone.training.corpus import Position
 from dragoman.reasoning.examples import Example, ExamplesError
 from dragoman.reasoning.spans import SpanReader
-from dragoman.reasoning.structured_encoder import StructuredEncoder
+from dragoman.reasoning.structured_encoder import StructuredEncoder, row_of
 from dragoman.reasoning.training.spans import (
     SpanTraining,
+    _windows,
     measured,
+    readable,
     source_of,
     span_loss,
     tokenized,
     train_spans,
     trainable,
 )
+from dragoman.reasoning.windows import windows
 from tests.backbone.samples import curves, run_with_kills
 from tests.ranking.samples import write_encoder
 from tests.reasoning.samples import config_table, examples
@@ -46,7 +49,8 @@ def test_answers_are_found_among_the_subwords(encoder: Encoder) -> None:
 
 def test_batches_follow_from_seed_and_position_and_hold_the_answers(encoder: Encoder) -> None:
     config = SpanTraining(examples="-", tuning="-", tokens=128, length=24)
-    learned = tokenized(encoder, list(examples(60)))
+    learned = [one for one in tokenized(encoder, list(examples(60))) if readable(one, encoder, config)]
+    assert len(learned) > 30
     source = source_of(learned, encoder, config, "x")
     drawn = list(islice(source.draw(Position()), 30))
     again = list(islice(source.draw(drawn[9][0]), 5))
@@ -65,14 +69,15 @@ def test_batches_follow_from_seed_and_position_and_hold_the_answers(encoder: Enc
 def test_the_loss_is_minus_the_log_of_all_correct_places(encoder: Encoder) -> None:
     config = SpanTraining(examples="-", tuning="-", tokens=128, length=24, structured=False)
     model = SpanReader(StructuredEncoder(encoder))
-    _, batch = next(source_of(tokenized(encoder, list(examples(20))), encoder, config, "x").draw(Position()))
-    batch.answers[0] = [(1, 2), (2, 3)]
+    learned = [one for one in tokenized(encoder, list(examples(40))) if readable(one, encoder, config)]
+    _, batch = next(source_of(learned, encoder, config, "x").draw(Position()))
+    batch.answers[0] = [(1, 2), (1, 3), (2, 3)]
     with torch.no_grad():
         found = span_loss(model, batch, config, torch.Generator(), torch.device("cpu"))["spans"]
         scores = model(batch.rows).double().softmax(1).numpy()
     expected = []
     for own, answers in zip(scores, batch.answers, strict=True):
-        expected += [-np.log(sum(own[place[side], side] for place in answers)) for side in (0, 1)]
+        expected += [-np.log(sum(own[place, side] for place in {one[side] for one in answers})) for side in (0, 1)]
     assert float(found) == pytest.approx(np.mean(expected), abs=1e-4)
 
 
@@ -103,13 +108,14 @@ def test_it_learns_where_the_answer_is(tmp_path: Path, subwords: Subwords) -> No
 def test_training_that_is_killed_repeatedly_gives_the_same_deltas(tmp_path: Path, subwords: Subwords) -> None:
     write_encoder(tmp_path / "encoder", subwords)
     table = config_table(tmp_path, str(tmp_path / "encoder"), steps=14, tuning_examples=8)
-    output = tmp_path / "killed"
+    output = tmp_path / "killed" / "spans"
     assert run_with_kills("tests.reasoning.training.slowly", [json.dumps(table), str(output)], output) >= 1
     torch.set_num_threads(1)
-    train_spans(SpanTraining.parse(table), tmp_path / "whole")
-    assert curves(output) == curves(tmp_path / "whole")
+    whole = tmp_path / "whole" / "spans"
+    train_spans(SpanTraining.parse(table), whole)
+    assert curves(output) == curves(whole)
     for name in ("model.safetensors", "config.json"):
-        assert (output / "model" / name).read_bytes() == (tmp_path / "whole" / "model" / name).read_bytes()
+        assert (output / "model" / name).read_bytes() == (whole / "model" / name).read_bytes()
 
 
 def test_missing_examples_and_bad_values_are_named(tmp_path: Path, subwords: Subwords) -> None:
@@ -119,5 +125,32 @@ def test_missing_examples_and_bad_values_are_named(tmp_path: Path, subwords: Sub
         SpanTraining.parse({**table, "interfering": 2})
     with pytest.raises(ConfigError, match="examples"):
         SpanTraining.parse({**table, "examples": ""})
+    for name, value in (("length", 500), ("length", 3), ("first_layer", 9)):
+        with pytest.raises(ConfigError, match=name):
+            train_spans(SpanTraining.parse({**table, name: value, "tokens": 600}), tmp_path / f"{name}{value}")
     with pytest.raises(ExamplesError, match="nowhere"):
         train_spans(SpanTraining.parse({**table, "examples": "nowhere"}), tmp_path / "output")
+
+
+def test_a_window_that_touches_an_answer_is_never_taught_as_one_without(encoder: Encoder) -> None:
+    config = SpanTraining(examples="-", tuning="-", tokens=200, length=32)
+    context = "ash honey salt grey " * 12
+    start = context.index("salt grey ash honey", 40)
+    longer = Example("what", context, "en", "en", [(start, start + 19)])
+    (one,) = tokenized(encoder, [longer])
+    assert readable(one, encoder, config)
+    whole = Example("what", context, "en", "en", [(0, len(context) - 1)])
+    assert not any(readable(one, encoder, config) for one in tokenized(encoder, [whole]))
+    (first, last), length = one.answers[0], len(one.context)
+    answered = 0
+    for _, batch in islice(source_of([one], encoder, config, "x").draw(Position()), 40):
+        row, (begin, end) = batch.rows[0], batch.answers[0][0]
+        if (begin, end) != (0, 0):
+            assert row.ids[begin : end + 1] == list(one.context[first : last + 1])
+            answered += 1
+    assert 25 <= answered < 40
+    room = config.length - len(row_of(encoder, [], list(one.question)).ids)
+    parts = list(windows(length, room))
+    holding, without = _windows(one, encoder, config)
+    assert {*holding, *without} < set(parts)
+    assert all(begin > last or end <= first for begin, end in without)

@@ -95,6 +95,24 @@ def test_a_switched_answer_is_the_translation_of_the_answer(
         assert after.lower() in (before.lower(), before.lower().replace(plain, translations.get(plain, plain)))
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "answer", "words", "expected", "found"),
+    [
+        ("zh", "黑森林在哪里？", "黑森林", {"黑森林": "forest", "哪里": "where"}, "forest 在 where？", "forest"),
+        ("zh", "黑森林在德国。", "德国", {"德国": "germany"}, "黑森林在 germany。", "germany"),
+        ("th", "เมืองหลวงอยู่ที่ไหน", "เมืองหลวง", {"เมืองหลวง": "capital"}, "capital อยู่ที่ไหน", "capital"),
+    ],
+)  # fmt: skip
+def test_translated_words_of_a_text_without_spaces_stand_apart(
+    language: str, text: str, answer: str, words: dict[str, str], expected: str, found: str
+) -> None:
+    table = Table.from_entries(language, "en", [(word, english, 0.9, 0.9) for word, english in words.items()])
+    start = text.index(answer)
+    done, [(begin, end)] = switched(text, language, table, random.Random(1), 1.0, [(start, start + len(answer))])
+    assert done == expected
+    assert done[begin:end] == found
+
+
 def test_prepared_examples_hold_their_answers_in_the_languages_asked_for(data: Path, tmp_path: Path) -> None:
     steps: list[int] = []
     asked = sources(data, question_switched=0.4, context_switched=0.4, unanswerable=0.3)
@@ -118,6 +136,12 @@ def test_preparing_again_changes_nothing_and_the_same_seed_gives_the_same(data: 
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
+def test_examples_of_other_sources_are_not_taken_for_these(data: Path, tmp_path: Path) -> None:
+    prepare(sources(data), tmp_path / "examples", tmp_path / "tuning", lambda: None)
+    with pytest.raises(ConfigError, match="other sources"):
+        prepare(sources(data, seed=2), tmp_path / "examples", tmp_path / "tuning", lambda: None)
+
+
 def test_tuning_examples_are_of_articles_for_tuning_alone(data: Path, tmp_path: Path) -> None:
     prepare(sources(data), tmp_path / "examples", tmp_path / "tuning", lambda: None)
     found = list(read_examples(tmp_path / "tuning" / "tuning.jsonl.gz"))
@@ -134,6 +158,10 @@ def test_tuning_examples_are_of_articles_for_tuning_alone(data: Path, tmp_path: 
 def test_what_is_missing_or_unknown_is_named(data: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown field nonsense"):
         sources(data, nonsense=1)
+    with pytest.raises(ConfigError, match="languages"):
+        sources(data, languages=[])
+    with pytest.raises(ConfigError, match="unanswerable"):
+        sources(data, unanswerable=1.5)
     with pytest.raises(ConfigError, match="sets is missing"):
         QaSources.parse({"data": "qa", "tables": "x"}, data)
     with pytest.raises(ConfigError, match=r"missing\.en"):
@@ -162,6 +190,7 @@ encoder = "small"
 examples = "{tmp_path}/examples"
 tuning = "{tmp_path}/tuning"
 length = 32
+first_layer = 0
 tokens = 64
 steps = 2
 warm_up = 1
