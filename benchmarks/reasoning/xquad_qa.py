@@ -4,8 +4,8 @@
 
 Writes `report.json`, heat maps as PNG, and prints both tables. Questions of `--split tune` (articles a000 to a011) are
 what variants are compared on; those of `--split test` are reported. `--questions` takes evenly spaced ones of each pair
-of languages, the same in every pair. F1 is that of MLQA (SQuAD's, with the articles of each language left out); Chinese and Thai
-are compared by characters, and Thai by words between spaces as well (`by_spaces`).
+of languages, the same in every pair. F1 is that of MLQA: SQuAD's, with the articles of each language left out. Chinese
+and Thai are compared by characters, and Thai by words between spaces as well (`by_spaces`).
 """
 
 from __future__ import annotations
