@@ -193,7 +193,8 @@ def json_lines(path: Path, needed: Sequence[str] = ("id", "text")) -> Iterator[d
         except ValueError as error:
             raise BenchmarkError(f"{path}:{number}: not JSON: {error}") from None
         if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in needed):
-            raise BenchmarkError(f"{path}:{number}: needs the strings {' and '.join(map(repr, needed))}")
+            named = " and ".join(f'"{name}"' for name in needed)
+            raise BenchmarkError(f"{path}:{number}: needs the strings {named}")
         yield row
 
 
