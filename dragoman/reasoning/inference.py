@@ -60,7 +60,7 @@ class SpanScorer:
         about = load_about(folder, MODEL_TYPE)
         self.name = str(about.get("name", folder.name))
         self.languages = frozenset(about.get("languages", ()))
-        """The languages that it learned to read, or was measured in."""
+        """The languages of the examples that it learned from."""
         try:
             self.calibration = Calibration(**about.get("calibration", {}))
             width = int(about["width"])

@@ -191,14 +191,19 @@ def test_without_a_reader_it_says_how_to_get_one(tmp_path: Path) -> None:
         check_error(ask(running, question="wo", context="da"), 503, "DRAGOMAN_READER")
 
 
-def test_a_reader_that_cannot_be_loaded_leaves_the_passages(tmp_path: Path) -> None:
-    with server(tmp_path / "data", reader=tmp_path / "missing") as running:
+def test_a_reader_that_cannot_be_loaded_leaves_the_passages_and_fails_jobs(tmp_path: Path) -> None:
+    with server(tmp_path / "data", reader=tmp_path / "missing", job_retry_seconds=1) as running:
         write_documents(running)
         found = answered(running, question="Wo fliegt die Biene?", collections=["de"])
         assert next(one["id"] for one in found["passages"]) == "b"
         assert "qa" in [one["stage"] for one in found["degraded"]]
         assert found["answers"] == [] and "no_answer" not in found
         assert ask(running, question="wo", context="da").status_code == 503
+        line = {"custom_id": "q", "question": "Wo fliegt die Biene?", "collections": ["de"]}
+        id = submit(running.client, [line], "qa")
+        assert finished(running.client, id)["counts"] == {"total": 1, "completed": 0, "failed": 1}
+        (error,) = read(running.client, id, "errors")
+        assert error["error"]["status"] == 503 and "reader" in error["error"]["message"]
 
 
 def test_a_job_answers_as_the_endpoint(reading: Server) -> None:
