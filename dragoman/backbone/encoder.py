@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from dragoman.backbone.padding import padded
 from dragoman.backbone.post_norm import PostNormEncoder, of_veco
-from dragoman.backbone.tokenizer import BOS, EOS, PAD, Encoded, Subwords
+from dragoman.backbone.tokenizer import BOS, EOS, MASK, PAD, Encoded, Subwords
 from dragoman.backbone.veco import Added, BertEncoder, Veco
 
 
@@ -48,6 +48,8 @@ class Encoder(nn.Module, ABC):
     sentence_layer: int
     """The layer whose mean over tokens encodes a sentence; 0 is the embeddings."""
     pad: int
+    mask_id: int | None = None
+    """The token that hides another one in masked language modelling, if there is one."""
     prefixes: Mapping[str, str] = MappingProxyType({})
     """What precedes a sentence before it is encoded, by its kind: `query` or `passage`."""
     precisions: tuple[torch.dtype, ...] = (torch.float32, torch.bfloat16)
@@ -141,6 +143,7 @@ class OwnEncoder(Encoder):
         self.model, self.vocabulary, self.name = model, vocabulary, name
         self.width, self.layers = model.config.width, model.config.layers
         self.max_length, self.sentence_layer = model.config.max_length, sentence_layer
+        self.mask_id = MASK
 
     def forward(
         self,

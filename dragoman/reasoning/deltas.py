@@ -2,6 +2,8 @@
 
 A folder holds `config.json`, which names the encoder and its checksum, and safetensors. `<layer>.<name>.down` and `.up`
 are an update of the linear layer of that name, `<layer>.<name>.bias` its bias, and `head.…` the model's own layers.
+`cross.<layer>.weight` is the weight of a Q_cross that was trained before, less that of the layer's own query, and
+`query.<layer>.weight` what was added to that query.
 """
 
 from __future__ import annotations
@@ -21,11 +23,16 @@ from dragoman.reasoning.low_rank import LowRank, merge
 from dragoman.reasoning.structured_encoder import StructuredEncoder
 
 HEAD = "head."
+CROSS = "cross."
+QUERY = "query."
+CROSS_TYPE = "cross_query"
 
 
 def deltas_of(encoder: StructuredEncoder, head: nn.Module) -> dict[str, Tensor]:
     """What training changed: updates in bfloat16, trained biases in float32, and the head."""
     found: dict[str, Tensor] = {f"{HEAD}{name}": value for name, value in head.state_dict().items()}
+    found |= {f"{CROSS}{name}": value for name, value in cross_deltas(encoder).items()}
+    found |= {f"{QUERY}{name}": value for name, value in encoder.query_changes.items()}
     for number, layer in enumerate(encoder.layers):
         for name, module in layer.named_modules():
             if isinstance(module, LowRank):
@@ -37,6 +44,57 @@ def deltas_of(encoder: StructuredEncoder, head: nn.Module) -> dict[str, Tensor]:
     return found
 
 
+def cross_deltas(encoder: StructuredEncoder) -> dict[str, Tensor]:
+    """By how much the weights of Q_cross differ from those of the encoder's own queries, in bfloat16: `3.weight`."""
+    cross = encoder.cross_parameters()
+    changes = {name: cross[name].detach() - query for name, query in encoder.queries().items()}
+    return {name: change.to(torch.bfloat16) for name, change in changes.items() if change.any()}
+
+
+def add_cross_deltas(encoder: StructuredEncoder, deltas: Mapping[str, Tensor]) -> None:
+    """Make the weights of Q_cross those of the own queries and these differences; layers that are not named stay.
+
+    Raises:
+        CheckpointError: if they do not fit.
+    """
+    queries = encoder.queries()
+    encoder.set_cross({name: queries[name] + change if name in queries else change for name, change in deltas.items()})
+
+
+def save_cross(folder: Path, encoder: StructuredEncoder, about: Mapping[str, Any]) -> None:
+    """Write Q_cross alone, whole or not at all: the differences of its weights, and its biases."""
+    biases = {name: value.detach() for name, value in encoder.cross_parameters().items() if name.endswith("bias")}
+    with atomic_folder(folder) as unfinished:
+        config = {"model_type": CROSS_TYPE, **about, **encoder_of(encoder)}
+        (unfinished / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+        write_tensors(unfinished, cross_deltas(encoder) | biases)
+
+
+def load_cross(folder: Path, encoder: StructuredEncoder) -> dict[str, Any]:
+    """Give an encoder the Q_cross of a folder, and return its `config.json`.
+
+    The queries that a baseline has learned (`"trains": "query"`) become the encoder's own.
+
+    Raises:
+        CheckpointError: if it is missing, damaged, or of another encoder.
+    """
+    about = load_about(folder, CROSS_TYPE)
+    check_encoder(folder, about, encoder)
+    if about.get("layers") != len(encoder.layers):
+        raise CheckpointError(f"{folder / CONFIG}: is of {about.get('layers')} layers, not {len(encoder.layers)}")
+    found = read_tensors(folder)
+    if about.get("trains") == "query":
+        encoder.change_queries({name: value for name, value in found.items() if name.endswith("weight")})
+    else:
+        add_cross_deltas(encoder, found)
+    return about
+
+
+def _part(deltas: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    """The deltas whose names begin with a prefix, without it."""
+    return {name.removeprefix(prefix): value for name, value in deltas.items() if name.startswith(prefix)}
+
+
 def apply_deltas(encoder: StructuredEncoder, head: nn.Module, deltas: Mapping[str, Tensor], where: Path) -> None:
     """Put stored deltas into an encoder that has Q_cross, and into a head.
 
@@ -44,12 +102,13 @@ def apply_deltas(encoder: StructuredEncoder, head: nn.Module, deltas: Mapping[st
         CheckpointError: if a part is missing or does not fit.
     """
     layers: Any = nn.ModuleList(encoder.layers)
-    own = {name.removeprefix(HEAD): value for name, value in deltas.items() if name.startswith(HEAD)}
+    encoder.change_queries(_part(deltas, QUERY))
+    add_cross_deltas(encoder, _part(deltas, CROSS))
     try:
-        head.load_state_dict(own)
+        head.load_state_dict(_part(deltas, HEAD))
         for name, value in deltas.items():
             path, _, part = name.rpartition(".")
-            if name.startswith(HEAD) or part == "down":
+            if name.startswith((HEAD, CROSS, QUERY)) or part == "down":
                 continue
             module = layers.get_submodule(path)
             if part == "up":
@@ -65,11 +124,17 @@ def apply_deltas(encoder: StructuredEncoder, head: nn.Module, deltas: Mapping[st
 
 def save_deltas(folder: Path, encoder: StructuredEncoder, head: nn.Module, about: Mapping[str, Any]) -> None:
     """Write the deltas of a trained model, whole or not at all; `about` goes into `config.json`."""
-    own = encoder.encoder
-    config = {**about, "encoder": own.name, "encoder_checksum": encoder.checksum, "tokenizer": own.tokenizer_checksum}
+    config = {**about, **encoder_of(encoder)}
     with atomic_folder(folder) as unfinished:
         (unfinished / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
         write_tensors(unfinished, deltas_of(encoder, head))
+
+
+def encoder_of(encoder: StructuredEncoder) -> dict[str, Any]:
+    """What a folder says of the encoder that its deltas belong to."""
+    own = encoder.encoder
+    known = {"encoder": own.name, "encoder_checksum": encoder.checksum, "tokenizer": own.tokenizer_checksum}
+    return {**known, "layers": len(encoder.layers)}
 
 
 def load_about(folder: Path, model_type: str) -> dict[str, Any]:
@@ -90,11 +155,19 @@ def load_structured(folder: Path, about: Mapping[str, Any], head: nn.Module, dev
     Raises:
         CheckpointError: if the encoder is missing or another one than that of training, or the deltas do not fit it.
     """
-    encoder = load_encoder(str(about.get("encoder")))
-    structured = StructuredEncoder(encoder)
-    for name, found in (("encoder_checksum", structured.checksum), ("tokenizer", encoder.tokenizer_checksum)):
-        if about.get(name) != found:
-            raise CheckpointError(f"{folder / CONFIG}: was trained with another {encoder.name}: {name} differs")
+    structured = StructuredEncoder(load_encoder(str(about.get("encoder"))))
+    check_encoder(folder, about, structured)
+    structured.keep_layers(int(about.get("layers", len(structured.layers))))
     apply_deltas(structured, head, read_tensors(folder), folder)
     head.to(device)
     return structured.to(device).eval()
+
+
+def check_encoder(folder: Path, about: Mapping[str, Any], encoder: StructuredEncoder) -> None:
+    """
+    Raises:
+        CheckpointError: if a folder's deltas belong to another encoder.
+    """
+    for name, found in encoder_of(encoder).items():
+        if name in ("encoder_checksum", "tokenizer") and about.get(name) != found:
+            raise CheckpointError(f"{folder / CONFIG}: was trained with another {encoder.encoder.name}: {name} differs")

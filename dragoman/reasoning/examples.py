@@ -1,4 +1,4 @@
-"""Examples of question answering on disk: JSON lines, one question with its context and the places of its answers."""
+"""Examples on disk: JSON lines, one question or statement with its context, and the places of answers or evidence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ class ExamplesError(ValueError):
 
 @dataclass(frozen=True)
 class Example:
-    """A question and a context, each in its language; `answers` are [start, end) in code points of the context."""
+    """A question or statement, and a context, each in its language.
+
+    `answers` are [start, end) in code points of the context; of a statement, the sentence that decides it.
+    """
 
     question: str
     context: str
@@ -28,6 +31,12 @@ class Example:
     context_language: str
     answers: list[tuple[int, int]]
     """None of them if the context does not answer."""
+    label: bool | None = None
+    """Whether a statement is true; None of a question."""
+    depth: int | None = None
+    """How many rules one must apply, where it is known."""
+    known: bool = True
+    """Whether `answers` are known."""
 
     @property
     def bilingual(self) -> bool:

@@ -1,8 +1,9 @@
-"""Scores of spans on the unpadded inference path, with structured attention for rows in two languages."""
+"""Readers on the unpadded inference path, with structured attention for rows in two languages."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
@@ -15,9 +16,14 @@ from dragoman.backbone.post_norm import PackedAttention
 from dragoman.backbone.products import fastest
 from dragoman.reasoning.deltas import load_about, load_structured
 from dragoman.reasoning.reading import Calibration
-from dragoman.reasoning.spans import MODEL_TYPE, masked_scores
+from dragoman.reasoning.spans import MODEL_TYPE as SPANS
+from dragoman.reasoning.spans import masked_scores
+from dragoman.reasoning.statements import MODEL_TYPE as STATEMENTS
+from dragoman.reasoning.statements import Judgement, StatementHead
 from dragoman.reasoning.structured_attention import bilingual_attention
 from dragoman.reasoning.structured_encoder import Row
+
+Dtype = torch.dtype | None
 
 
 class StructuredPackedAttention(PackedAttention):
@@ -48,27 +54,20 @@ class StructuredPackedAttention(PackedAttention):
         return out
 
 
-class SpanScorer:
-    """A trained reader for inference; it implements `reading.Scorer`."""
+class PackedReader:
+    """An encoder with the deltas of a trained reader, for inference."""
 
-    def __init__(self, folder: Path, device: str = "cpu", dtype: torch.dtype | None = None) -> None:
-        """`dtype` is the precision, by default the fastest on this machine.
-
-        Raises:
-            CheckpointError: if the folder holds no reader, or its encoder is missing or another one.
-        """
-        about = load_about(folder, MODEL_TYPE)
-        self.name = str(about.get("name", folder.name))
-        self.languages = frozenset(about.get("languages", ()))
+    def __init__(self, folder: Path, model_type: str, head: Callable[[int], nn.Module], device: str, dtype: Dtype):
+        self.about = load_about(folder, model_type)
+        self.name = str(self.about.get("name", folder.name))
+        self.languages = frozenset(self.about.get("languages", ()))
         """The languages of the examples that it learned from."""
         try:
-            self.calibration = Calibration(**about.get("calibration", {}))
-            width = int(about["width"])
+            self.head = head(int(self.about["width"]))
         except (KeyError, TypeError, ValueError) as error:
-            raise CheckpointError(f"{folder}: calibration or width is not usable: {error!r}") from error
-        self._structured = bool(about.get("structured"))
-        self._head = nn.Linear(width, 2)
-        structured = load_structured(folder, about, self._head, device)
+            raise CheckpointError(f"{folder}: width is not usable: {error!r}") from error
+        self._structured = bool(self.about.get("structured"))
+        structured = load_structured(folder, self.about, self.head, device)
         self.encoder, self._device = structured.encoder, torch.device(device)
         precision = dtype or fastest(self._device.type, (torch.float32, torch.bfloat16))
         more = [block.cross for block in structured.attention] if self._structured else None
@@ -78,17 +77,70 @@ class SpanScorer:
         self._fast = fast
         self.encoder.to("meta")
 
-    def scores(self, rows: Sequence[Row], bilingual: Sequence[bool]) -> list[Tensor]:
-        """Scores (L, 2) of each row, -inf outside of contexts and the first position."""
+    def states(self, rows: Sequence[Row], bilingual: Sequence[bool]) -> Tensor:
+        """The last states (T, W) of all positions of all rows, one row after another."""
         tokens = packed([Pair(row.ids, 0, 0) for row in rows], self.encoder.pad, self._device)
-        heads = self._fast.heads
         attention = None
         if self._structured:
-            attention = StructuredPackedAttention(rows, bilingual, len(tokens.ids), self._device, heads)
+            attention = StructuredPackedAttention(rows, bilingual, len(tokens.ids), self._device, self._fast.heads)
+        (states,) = self._fast.states(tokens, self.encoder.layers, rows=attention)
+        return states[: sum(len(row.ids) for row in rows)].float()
+
+
+class SpanScorer(PackedReader):
+    """A trained reader of answers for inference; it implements `reading.Scorer`."""
+
+    def __init__(self, folder: Path, device: str = "cpu", dtype: Dtype = None) -> None:
+        """`dtype` is the precision, by default the fastest on this machine.
+
+        Raises:
+            CheckpointError: if the folder holds no reader, or its encoder is missing or another one.
+        """
+        super().__init__(folder, SPANS, lambda width: nn.Linear(width, 2), device, dtype)
+        try:
+            self.calibration = Calibration(**self.about.get("calibration", {}))
+        except TypeError as error:
+            raise CheckpointError(f"{folder}: calibration is not usable: {error!r}") from error
+
+    def scores(self, rows: Sequence[Row], bilingual: Sequence[bool]) -> list[Tensor]:
+        """Scores (L, 2) of each row, -inf outside of contexts and the first position."""
         with torch.inference_mode():
-            (states,) = self._fast.states(tokens, self.encoder.layers, rows=attention)
-            scores = self._head(states.float())
-            lengths = [len(row.ids) for row in rows]
-            scores = scores[: sum(lengths)].cpu()
-            split = torch.split(scores, lengths)
-            return [masked_scores(own[None], [row])[0] for own, row in zip(split, rows, strict=True)]
+            return _split(self.head(self.states(rows, bilingual)).cpu(), rows)
+
+
+class StatementScorer(PackedReader):
+    """A trained reader of statements for inference."""
+
+    head: StatementHead
+
+    def __init__(self, folder: Path, device: str = "cpu", dtype: Dtype = None) -> None:
+        """`dtype` is the precision, by default the fastest on this machine.
+
+        Raises:
+            CheckpointError: if the folder holds no such reader, or its encoder is missing or another one.
+        """
+        super().__init__(folder, STATEMENTS, StatementHead, device, dtype)
+        try:
+            known = self.about["calibration"]
+            self._slope, self._offset = float(known["slope"]), float(known["offset"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(f"{folder}: calibration is not usable: {error!r}") from error
+
+    def judge(self, rows: Sequence[Row], bilingual: Sequence[bool]) -> list[Judgement]:
+        """The judgement of each row."""
+        with torch.inference_mode():
+            states = self.states(rows, bilingual)
+            firsts = torch.tensor([0, *(len(row.ids) for row in rows[:-1])]).cumsum(0)
+            logits = self.head.logits(states[firsts.to(states.device)]).tolist()
+            scores = _split(self.head.evidence(states).cpu(), rows)
+        return [Judgement(*one) for one in zip(logits, scores, strict=True)]
+
+    def probability(self, logit: float) -> float:
+        """The calibrated probability of "true"."""
+        return 1 / (1 + math.exp(-max(-60.0, min(60.0, self._slope * logit + self._offset))))
+
+
+def _split(scores: Tensor, rows: Sequence[Row]) -> list[Tensor]:
+    """Scores (T, 2) of packed rows as those of each row (L, 2)."""
+    split = torch.split(scores, [len(row.ids) for row in rows])
+    return [masked_scores(own[None], [row])[0] for own, row in zip(split, rows, strict=True)]

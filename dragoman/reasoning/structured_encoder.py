@@ -81,6 +81,10 @@ class StructuredSelfAttention(nn.Module):
             mixed = structured_attention(query, self._split(self.cross(x)), key, value, masks)
         return self.out_projection(mixed.transpose(1, 2).flatten(-2)), None
 
+    @property
+    def query_weight(self) -> Tensor:
+        return plain(self.in_projection).weight[: plain(self.cross).in_features].detach()
+
     def _split(self, x: Tensor) -> Tensor:
         return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
 
@@ -98,6 +102,10 @@ class StructuredBertAttention(nn.Module):
     key = property(lambda self: self.own.key)
     value = property(lambda self: self.own.value)
 
+    @property
+    def query_weight(self) -> Tensor:
+        return plain(self.query).weight.detach()
+
     def forward(self, hidden_states: Tensor, *arguments: Any, **named: Any) -> Any:
         masks = self._current.masks
         if masks is None:
@@ -108,6 +116,12 @@ class StructuredBertAttention(nn.Module):
         )
         mixed = structured_attention(query, cross, key, value, masks)
         return mixed.transpose(1, 2).flatten(-2), None
+
+
+def plain(layer: Any) -> nn.Linear:
+    """A linear layer without the update of low rank that it may have."""
+    found: nn.Linear = getattr(layer, "own", layer)
+    return found
 
 
 def _copied(weight: Tensor, bias: Tensor) -> nn.Linear:
@@ -129,10 +143,24 @@ class StructuredEncoder(nn.Module):
         super().__init__()
         self.encoder = encoder
         self.checksum = encoder.checksum or _checksum(encoder)
-        """Identifies the encoder's weights, without what is trained beside them."""
+        """Identifies the encoder's weights, all of them and without what is trained beside them."""
         self._current = _Current()
         self.layers = layers_of(encoder)
         self.attention = [_with_cross(layer, self._current) for layer in self.layers]
+        self.query_changes: dict[str, Tensor] = {}
+        """What `change_queries` added to the encoder's own queries, by the names of `queries`."""
+
+    def keep_layers(self, count: int) -> None:
+        """Drop the layers above the first `count`.
+
+        Raises:
+            CheckpointError: if there are not so many.
+        """
+        if not 0 < count <= len(self.layers):
+            raise CheckpointError(f"{self.encoder.name}: has {len(self.layers)} layers, not {count}")
+        if count < len(self.layers):
+            self.layers, self.attention = self.layers[:count], self.attention[:count]
+            _set_layers(self.encoder, self.layers)
 
     def forward(self, ids: Tensor, mask: Tensor, masks: Masks | None = None) -> list[Tensor]:
         """States (B, L, W) of the embeddings and each layer; without `masks` those of the encoder itself."""
@@ -148,12 +176,29 @@ class StructuredEncoder(nn.Module):
         finally:
             self._current.masks = None
 
+    def queries(self) -> dict[str, Tensor]:
+        """The weights of each layer's own query by the names of `cross_parameters`: `3.weight` (W, W)."""
+        return {f"{number}.weight": block.query_weight for number, block in enumerate(self.attention)}
+
+    def change_queries(self, changes: Mapping[str, Tensor]) -> None:
+        """Add to the weights of the encoder's own queries, as a baseline without Q_cross has learned.
+
+        Raises:
+            CheckpointError: if a name or a shape is not of this encoder.
+        """
+        own = self.queries()
+        for name, change in changes.items():
+            if name not in own or own[name].shape != change.shape:
+                raise CheckpointError(f"{name} {tuple(change.shape)} is no query of {self.encoder.name}")
+            own[name] += change
+        self.query_changes = dict(changes)
+
     def cross_parameters(self) -> dict[str, Tensor]:
         """Weights and biases of Q_cross by layer: `3.weight` (W, W), `3.bias` (W,)."""
         return {
             f"{number}.{name}": value
             for number, block in enumerate(self.attention)
-            for name, value in block.cross.named_parameters()
+            for name, value in plain(block.cross).named_parameters()
         }
 
     def set_cross(self, weights: Mapping[str, Tensor]) -> None:
@@ -194,6 +239,16 @@ def layers_of(encoder: Encoder) -> list[Any]:
     if not layers or not all(hasattr(getattr(layer, "attention", None), "self") for layer in layers):
         raise CheckpointError(f"{encoder.name}: its layers are not BERT's")
     return list(layers)
+
+
+def _set_layers(encoder: Encoder, layers: list[Any]) -> None:
+    kept = nn.ModuleList(layers)
+    if isinstance(encoder, OwnEncoder):
+        encoder.model.layers = kept
+    else:
+        encoder.model.encoder.layer = kept  # type: ignore[union-attr]
+    encoder.layers = len(layers)
+    encoder.sentence_layer = min(encoder.sentence_layer, encoder.layers)
 
 
 def _with_cross(layer: Any, current: _Current) -> Any:

@@ -36,7 +36,7 @@ REQUESTS = [
 def trained(encoder: Encoder, folder: Path, structured: bool = True) -> SpanReader:
     """A reader with random deltas, saved to `folder`."""
     config = SpanTraining(examples="-", tuning="-", rank=4, first_layer=1, structured=structured, length=16)
-    model = trainable(SpanReader(StructuredEncoder(encoder)), config)
+    model = SpanReader(trainable(StructuredEncoder(encoder), config))
     randomised(model)
     about = {"model_type": MODEL_TYPE, "structured": structured, "width": encoder.width}
     save_deltas(folder, model.encoder, model.head, about)

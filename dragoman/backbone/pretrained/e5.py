@@ -54,6 +54,7 @@ class E5Encoder(OwnEncoder):
     def __init__(self, model: BertEncoder, vocabulary: Subwords, file: E5File) -> None:
         super().__init__(model, vocabulary, NAME, sentence_layer=model.config.layers)
         self.pad, self._bos, self._eos = file.pad, file.bos, file.eos
+        self.mask_id = next(number for number, (piece, _) in enumerate(file.pieces) if piece == "<mask>")
         self.prefixes, self.unrelated_cosine = PREFIXES, UNRELATED_COSINE
         self.checksum = file.checksum
         self._surprisals = _surprisals(file)

@@ -49,7 +49,7 @@ class HuggingFaceEncoder(Encoder):
         self.width, self.layers = int(config.hidden_size), int(config.num_hidden_layers)
         self.max_length = _max_length(model)
         self.sentence_layer = middle_layer(self.layers)
-        self.pad = int(tokenizer.pad_token_id)
+        self.pad, self.mask_id = int(tokenizer.pad_token_id), tokenizer.mask_token_id
         self._before, self._after = _frame(tokenizer)
 
     def forward(

@@ -1,11 +1,12 @@
 """Theories of facts and rules with questions of known depth and proof, made from a seed, in eleven languages."""
 
 from dragoman.reasoning.theories.forward import Model, Proof, Step, conclude
-from dragoman.reasoning.theories.generate import Puzzle, Question, generate
+from dragoman.reasoning.theories.generate import DEEPEST, Puzzle, Question, generate
 from dragoman.reasoning.theories.logic import Fact, Rule, Statement, Theory, TheoryError
 from dragoman.reasoning.theories.render import LANGUAGES, ordered, render, render_part, render_statement
 
 __all__ = [
+    "DEEPEST",
     "LANGUAGES",
     "Fact",
     "Model",

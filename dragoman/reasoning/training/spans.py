@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
@@ -17,27 +17,22 @@ from torch import Tensor
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.training.config import ConfigError, TrainingConfig
-from dragoman.backbone.training.corpus import Position
 from dragoman.backbone.training.distributed import Workers
-from dragoman.backbone.training.loop import EarlyStopping, Report, Source, Trainer
+from dragoman.backbone.training.loop import EarlyStopping, Report, Trainer
 from dragoman.backbone.training.pretraining import claim
 from dragoman.reasoning.answers import exact, f1
-from dragoman.reasoning.deltas import save_deltas
+from dragoman.reasoning.deltas import load_cross, save_deltas
 from dragoman.reasoning.examples import Example, ExamplesError, files_of, read_examples
 from dragoman.reasoning.inference import SpanScorer
 from dragoman.reasoning.low_rank import add_low_rank
-from dragoman.reasoning.reading import LEAST_ROOM, PaddedScorer, Request, Scorer, read
-from dragoman.reasoning.spans import LONGEST, MODEL_TYPE, SpanReader
+from dragoman.reasoning.reading import PaddedScorer, Request, Scorer, read
+from dragoman.reasoning.spans import MODEL_TYPE, SpanReader
 from dragoman.reasoning.structured_attention import structured_masks
-from dragoman.reasoning.structured_encoder import Row, StructuredEncoder, languages_of, row_of
+from dragoman.reasoning.structured_encoder import StructuredEncoder, languages_of
+from dragoman.reasoning.training.batches import RowBatch, Tokenized, readable, source_of, tokenized
 from dragoman.reasoning.training.calibration import fit_calibration
-from dragoman.reasoning.windows import windows
 
 MIN_LENGTH = 16
-ANSWERED = 0.9
-"""The share of windows with an answer, where a context has windows without one too."""
-_NEIGHBOURS = 16
-"""A batch is drawn from this many times its examples, which are alike in length."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +51,11 @@ class SpanTraining(TrainingConfig):
     interfering: float = 0.7
     """P_mask: the share of entries of each mask that stay false where the other one is true."""
     rank: int = 32
+    """Of the updates of linear layers; 0 trains biases alone (BitFit)."""
+    layers: int = 0
+    """How many of the encoder's first layers are used; 0 for all."""
+    cross: str = ""
+    """Folder of a Q_cross that was trained before, whose weights stay as they are; without it Q_cross learns too."""
     first_layer: int = 4
     """The lowest layer that learns, counted from 0."""
     length: int = 384
@@ -67,9 +67,9 @@ class SpanTraining(TrainingConfig):
         super().check()
         if not self.examples or not self.tuning:
             raise ConfigError("examples and tuning must be folders of examples")
-        for name in ("rank", "tuning_examples", "patience"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1")
+        for name, least in (("rank", 0), ("layers", 0), ("tuning_examples", 1), ("patience", 1)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name} must be at least {least}")
         if not 0 <= self.interfering <= 1:
             raise ConfigError("interfering must lie between 0 and 1")
         self.check_length(self.length)
@@ -81,144 +81,32 @@ class SpanTraining(TrainingConfig):
         """
         if not MIN_LENGTH <= self.length <= encoder.max_length:
             raise ConfigError(f"length must lie between {MIN_LENGTH} and {encoder.name}'s {encoder.max_length}")
-        if not 0 <= self.first_layer < encoder.layers:
-            raise ConfigError(f"first_layer must lie between 0 and {encoder.layers - 1}")
-
-
-@dataclass(frozen=True)
-class Tokenized:
-    """An example as subwords; `answers` are the first and last subword of each answer in the context."""
-
-    question: Sequence[int]
-    context: Sequence[int]
-    answers: list[tuple[int, int]]
-    bilingual: bool
-
-    @property
-    def length(self) -> int:
-        return len(self.question) + len(self.context)
-
-
-@dataclass(frozen=True)
-class SpanBatch:
-    """Rows with the positions of the beginnings and ends of their answers; (0, 0) where there is none."""
-
-    rows: list[Row]
-    answers: list[list[tuple[int, int]]]
-    bilingual: bool
-
-    @property
-    def tokens(self) -> int:
-        return sum(len(row.ids) for row in self.rows)
-
-
-def tokenized(encoder: Encoder, examples: Sequence[Example]) -> list[Tokenized]:
-    """Examples as subwords; answers without subwords of their own, or with more than `LONGEST`, are left out.
-
-    So are examples that have such answers alone.
-    """
-    questions = encoder.subwords([one.question for one in examples])
-    different = {context: number for number, context in enumerate(dict.fromkeys(one.context for one in examples))}
-    contexts = encoder.subwords(list(different))
-    found = []
-    for example, question in zip(examples, questions, strict=True):
-        context = contexts[different[example.context]]
-        ends = np.array([end for _, end in context.offsets])
-        starts = np.array([start for start, _ in context.offsets])
-        answers = []
-        for start, end in example.answers:
-            first, last = int(np.searchsorted(ends, start, "right")), int(np.searchsorted(starts, end)) - 1
-            if first <= last < first + LONGEST:
-                answers.append((first, last))
-        if answers or not example.answers:
-            ids = (np.array(question.ids, np.int32), np.array(context.ids, np.int32))
-            found.append(Tokenized(*ids, answers, example.bilingual))  # type: ignore[arg-type]
-    return found
-
-
-def source_of(
-    examples: Sequence[Tokenized], encoder: Encoder, config: SpanTraining, checksum: str
-) -> Source[SpanBatch]:
-    """Batches of examples of like length, all in one language or all in two, in rows of at most `config.length`."""
-    kinds = [
-        sorted(
-            (number for number, one in enumerate(examples) if one.bilingual == bilingual),
-            key=lambda n: examples[n].length,
-        )
-        for bilingual in (False, True)
-    ]
-
-    def draw(start: Position) -> Iterator[tuple[Position, SpanBatch]]:
-        number = start.round
-        while True:
-            noise = np.random.default_rng([config.seed, number])
-            anchor = int(noise.integers(len(examples)))
-            order = kinds[anchor >= len(kinds[0])]
-            anchor -= len(kinds[0]) if anchor >= len(kinds[0]) else 0
-            count = max(1, config.tokens // min(config.length, examples[order[anchor]].length + 4))
-            begin = max(0, min(anchor - count * _NEIGHBOURS // 2, len(order) - count * _NEIGHBOURS))
-            near = order[begin : begin + count * _NEIGHBOURS]
-            chosen = [examples[place] for place in noise.choice(near, min(count, len(near)), replace=False)]
-            number += 1
-            yield Position(number), _batch(chosen, encoder, config, noise)
-
-    return Source(checksum, draw)
-
-
-def _batch(
-    chosen: Sequence[Tokenized], encoder: Encoder, config: SpanTraining, noise: np.random.Generator
-) -> SpanBatch:
-    rows, answers = [], []
-    for one in chosen:
-        holding, without = _windows(one, encoder, config)
-        among = holding if holding and (not without or noise.random() < ANSWERED) else without
-        begin, end = among[int(noise.integers(len(among)))]
-        row = row_of(encoder, list(one.context[begin:end]), list(one.question))
-        rows.append(row)
-        inside = _inside(one.answers, begin, end)
-        answers.append([(row.first + first - begin, row.first + last - begin) for first, last in inside] or [(0, 0)])
-    return SpanBatch(rows, answers, chosen[0].bilingual)
-
-
-Window = tuple[int, int]
-
-
-def _windows(one: Tokenized, encoder: Encoder, config: SpanTraining) -> tuple[list[Window], list[Window]]:
-    """The windows of a context that hold an answer, and those that touch none; none at all for a long question."""
-    room = config.length - len(row_of(encoder, [], list(one.question)).ids)
-    if room < config.length // LEAST_ROOM:
-        return [], []
-    parts = list(windows(len(one.context), room))
-    holding = [part for part in parts if _inside(one.answers, *part)]
-    without = [(begin, end) for begin, end in parts if all(last < begin or end <= first for first, last in one.answers)]
-    return holding, without
-
-
-def readable(one: Tokenized, encoder: Encoder, config: SpanTraining) -> bool:
-    """Whether an example can be learned from: its question leaves room, and a window holds an answer if it has any."""
-    holding, without = _windows(one, encoder, config)
-    return bool(holding) if one.answers else bool(without)
-
-
-def _inside(answers: Sequence[tuple[int, int]], begin: int, end: int) -> list[tuple[int, int]]:
-    return [(first, last) for first, last in answers if begin <= first and last < end]
+        layers = self.layers or encoder.layers
+        if layers > encoder.layers:
+            raise ConfigError(f"layers must be at most {encoder.name}'s {encoder.layers}")
+        if not 0 <= self.first_layer < layers:
+            raise ConfigError(f"first_layer must lie between 0 and {layers - 1}")
 
 
 def span_loss(
-    model: SpanReader, batch: SpanBatch, config: SpanTraining, generator: torch.Generator, device: torch.device
+    model: SpanReader, batch: RowBatch, config: SpanTraining, generator: torch.Generator, device: torch.device
 ) -> Mapping[str, Tensor]:
-    """-log of the probability of all correct beginnings, and of all correct ends, in the mean."""
+    """The loss of the correct answers of a batch, with masks drawn anew."""
     masks = None
     if config.structured and batch.bilingual:
         languages = languages_of(batch.rows, max(len(row.ids) for row in batch.rows), device)
         masks = structured_masks(languages, 1 - config.interfering, generator)
-    logs = model(batch.rows, masks).log_softmax(1)  # (B, L, 2)
+    return {"spans": place_loss(model(batch.rows, masks), batch.answers)}
+
+
+def place_loss(scores: Tensor, answers: Sequence[Sequence[tuple[int, int]]]) -> Tensor:
+    """-log of the probability of all correct beginnings, and of all correct ends, in the mean; `scores` (B, L, 2)."""
     found = []
-    for own, answers in zip(logs, batch.answers, strict=True):
+    for own, correct in zip(scores.log_softmax(1), answers, strict=True):
         for side in (0, 1):  # two answers may begin at one place
-            places = torch.tensor(sorted({answer[side] for answer in answers}), device=device)
+            places = torch.tensor(sorted({answer[side] for answer in correct}), device=scores.device)
             found.append(own[places, side].logsumexp(0))
-    return {"spans": -torch.stack(found).mean()}
+    return -torch.stack(found).mean()
 
 
 def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, report: Report | None = None) -> Path:
@@ -234,14 +122,13 @@ def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, rep
         claim(config, output, resume)
     workers.wait()
     torch.manual_seed(config.seed)
-    encoder = load_encoder(config.encoder)
-    config.check_encoder(encoder)
+    model = SpanReader(structured_encoder(config))
+    encoder = model.encoder.encoder
     files, tuning_files = files_of(Path(config.examples)), files_of(Path(config.tuning))
     given, learned, languages = _learned(files, encoder, config)
     tuning = list(islice((one for file in tuning_files for one in read_examples(file)), config.tuning_examples))
     if not learned or not tuning:
         raise ExamplesError("there must be examples to learn from and to tune by")
-    model = trainable(SpanReader(StructuredEncoder(encoder)), config)
     trainer = Trainer(
         model,
         lambda batch, generator, device: span_loss(model, batch, config, generator, device),
@@ -306,19 +193,37 @@ def checksum_of(files: Sequence[Path]) -> str:
     return digest.hexdigest()
 
 
-def trainable(model: SpanReader, config: SpanTraining) -> SpanReader:
-    """Freeze the encoder, and give its upper layers updates of low rank and biases that learn."""
-    model.encoder.requires_grad_(False)
+def structured_encoder(config: SpanTraining) -> StructuredEncoder:
+    """The configured encoder with its Q_cross, of which learns what `trainable` says.
+
+    Raises:
+        CheckpointError: if the encoder or Q_cross cannot be loaded.
+        ConfigError: if a row or a layer is not of the encoder.
+    """
+    encoder = load_encoder(config.encoder)
+    config.check_encoder(encoder)
+    structured = StructuredEncoder(encoder)
+    structured.keep_layers(config.layers or encoder.layers)
+    if config.cross:
+        load_cross(Path(config.cross), structured)
+    return trainable(structured, config)
+
+
+def trainable(structured: StructuredEncoder, config: SpanTraining) -> StructuredEncoder:
+    """Freeze an encoder, and give its upper layers updates of low rank and biases that learn."""
+    structured.requires_grad_(False)
     generator = torch.Generator().manual_seed(config.seed)
     unused = ["cross.", "cross_norm."]  # the decoder path of our backbone
-    if not config.structured:
-        unused += ["attention.cross.", "attention.self.cross."]
-    for layer in model.encoder.layers[config.first_layer :]:
-        add_low_rank(layer, config.rank, generator, unused)
+    cross = ["attention.cross.", "attention.self.cross."]
+    without = [*unused, *cross] if config.cross or not config.structured else unused
+    still = unused if config.structured else [*unused, *cross]
+    for layer in structured.layers[config.first_layer :]:
+        if config.rank:
+            add_low_rank(layer, config.rank, generator, without)
         for name, parameter in layer.named_parameters():
-            learns = name.endswith("bias") and not name.startswith(tuple(unused))
+            learns = name.endswith("bias") and not name.startswith(tuple(still))
             parameter.requires_grad_(parameter.requires_grad or learns)
-    return model
+    return structured
 
 
 def measured(model: SpanReader, examples: Sequence[Example], structured: bool) -> Mapping[str, float]:

@@ -90,23 +90,54 @@ def _counting(what: str, unit: str) -> Iterator[Callable[[], None]]:
 
 @train.command("qa")
 def qa(config: ConfigFile, output: Output, data: Data = None, resume: Resume = False, threads: Threads = None) -> None:
-    """Train the reader that answers questions with spans of a text."""
-    from dragoman.backbone.training.config import read_config
-    from dragoman.reasoning.training.spans import SpanTraining, train_spans
+    """Train a reader: of answers, of statements, or Q_cross alone, as `task` in the file says."""
+    from dragoman.backbone.training.config import ConfigError, read_config
 
     table = read_config(config, data)
+    task = table.pop("task", "spans")
+    if task not in _QA_TASKS:
+        raise ConfigError(f"task: {task!r} is not one of {', '.join(_QA_TASKS)}")
     sources = table.pop("sources", None)
-    settings = SpanTraining.parse(table)
+    settings, train_it = _QA_TASKS[task](table)
     if sources is not None:
-        _prepare_qa(settings, sources, data)
-    _run(lambda report: train_spans(settings, output, resume=resume, report=report), settings.steps, output, threads)
+        _prepare_qa(task, settings, sources, data)
+    _run(lambda report: train_it(settings, output, resume=resume, report=report), settings.steps, output, threads)
 
 
-def _prepare_qa(settings: SpanTraining, table: dict[str, Any], data: Path | None) -> None:
+def _spans(table: dict[str, Any]) -> Any:
+    from dragoman.reasoning.training.spans import SpanTraining, train_spans
+
+    return SpanTraining.parse(table), train_spans
+
+
+def _statements(table: dict[str, Any]) -> Any:
+    from dragoman.reasoning.training.statements import StatementTraining, train_statements
+
+    return StatementTraining.parse(table), train_statements
+
+
+def _cross_query(table: dict[str, Any]) -> Any:
+    from dragoman.reasoning.training.cross_query import CrossQueryTraining, train_cross_query
+
+    return CrossQueryTraining.parse(table), train_cross_query
+
+
+_QA_TASKS = {"spans": _spans, "statements": _statements, "cross_query": _cross_query}
+
+
+def _prepare_qa(task: str, settings: SpanTraining, table: dict[str, Any], data: Path | None) -> None:
+    from dragoman.backbone.training.config import ConfigError
     from dragoman.service.evaluation.qa_examples import QaSources, prepare
+    from dragoman.service.evaluation.statement_examples import StatementSources, prepare_statements
 
+    examples, tuning = Path(getattr(settings, "examples", "")), Path(getattr(settings, "tuning", ""))
     with _counting("making examples", "examples") as step:
-        prepare(QaSources.parse(table, data), Path(settings.examples), Path(settings.tuning), step)
+        if task == "spans":
+            prepare(QaSources.parse(table, data), examples, tuning, step)
+        elif task == "statements":
+            prepare_statements(StatementSources.parse(table, data), examples, tuning, step)
+        else:
+            raise ConfigError(f"sources: {task} is trained on the files of `parallel`")
 
 
 @train.command("codebook")

@@ -87,18 +87,18 @@ def prepare(sources: QaSources, examples: Path, tuning: Path, step: Progress) ->
         ConfigError: a set or table that is missing, or a folder with examples of other sources.
     """
     for folder in (examples, tuning):
-        _claim(sources, folder)
+        claim_folder(sources, folder)
     switch = Switch(Path(sources.tables), sources.languages)
     for name, most in sorted(sources.sets.items()):
         path = examples / f"{name}.jsonl.gz"
         if not path.exists():
-            write_examples(path, _counted(_switched(sources, name, int(most), switch), step))
+            write_examples(path, counted(_switched(sources, name, int(most), switch), step))
     path = tuning / "tuning.jsonl.gz"
     if sources.tuning and not path.exists():
-        write_examples(path, _counted(_tuning(sources), step))
+        write_examples(path, counted(_tuning(sources), step))
 
 
-def _claim(sources: QaSources, folder: Path) -> None:
+def claim_folder(sources: Any, folder: Path) -> None:
     """Write into a folder what its examples are made from, or see that it is the same.
 
     Raises:
@@ -112,7 +112,7 @@ def _claim(sources: QaSources, folder: Path) -> None:
         unfinished.write_text(made_from, encoding="utf-8")
 
 
-def _counted(examples: Iterator[Example], step: Progress) -> Iterator[Example]:
+def counted(examples: Iterator[Example], step: Progress) -> Iterator[Example]:
     for example in examples:
         step()
         yield example
@@ -196,6 +196,10 @@ class Switch:
 
     def __init__(self, tables: Path, languages: list[str]) -> None:
         self._folder, self._languages, self._tables = tables, languages, dict[str, Table]()
+
+    def text(self, text: str, target: str, noise: random.Random) -> str:
+        """An English text in another language, or as it is."""
+        return text if target == "en" else switched(text, "en", self._table("en", target), noise, 1.0, [])[0]
 
     def question(self, example: Example, noise: random.Random) -> Example:
         """The example with its question in another language: of English, any one; of others, English."""

@@ -18,14 +18,11 @@ from dragoman.backbone.training.corpus import Position
 from dragoman.reasoning.examples import Example, ExamplesError
 from dragoman.reasoning.spans import SpanReader
 from dragoman.reasoning.structured_encoder import StructuredEncoder, row_of
+from dragoman.reasoning.training.batches import _windows, readable, source_of, tokenized
 from dragoman.reasoning.training.spans import (
     SpanTraining,
-    _windows,
     measured,
-    readable,
-    source_of,
     span_loss,
-    tokenized,
     train_spans,
     trainable,
 )
@@ -83,7 +80,7 @@ def test_the_loss_is_minus_the_log_of_all_correct_places(encoder: Encoder) -> No
 
 def test_only_the_upper_layers_learn_and_q_cross_only_if_structured(encoder: Encoder) -> None:
     config = SpanTraining(examples="-", tuning="-", rank=2, first_layer=1, structured=False)
-    model = trainable(SpanReader(StructuredEncoder(encoder)), config)
+    model = SpanReader(trainable(StructuredEncoder(encoder), config))
     names = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
     assert not any(".0.attention" in name or "embed" in name for name in names)
     assert not any("cross" in name and "bias" in name for name in names)
