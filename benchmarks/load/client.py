@@ -1,8 +1,9 @@
-"""The client of `benchmarks/load/throughput.py`: plain sockets in a separate process, for low CPU usage.
+"""A client for throughput: plain sockets in a separate process, for low CPU usage.
 
     python -m benchmarks.load.client URL CLIENTS SECONDS < requests.json
 
-Each connection sends a search, reads the response, and sends the next; any status other than 200 aborts the run.
+Each connection posts a request to the URL, reads the response, and posts the next, over and over; any status other than
+200 aborts the run.
 """
 
 from __future__ import annotations
@@ -55,11 +56,13 @@ class Connection:
 
 
 def main() -> None:
-    """Print the latency of each search in milliseconds and the total seconds as JSON."""
+    """Print the latency of each request in milliseconds and the total seconds as JSON."""
     address, clients, seconds = urlsplit(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
     assert address.hostname is not None and address.port is not None
     bodies = [json.dumps(request).encode() for request in json.load(sys.stdin)]
-    head = f"POST /v1/search HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: application/json\r\nContent-Length: "
+    head = (
+        f"POST {address.path} HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: application/json\r\nContent-Length: "
+    )
     requests = cycle([f"{head}{len(body)}\r\n\r\n".encode() + body for body in bodies])
     milliseconds = []
     with selectors.DefaultSelector() as selector:

@@ -21,16 +21,11 @@ import sys
 import tempfile
 import time
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import httpx
 
-
-def resident_megabytes(process: int) -> float:
-    """Resident memory of a process (Linux)."""
-    status = Path(f"/proc/{process}/status").read_text()
-    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+from benchmarks.load.memory import mebibytes
 
 
 def search(client: httpx.Client, queries: list[str], rerank: object = False) -> list[float]:
@@ -128,7 +123,7 @@ def main() -> None:
                         break
                     except httpx.HTTPError:
                         time.sleep(0.2)
-                idle = resident_megabytes(server.pid)
+                idle = mebibytes(server.pid)
                 print(f"method: {embedded(client, queries[0])}")  # noqa: T201
                 first = search(client, queries)
                 later = [milliseconds for _ in range(arguments.rounds) for milliseconds in search(client, queries)]
@@ -136,15 +131,15 @@ def main() -> None:
                 glossed["glosses, later rounds"] = [
                     one for _ in range(arguments.rounds) for one in gloss(client, queries)
                 ]
-                print(f"idle after start: {idle:.0f} MB resident")  # noqa: T201
-                print(f"after searches by default: {resident_megabytes(server.pid):.0f} MB resident")  # noqa: T201
+                print(f"idle after start: {idle:.0f} MiB resident")  # noqa: T201
+                print(f"after searches by default: {mebibytes(server.pid):.0f} MiB resident")  # noqa: T201
                 measured = {"first round": first, "later rounds": later} | glossed
                 if not arguments.no_rerank:
                     measured |= reranking(client, queries, arguments.rounds)
                 for name, times in measured.items():
                     median, p95 = statistics.median(times), statistics.quantiles(times, n=20)[-1]
                     print(f"{name}: median {median:.1f} ms, p95 {p95:.1f} ms, {len(times)} requests")  # noqa: T201
-                print(f"idle after searches: {resident_megabytes(server.pid):.0f} MB resident")  # noqa: T201
+                print(f"idle after searches: {mebibytes(server.pid):.0f} MiB resident")  # noqa: T201
         finally:
             server.terminate()
             server.wait()

@@ -18,7 +18,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -96,8 +96,13 @@ def measure(url: str, clients: int, seconds: float) -> Any:
     """The latency of each search in milliseconds, and the total seconds, with concurrent clients."""
     lines = (files("dragoman") / "demo" / "queries.en.jsonl").read_text(encoding="utf-8").splitlines()
     requests = [{"query": json.loads(line)["text"], "query_language": "en", "rerank": False} for line in lines]
+    return ask(f"{url.rstrip('/')}/v1/search", requests, clients, seconds)
+
+
+def ask(url: str, requests: Sequence[object], clients: int, seconds: float) -> Any:
+    """The latency of each request in milliseconds, and the total seconds; the requests are repeated for `seconds`."""
     command = [sys.executable, "-m", "benchmarks.load.client", url, str(clients), str(seconds)]
-    done = subprocess.run(command, input=json.dumps(requests), stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(command, input=json.dumps(list(requests)), stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +49,7 @@ def main() -> None:
     report |= summary(cells, languages)
     arguments.output.mkdir(parents=True, exist_ok=True)
     (arguments.output / "report.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    for measure in ("f1", "exact"):
-        values = [[cells[source][target][measure] for target in languages] for source in languages]
-        show(values, languages, measure)
-        plot(values, languages, measure, arguments.output / f"{measure}.png")
+    heat_maps(cells, languages, ("f1", "exact"), arguments.output)
     Console().print({name: report[name] for name in ("diagonal", "english", "least_share_of_diagonal")})
 
 
@@ -64,11 +62,15 @@ def xquad(
     for language in languages:
         rows = json_lines(folder / "queries" / f"{language}.jsonl.gz")
         questions[language] = {row["qid"]: row for row in rows if split == "all" or part_of(row) == split}
-        corpus = json_lines(folder / "corpus" / f"paragraph.{language}.jsonl.gz")
-        paragraphs |= {row["id"]: row["text"] for row in corpus}
+        paragraphs |= documents(folder, "paragraph", language)
     common = sorted(set.intersection(*(set(one) for one in questions.values())))
     chosen = common if not count else [common[i] for i in np.linspace(0, len(common) - 1, count).astype(int)]
     return {language: {key: rows[key] for key in chosen} for language, rows in questions.items()}, paragraphs
+
+
+def documents(folder: Path, unit: str, language: str) -> dict[str, str]:
+    """All paragraphs or sentences of a language by id, whatever questions there are of them."""
+    return {row["id"]: row["text"] for row in json_lines(folder / "corpus" / f"{unit}.{language}.jsonl.gz")}
 
 
 def pair(
@@ -84,13 +86,19 @@ def pair(
         Request(questions[source][key]["text"], paragraphs[row["para"]], source != target) for key, row in rows.items()
     ]
     answers = [found[0].text if found else "" for found in read(scorer, requests, 1)]
-    references = [[row["answer"]] for row in rows.values()]
-    found = {
-        name: 100 * float(np.mean([measure(*one, target) for one in zip(answers, references, strict=True)]))
-        for name, measure in (("f1", f1), ("exact", exact))
-    }
-    if target == "th":
-        found["by_spaces"] = 100 * float(np.mean([f1(*one, "") for one in zip(answers, references, strict=True)]))
+    return agreement(answers, [row["answer"] for row in rows.values()], target)
+
+
+def agreement(answers: Sequence[str], references: Sequence[str], language: str) -> dict[str, float]:
+    """Means of F1 and exact match of answers in a language, in percent."""
+
+    def mean(measure: Callable[[str, Sequence[str], str], float], by: str) -> float:
+        scores = [measure(answer, [one], by) for answer, one in zip(answers, references, strict=True)]
+        return 100 * float(np.mean(scores))
+
+    found = {"f1": mean(f1, language), "exact": mean(exact, language)}
+    if language == "th":
+        found["by_spaces"] = mean(f1, "")
     return found
 
 
@@ -104,6 +112,19 @@ def summary(cells: dict[str, dict[str, dict[str, float]]], languages: list[str])
     least = min(shares, key=lambda name: shares[name])
     mean = float(np.mean([cells[a][b]["f1"] for a, b in english]))
     return {"diagonal": diagonal, "english": mean, "least_share_of_diagonal": {least: shares[least]}}
+
+
+def heat_maps(
+    cells: Mapping[str, Mapping[str, Mapping[str, float]]],
+    languages: list[str],
+    measures: Sequence[str],
+    folder: Path,
+) -> None:
+    """Print a table of each measure of all pairs, and write its heat map to the folder."""
+    for measure in measures:
+        values = [[cells[source][target][measure] for target in languages] for source in languages]
+        show(values, languages, measure)
+        plot(values, languages, measure, folder / f"{measure}.png")
 
 
 def show(values: list[list[float]], languages: list[str], measure: str) -> None:

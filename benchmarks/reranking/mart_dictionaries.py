@@ -13,8 +13,8 @@ import argparse
 from pathlib import Path
 
 from dragoman.ranking.training.lists import lists_in, read_lists, relinked
-from dragoman.service.evaluation.benchmark import TableFile
 from dragoman.service.evaluation.local_service import local_service
+from dragoman.service.evaluation.serving import TableFile
 
 
 def main() -> None:

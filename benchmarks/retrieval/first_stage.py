@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.service.evaluation import benchmark as evaluation
-from dragoman.service.evaluation.benchmark import TableFile
+from dragoman.service.evaluation.serving import TableFile, serve_temporarily
 from dragoman.service.evaluation.table_training import train_table
 from dragoman.service.evaluation.test_collection import SPLITS, Split, load_benchmark
 
@@ -78,7 +78,7 @@ def evaluate(data: Path, language: str, output: Path, split: Split, permissive: 
         for benchmark, (source, target, unit), queries in tasks(data, language):
             folder = output / split / f"{benchmark}-{unit}-{source}-{target}"
             if not (folder / "report.json").exists():
-                client = client or stack.enter_context(evaluation.serve_temporarily(tables))
+                client = client or stack.enter_context(serve_temporarily(tables))
                 task = load_benchmark(data / benchmark, source, target, unit, queries, split=split)
                 systems = ("smt", "psq") if benchmark == "flores200" else ("bm25", "smt", "psq")
                 evaluation.run_task(client, task, systems, folder)

@@ -24,6 +24,7 @@ from typing import TypeVar
 from rich.console import Console
 from rich.table import Table as Printed
 
+from benchmarks.load.memory import mebibytes
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.table.compose import Member, analysed, merge
 from dragoman.service.core.settings import Settings
@@ -93,7 +94,7 @@ def measure(running: Server, file: Path, name: str) -> list[str]:
         )
     wall = time.perf_counter() - started
     entries = answer.raise_for_status().json()["entries"]
-    peak = int(Path(f"/proc/{process}/status").read_text().split("VmHWM:")[1].split()[0]) * 1024
+    peak = mebibytes(process, "VmHWM") * _MIB
     spent = [cpu(process) - before, postgres_cpu() - postgres]
     return [
         f"{wall:.1f}",

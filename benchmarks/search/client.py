@@ -8,9 +8,11 @@ import json
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,7 +20,8 @@ from rich.progress import Progress
 
 from dragoman.service.api.search import DEGRADED_HEADER
 from dragoman.service.core.trec import TREC_TYPE
-from dragoman.service.evaluation.benchmark import TableFile, checked, post, serve_temporarily, wait_for_embeddings
+from dragoman.service.evaluation.benchmark import wait_for_embeddings
+from dragoman.service.evaluation.serving import TableFile, checked, post, serve_temporarily
 from dragoman.service.evaluation.test_collection import BenchmarkError
 
 CLIENTS = 2
@@ -29,19 +32,33 @@ POLL_SECONDS = 0.5
 
 
 @dataclass(slots=True)
-class Answers:
-    """The answers to all queries of one task.
+class Asked:
+    """The time of all queries of one task, and how many answers were degraded (``stage: reason``)."""
 
-    ``run`` has the hits' scores by query and original document id, in the order of the service. ``methods``,
-    ``languages`` (as the service understood the query) and ``degraded`` (``stage: reason``) count answers.
+    seconds: float = 0.0
+    milliseconds: list[float] = field(default_factory=list)
+    degraded: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class Answers(Asked):
+    """The hits of all queries of one task.
+
+    ``run`` has the hits' scores by query and original document id, in the order of the service. ``methods`` and
+    ``languages`` (as the service understood the query) count answers.
     """
 
     run: dict[str, dict[str, float]] = field(default_factory=dict)
-    seconds: float = 0.0
-    milliseconds: list[float] = field(default_factory=list)
     methods: Counter[str] = field(default_factory=Counter)
     languages: Counter[str] = field(default_factory=Counter)
-    degraded: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(slots=True)
+class Readings(Asked):
+    """The best answer to each question, empty where there is none, and the original ids of the passages read."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    passages: dict[str, list[str]] = field(default_factory=dict)
 
 
 class SearchClient:
@@ -51,11 +68,14 @@ class SearchClient:
     another language nor an id shared by translations can be found.
     """
 
-    def __init__(self, client: httpx.Client, *, embeddings: bool) -> None:
-        """With ``embeddings``, searches wait until all documents of a collection have one, however old the service."""
+    def __init__(self, client: httpx.Client, *, embeddings: bool, kept: bool = False) -> None:
+        """With ``embeddings``, searches wait until all documents of a collection have one, however old the service.
+
+        With ``kept``, the service may have the collections of an earlier client: the same documents are found again.
+        """
         self.client, self.embeddings = client, embeddings
         self._originals: dict[str, dict[str, str]] = {}
-        self._prefix = uuid.uuid4().hex[:8]
+        self._prefix = None if kept else uuid.uuid4().hex[:8]
 
     def collection(self, name: str, language: str, documents: Mapping[str, str]) -> str:
         """The name of a collection of these documents, ready to be searched; it is uploaded once.
@@ -63,22 +83,29 @@ class SearchClient:
         Raises:
             BenchmarkError: documents were rejected or cannot be embedded.
         """
-        sent = f"{self._prefix}-{name}".lower()
+        prefix = self._prefix or opaque(json.dumps([language, *documents.items()]))[:8]
+        sent = f"{prefix}-{name}".lower()
         if sent not in self._originals:
             keys = {opaque(f"{language} {key}"): key for key in documents}
-            post(self.client, "/v1/collections", json={"name": sent, "language": language})
-            lines = [json.dumps({"id": key, "text": documents[original]}) for key, original in keys.items()]
-            answer = post(
-                self.client,
-                f"/v1/collections/{sent}/documents",
-                content="\n".join(lines).encode(),
-                headers={"Content-Type": "application/x-ndjson"},
-            ).json()
-            if answer["rejected"]:
-                raise BenchmarkError(f"documents were rejected, the first: {answer['rejected'][0]}")
+            found = self.client.get(f"/v1/collections/{sent}")
+            if found.status_code == HTTPStatus.NOT_FOUND:
+                found = post(self.client, "/v1/collections", json={"name": sent, "language": language})
+            if checked(found).json()["documents"] != len(keys):
+                self._upload(sent, {key: documents[original] for key, original in keys.items()})
             self._wait(sent)
             self._originals[sent] = keys
         return sent
+
+    def _upload(self, collection: str, documents: Mapping[str, str]) -> None:
+        lines = [json.dumps({"id": key, "text": text}) for key, text in documents.items()]
+        answer = post(
+            self.client,
+            f"/v1/collections/{collection}/documents",
+            content="\n".join(lines).encode(),
+            headers={"Content-Type": "application/x-ndjson"},
+        ).json()
+        if answer["rejected"]:
+            raise BenchmarkError(f"documents were rejected, the first: {answer['rejected'][0]}")
 
     def _wait(self, collection: str) -> None:
         """Return when every document that can have an embedding has one.
@@ -120,34 +147,61 @@ class SearchClient:
         """
         answers = Answers()
 
-        def asked(query: str) -> tuple[str, dict[str, Any], float]:
-            request = {"query": queries[query], "collections": list(collections), "top_k": top_k, **fields}
-            begun = time.perf_counter()
+        def searched(text: str) -> dict[str, Any]:
+            request = {"query": text, "collections": list(collections), "top_k": top_k, **fields}
             if trec:
-                answer = _of_run(post(self.client, "/v1/search", json=request, headers={"Accept": TREC_TYPE}))
-            else:
-                answer = post(self.client, "/v1/search", json=request).json()
-            return query, answer, (time.perf_counter() - begun) * 1000
+                return _of_run(post(self.client, "/v1/search", json=request, headers={"Accept": TREC_TYPE}))
+            return dict(post(self.client, "/v1/search", json=request).json())
 
-        originals = {key: original for name in collections for key, original in self._originals[name].items()}
-        begun = time.perf_counter()
-        with Progress(transient=True) as progress, ThreadPoolExecutor(CLIENTS) as clients:
-            for query, answer, spent in progress.track(
-                clients.map(asked, queries), total=len(queries), description=title
-            ):
-                answers.run[query] = {originals[hit["id"]]: float(hit["score"]) for hit in answer["hits"]}
-                answers.milliseconds.append(spent)
-                if not trec:
-                    answers.methods[answer.get("method", "unknown")] += 1
-                    answers.languages[answer["query"]["language"]] += 1
-                answers.degraded.update({f"{one['stage']}: {one['reason']}" for one in answer["degraded"]})
-        answers.seconds = time.perf_counter() - begun
+        originals = self._originals_of(collections)
+        for query, answer in _each(queries, searched, answers, title):
+            answers.run[query] = {originals[hit["id"]]: float(hit["score"]) for hit in answer["hits"]}
+            if not trec:
+                answers.methods[answer.get("method", "unknown")] += 1
+                answers.languages[answer["query"]["language"]] += 1
         return answers
+
+    def read(
+        self, questions: Mapping[str, str], collections: Sequence[str], fields: Mapping[str, Any], title: str
+    ) -> Readings:
+        """Ask every question with nothing but its text, the collections and ``fields``."""
+        found = Readings()
+
+        def answered(text: str) -> dict[str, Any]:
+            request = {"question": text, "collections": list(collections), **fields}
+            return dict(post(self.client, "/v1/qa", json=request).json())
+
+        originals = self._originals_of(collections)
+        for question, answer in _each(questions, answered, found, title):
+            found.texts[question] = answer["answers"][0]["text"] if answer["answers"] else ""
+            found.passages[question] = [originals[hit["id"]] for hit in answer["passages"]]
+        return found
+
+    def _originals_of(self, collections: Sequence[str]) -> dict[str, str]:
+        return {key: original for name in collections for key, original in self._originals[name].items()}
 
     def close(self) -> None:
         """Delete the collections."""
         for name in self._originals:
             checked(self.client.delete(f"/v1/collections/{name}"))
+
+
+def _each(
+    texts: Mapping[str, str], ask: Callable[[str], dict[str, Any]], asked: Asked, title: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The answer to each text by its key, several asked at a time; counts what ``asked`` says of them."""
+
+    def timed(key: str) -> tuple[str, dict[str, Any], float]:
+        begun = time.perf_counter()
+        return key, ask(texts[key]), (time.perf_counter() - begun) * 1000
+
+    begun = time.perf_counter()
+    with Progress(transient=True) as progress, ThreadPoolExecutor(CLIENTS) as clients:
+        for key, answer, spent in progress.track(clients.map(timed, texts), total=len(texts), description=title):
+            asked.milliseconds.append(spent)
+            asked.degraded.update({f"{one['stage']}: {one['reason']}" for one in answer["degraded"]})
+            yield key, answer
+    asked.seconds = time.perf_counter() - begun
 
 
 def _of_run(response: httpx.Response) -> dict[str, Any]:
@@ -162,14 +216,22 @@ def opaque(key: str) -> str:
 
 
 @contextlib.contextmanager
-def searching(url: str | None, tables: Sequence[TableFile], *, embeddings: bool = False) -> Iterator[SearchClient]:
+def searching(
+    url: str | None,
+    tables: Sequence[TableFile],
+    *,
+    embeddings: bool = False,
+    data_dir: Path | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> Iterator[SearchClient]:
     """A client of the service at ``url``, or of a new one with ``tables``, whose data is removed at the end.
 
-    A service at ``url`` is searched with the tables that it has; its collections of this client are deleted.
+    A service at ``url`` is searched with the tables that it has; its collections of this client are deleted. A new one
+    has ``settings``, as environment variables, and keeps its data in ``data_dir`` if that is given.
     """
     if url is None:
-        with serve_temporarily(tables) as http:
-            yield SearchClient(http, embeddings=embeddings)
+        with serve_temporarily(tables, data_dir, settings) as http:
+            yield SearchClient(http, embeddings=embeddings, kept=data_dir is not None)
         return
     with httpx.Client(base_url=url, timeout=600) as http:
         client = SearchClient(http, embeddings=embeddings)

@@ -19,6 +19,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.load.memory import mebibytes
+
 Encode = Callable[[Sequence[str], str], Any]
 """Unit vectors (texts, width) of texts of a kind, query or passage."""
 
@@ -121,10 +123,7 @@ def timed(encode: Encode, texts: dict[str, list[str]], vectors: bool = False) ->
 
 def memory() -> dict[str, float]:
     """Resident memory now and its peak, MiB (Linux)."""
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    return {
-        name: int(status.split(f"{line}:")[1].split()[0]) / 1024 for name, line in (("rss", "VmRSS"), ("peak", "VmHWM"))
-    }
+    return {"rss": mebibytes("self"), "peak": mebibytes("self", "VmHWM")}
 
 
 def send(responses: Any, what: dict[str, Any]) -> None:

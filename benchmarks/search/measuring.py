@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from scipy.stats import ttest_rel
 
-from benchmarks.search.client import Answers, SearchClient
+from benchmarks.search.client import Answers, Asked, SearchClient
 from dragoman.service.evaluation.benchmark import DEPTH, MEASURES, Evaluation, measured, p_value, write_run
 from dragoman.service.evaluation.test_collection import Benchmark, BenchmarkError
 
@@ -110,7 +110,7 @@ def measure(client: SearchClient, collection: str, task: Benchmark, chosen: Sequ
     return found
 
 
-def check_complete(answers: Answers, title: str) -> None:
+def check_complete(answers: Asked, title: str) -> None:
     """
     Raises:
         BenchmarkError: a stage other than detection and translation did less than asked: its figures would be others.

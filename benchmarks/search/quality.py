@@ -28,7 +28,7 @@ from pathlib import Path
 from benchmarks.retrieval.first_stage import XQUAD, make_tables
 from benchmarks.search.client import searching
 from benchmarks.search.measuring import measured_task, needs_embeddings, systems, write_report
-from dragoman.service.evaluation.benchmark import TableFile
+from dragoman.service.evaluation.serving import TableFile
 from dragoman.service.evaluation.test_collection import SPLITS, Benchmark, load_benchmark
 
 MAIN = ("de", "es", "ru", "zh", "ar")

@@ -18,7 +18,7 @@ from rich.table import Table
 from dragoman.service.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, opened
 
 if TYPE_CHECKING:
-    from dragoman.service.evaluation.benchmark import TableFile
+    from dragoman.service.evaluation.serving import TableFile
     from dragoman.service.schemas.search import QueryRead
 
 index = typer.Typer(help="Maintain the indexes.", no_args_is_help=True)
@@ -221,7 +221,7 @@ def evaluate(
 def _table_file(given: str, source: str, target: str) -> TableFile:
     """Parse a value of ``--table``: a file and, after commas, its options."""
     from dragoman.lexicon.table.compose import Kind
-    from dragoman.service.evaluation.benchmark import TableFile
+    from dragoman.service.evaluation.serving import TableFile
 
     path, *options = given.split(",")
     chosen = dict(option.partition("=")[::2] for option in options)

@@ -6,16 +6,10 @@ It starts a separate server on a new data directory, uploads the documents and t
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import re
-import socket
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,8 +23,8 @@ from rich.progress import Progress
 from rich.table import Table as ScreenTable
 from scipy.stats import ttest_rel
 
-from dragoman.lexicon.table.compose import Kind
 from dragoman.service.core.trec import RunLine, trec_run
+from dragoman.service.evaluation.serving import TableFile, checked, post, serve_temporarily
 from dragoman.service.evaluation.test_collection import Benchmark, BenchmarkError, Keep, Split, load_benchmark
 from dragoman.service.search.service import MODEL_METHODS
 from dragoman.service.tables.repository import entry_rows
@@ -51,17 +45,6 @@ DEPTH = 100
 CLIENTS = 2
 
 Run = dict[str, dict[str, float]]
-
-
-@dataclass(frozen=True, slots=True)
-class TableFile:
-    """A translation table to upload before the queries run."""
-
-    path: Path
-    source: str
-    target: str
-    kind: Kind = "statistical"
-    weight: float = 1.0
 
 
 def active_tables(tables: Tables, source: str, target: str, folder: Path) -> list[TableFile]:
@@ -153,65 +136,6 @@ def choice(only: str | None, without: str | None) -> Keep:
     return lambda row: (not only or matches(only, row)) and not (without and matches(without, row))
 
 
-@contextlib.contextmanager
-def serve_temporarily(tables: Sequence[TableFile] = ()) -> Iterator[httpx.Client]:
-    """A server in a separate process on a free loopback port, with ``tables`` active.
-
-    Its data directory is removed at the end.
-    """
-    with tempfile.TemporaryDirectory(prefix="dragoman-") as folder, socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-        probe.close()
-        command = [
-            sys.executable,
-            "-m",
-            "dragoman.service.cli.main",
-            "serve",
-            "--data-dir",
-            folder,
-            "--port",
-            str(port),
-        ]
-        command += ["--host", "127.0.0.1"]
-        own = {name: value for name, value in os.environ.items() if name != "DRAGOMAN_DATABASE_URL"}
-        own.setdefault("DRAGOMAN_RERANK_SECONDS", "60")  # results must not depend on the load of the machine
-        log = Path(folder) / "server.log"
-        with log.open("wb") as output:
-            server = subprocess.Popen(command, env=own, stdout=output, stderr=subprocess.STDOUT)
-        try:
-            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600) as client:
-                _wait(client, server, log)
-                for number, table in enumerate(tables):
-                    _upload(client, f"table-{number}", table)
-                yield client
-        finally:
-            server.terminate()
-            server.wait()
-
-
-def _wait(client: httpx.Client, server: subprocess.Popen[bytes], log: Path) -> None:
-    while server.poll() is None:
-        with contextlib.suppress(httpx.TransportError):
-            if client.get("/readyz").is_success:
-                return
-        time.sleep(0.1)
-    raise BenchmarkError(f"the evaluation's server did not start: {log.read_text(errors='replace')[-2000:]}")
-
-
-def _upload(client: httpx.Client, name: str, table: TableFile) -> None:
-    parameters: dict[str, str | float | bool] = {
-        "source": table.source,
-        "target": table.target,
-        "kind": table.kind,
-        "weight": table.weight,
-        "format": "tsv",
-        "activate": True,
-    }
-    with table.path.open("rb") as stream:
-        checked(client.put(f"/v1/tables/{name}", params=parameters, content=stream))
-
-
 def _index(client: httpx.Client, task: Benchmark) -> str:
     """Send the documents (only their text) to a new collection; returns its name."""
     name = f"{task.source}-{task.target}-{task.unit}"
@@ -301,26 +225,6 @@ def wait_for_embeddings(client: httpx.Client, collection: str) -> None:
             return
         if any("could not be embedded" in reason for reason in missing):
             raise BenchmarkError("; ".join(missing))
-
-
-def post(client: httpx.Client, path: str, **arguments: Any) -> httpx.Response:
-    """The response to a POST.
-
-    Raises:
-        BenchmarkError: the response is an error.
-    """
-    return checked(client.post(path, **arguments))
-
-
-def checked(response: httpx.Response) -> httpx.Response:
-    """``response``, unless it is an error.
-
-    Raises:
-        BenchmarkError: with the response's text.
-    """
-    if response.is_error:
-        raise BenchmarkError(f"{response.request.method} {response.request.url.path}: {response.text}")
-    return response
 
 
 def _report(task: Benchmark, results: Sequence[Evaluation]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.training.config import ConfigError
 from dragoman.backbone.training.text_files import text_files
 from dragoman.ranking.training.lists import read_lists
-from dragoman.service.evaluation.benchmark import TableFile, choice
+from dragoman.service.evaluation.benchmark import choice
 from dragoman.service.evaluation.candidates import (
     Progress,
     chunked,
@@ -25,6 +25,7 @@ from dragoman.service.evaluation.candidates import (
     with_translated_queries,
 )
 from dragoman.service.evaluation.local_service import LocalService, local_service
+from dragoman.service.evaluation.serving import TableFile
 from dragoman.service.evaluation.test_collection import Benchmark, load_benchmark
 
 WEIGHTS = {"": 0.7, ".dictionary": 0.3}

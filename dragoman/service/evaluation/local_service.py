@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.service.core.settings import Settings
-from dragoman.service.evaluation.benchmark import TableFile
+from dragoman.service.evaluation.serving import TableFile
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import Method, SearchRequest
 from dragoman.service.tables.service import Upload

@@ -16,6 +16,11 @@ QUESTIONS = {
     "en": ["When did the volcano erupt?", "How long was the harbour closed?", "What do bees need?"],
     "de": ["Wann brach der Vulkan aus?", "Wie lange war der Hafen zu?", "Was brauchen Bienen?"],
 }
+WANTED = {
+    "en": ["in spring", "a week", "flowers and water"],
+    "de": ["im Frühling", "eine Woche", "Blumen und Wasser"],
+}
+"""The answers to the questions."""
 ARTICLES = ["a000", "a011", "a012"]
 """The first two are for tuning."""
 TABLE = "volcano\tvulkan\nharbour\thafen\nbees\tbienen\nneed\tbrauchen\nweek\twoche\n"
@@ -29,7 +34,10 @@ def write_lines(path: Path, rows: Sequence[Any]) -> None:
 
 
 def write_xquad(data: Path) -> None:
-    """Three parallel questions and sentences in two languages; every sentence answers its question in both."""
+    """Three parallel questions and sentences in two languages; every sentence answers its question in both.
+
+    Each sentence is a paragraph of its own.
+    """
     folder = data / "xquad_r"
     for language in SENTENCES:
         paragraphs = [f"{language}-{article}-p00" for article in ARTICLES]
@@ -38,7 +46,13 @@ def write_xquad(data: Path) -> None:
             for paragraph, text in zip(paragraphs, SENTENCES[language], strict=True)
         ]
         questions = [
-            {"id": f"{language}-q{number}", "qid": f"q{number}", "text": text, "para": paragraphs[number]}
+            {
+                "id": f"{language}-q{number}",
+                "qid": f"q{number}",
+                "text": text,
+                "answer": WANTED[language][number],
+                "para": paragraphs[number],
+            }
             for number, text in enumerate(QUESTIONS[language])
         ]
         judged = [
@@ -47,6 +61,8 @@ def write_xquad(data: Path) -> None:
             for other in SENTENCES
         ]
         write_lines(folder / "corpus" / f"sentence.{language}.jsonl.gz", sentences)
+        whole = [{"id": one["id"].removesuffix("-s00"), "text": one["text"]} for one in sentences]
+        write_lines(folder / "corpus" / f"paragraph.{language}.jsonl.gz", whole)
         write_lines(folder / "queries" / f"{language}.jsonl.gz", questions)
         write_lines(folder / "qrels" / f"sentence.{language}.trec.gz", judged)
 

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.search import quality
 from benchmarks.search.client import Answers, opaque, searching
 from benchmarks.search.measuring import check_complete, means, needs_embeddings, summary, systems
-from dragoman.service.evaluation.benchmark import serve_temporarily
+from dragoman.service.evaluation.serving import TableFile, serve_temporarily
 from dragoman.service.evaluation.test_collection import BenchmarkError
 from tests.benchmarks.search.conftest import Run
 from tests.benchmarks.search.samples import SENTENCES, write_lines, write_table, write_xquad
@@ -69,6 +69,34 @@ def test_a_service_is_sent_texts_and_ids_that_tell_nothing() -> None:
         with pytest.raises(BenchmarkError, match="method"):
             client.ask({"q": "Vulkan"}, [name], 10, {"method": "other"}, "")
         assert http.get(f"/v1/collections/{name}").status_code == 200
+
+
+@pytest.mark.slow
+def test_a_data_directory_keeps_tables_and_collections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAGOMAN_RERANK", "never")
+    tables = []
+    for source, target in (("en", "de"), ("en", "es")):
+        path = tmp_path / f"{source}-{target}.tsv"
+        path.write_text("volcano\tvulkan\n", encoding="utf-8")
+        tables.append(TableFile(path, source, target))
+    documents = {"de-a000-p00-s00": "Der Vulkan brach aus."}
+    settings, data = {"DRAGOMAN_EMBED": "on_demand"}, tmp_path / "data"
+    with searching(None, tables[:1], data_dir=data, settings=settings) as client:
+        name = client.collection("sentences", "de", documents)
+        before = client.client.get(f"/v1/collections/{name}").json()
+    with searching(None, tables, data_dir=data, settings=settings) as client:
+        assert client.collection("sentences", "de", documents) == name
+        after = client.client.get(f"/v1/collections/{name}").json()
+        assert (after["documents"], after["generation"]) == (1, before["generation"]), "it is not uploaded again"
+        assert list(client.ask({"q": "volcano"}, [name], 10, {"query_language": "en"}, "").run["q"]) == list(documents)
+        assert client.collection("sentences", "de", {"de-a000-p00-s00": "Ein anderer Text."}) != name
+        stored = client.client.get("/v1/tables").json()["tables"]
+        assert sorted((one["target"], len(one["versions"])) for one in stored) == [("de", 1), ("es", 1)]
+    with (
+        pytest.raises(BenchmarkError, match="has other tables, such as en-es-statistical-"),
+        searching(None, tables[:1], data_dir=data, settings=settings),
+    ):
+        pass
 
 
 def test_systems_of_the_command_line() -> None:

@@ -6,7 +6,8 @@ import ir_measures
 import pytest
 
 from dragoman.service.core.settings import Settings
-from dragoman.service.evaluation.benchmark import Evaluation, TableFile, active_tables, choice, run
+from dragoman.service.evaluation.benchmark import Evaluation, active_tables, choice, run
+from dragoman.service.evaluation.serving import TableFile
 from dragoman.service.evaluation.test_collection import BenchmarkError, load_benchmark
 from dragoman.service.runtime import Runtime
 from dragoman.service.tables.service import Upload

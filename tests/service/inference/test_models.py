@@ -16,7 +16,8 @@ import pytest
 from dragoman.indexes.dense.file import read_header
 from dragoman.service.core.errors import Unavailable
 from dragoman.service.core.settings import Settings
-from dragoman.service.evaluation.benchmark import TableFile, run
+from dragoman.service.evaluation.benchmark import run
+from dragoman.service.evaluation.serving import TableFile
 from dragoman.service.evaluation.test_collection import BenchmarkError
 from dragoman.service.inference.models import Models
 from dragoman.service.observability.metrics import Metrics

@@ -1,0 +1,19 @@
+"""Memory of processes (Linux)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+
+def mebibytes(process: int | Literal["self"], line: Literal["VmRSS", "VmHWM"] = "VmRSS") -> float:
+    """Resident memory of a process, MiB: now, or at its peak (`VmHWM`)."""
+    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
+    return int(status.split(f"{line}:")[1].split()[0]) / 1024
+
+
+def below(process: int) -> list[int]:
+    """The processes that a process started, and those that these did."""
+    threads = Path(f"/proc/{process}/task").glob("*/children")
+    own = [int(child) for children in threads for child in children.read_text(encoding="ascii").split()]
+    return own + [one for child in own for one in below(child)]
