@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dragoman.indexes.passages import sentences
 from dragoman.service.collections.service import Collections
-from dragoman.service.core.errors import ClientDisconnected, InvalidRequest, NotFound, ServiceError
+from dragoman.service.core.errors import ClientDisconnected, InternalError, InvalidRequest, NotFound, ServiceError
 from dragoman.service.core.priority import Traffic, in_background, wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled, gathered
@@ -21,7 +21,7 @@ from dragoman.service.observability.metrics import Metrics
 from dragoman.service.query.language import FALLBACK, detect
 from dragoman.service.query.translation import undecided
 from dragoman.service.schemas.qa import AnswerDocument, QaAnswer, QaRequest, QaResponse
-from dragoman.service.schemas.search import Degraded, Hit, QueryRead, SearchRequest
+from dragoman.service.schemas.search import Degraded, Hit, Method, QueryRead, SearchRequest
 from dragoman.service.search.gloss import Glosses
 from dragoman.service.search.service import Search
 from dragoman.service.tables.snapshot import Snapshot
@@ -78,8 +78,11 @@ class QuestionAnswering:
         request_id: str,
         cancelled: Cancelled | None = None,
         snapshot: Snapshot | None = None,
+        method: Method | None = None,
     ) -> QaResponse:
-        """The best answers, and the probability that there is none; searches use the tables of ``snapshot``.
+        """The best answers, and the probability that there is none.
+
+        Documents are searched for with the tables of ``snapshot`` and by ``method``, each by default that of now.
 
         Where documents are searched for, a reader that fails or takes too long leaves the passages, and is named in
         `degraded`; background work fails instead.
@@ -88,6 +91,7 @@ class QuestionAnswering:
             InvalidRequest: a field is not allowed; the message names it.
             NotFound: there is no such collection.
             TooManyRequests: the queue for the models is full.
+            InternalError: the reader failed on a given context.
             Unavailable: there is no reader, or it took too long for a given context.
         """
         self._check(request)
@@ -96,7 +100,26 @@ class QuestionAnswering:
         with self._traffic.live():
             if request.context is not None:
                 return self._of_context(request, request.context, request_id, cancelled, snapshot)
-            return self._of_documents(request, request_id, cancelled, snapshot)
+            return self._of_documents(request, self._wanted(request, method), request_id, cancelled, snapshot)
+
+    def default_method(self, request: QaRequest) -> Method | None:
+        """The method by which documents are searched for as of now; None where a context is given.
+
+        Raises:
+            NotFound: there is no such collection.
+        """
+        return None if request.context is not None else self._search.default_method(self._wanted(request))
+
+    def _wanted(self, request: QaRequest, method: Method | None = None) -> SearchRequest:
+        """The search for the documents to read."""
+        return SearchRequest(
+            query=request.question,
+            query_language=request.question_language,
+            collections=request.collections,
+            method=method,
+            top_k=min(self._settings.qa_passages, self._settings.top_k_max),
+            gloss=request.gloss,
+        )
 
     def _of_context(
         self, request: QaRequest, context: str, request_id: str, cancelled: Cancelled | None, snapshot: Snapshot
@@ -118,15 +141,13 @@ class QuestionAnswering:
         )
 
     def _of_documents(
-        self, request: QaRequest, request_id: str, cancelled: Cancelled | None, snapshot: Snapshot
+        self,
+        request: QaRequest,
+        wanted: SearchRequest,
+        request_id: str,
+        cancelled: Cancelled | None,
+        snapshot: Snapshot,
     ) -> QaResponse:
-        wanted = SearchRequest(
-            query=request.question,
-            query_language=request.question_language,
-            collections=request.collections,
-            top_k=min(self._settings.qa_passages, self._settings.top_k_max),
-            gloss=request.gloss,
-        )
         found = self._search.search(wanted, request_id, cancelled, snapshot)
         response = QaResponse(
             request_id=request_id,
@@ -151,8 +172,10 @@ class QuestionAnswering:
                 raise
             self._failed(response, fault)
         except Exception as fault:
+            if in_background():
+                raise
             logger.error("reading failed", exc_info=fault)
-            self._failed(response, ServiceError("the reader failed"))
+            self._failed(response, InternalError("the reader failed"))
         self._metrics.stage(STAGE, time.perf_counter() - started)
         return response
 
@@ -216,7 +239,13 @@ class QuestionAnswering:
         for start in range(0, len(parts), _QUEUED):
             some = parts[start : start + _QUEUED]
             futures = self._models.worker.submit(Read(), some, costs=[len(part.row.ids) for part in some])
-            found += gathered(futures, max(0.0, until - time.monotonic()), cancelled)
+            try:
+                found += gathered(futures, max(0.0, until - time.monotonic()), cancelled)
+            except ServiceError:
+                raise
+            except Exception as fault:
+                logger.error("the reader failed", exc_info=fault)
+                raise InternalError("the reader failed on this text; the service's log has the cause") from fault
         return found
 
 
