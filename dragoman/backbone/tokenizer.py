@@ -44,10 +44,13 @@ class Subwords:
     pieces, is treated as white space.
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        """Takes ownership of `tokenizer` and modifies it."""
+    def __init__(self, tokenizer: Tokenizer, unlisted: Sequence[str] = ()) -> None:
+        """Takes ownership of `tokenizer` and modifies it; `unlisted` are special tokens that it has as mere pieces."""
         self._form = tokenizer.to_str().encode()  # bytes: a quarter of the memory of a string of all scripts
-        self._tokenizer = literal(tokenizer, [token.content for token in tokenizer.get_added_tokens_decoder().values()])
+        listed = tokenizer.get_added_tokens_decoder()
+        pieces = [tokenizer.token_to_id(name) for name in unlisted]
+        self._special_ids = sorted({*listed, *(number for number in pieces if number is not None)})
+        self._tokenizer = literal(tokenizer, [*(token.content for token in listed.values()), *unlisted])
 
     def __len__(self) -> int:
         return int(self._tokenizer.get_vocab_size())
@@ -98,7 +101,7 @@ class Subwords:
     @property
     def special_ids(self) -> list[int]:
         """The ids of all special tokens; no text is encoded with them."""
-        return sorted(self._tokenizer.get_added_tokens_decoder())
+        return list(self._special_ids)
 
     @property
     def checksum(self) -> str:
@@ -136,13 +139,22 @@ def inner(text: str, span: tuple[int, int]) -> tuple[int, int]:
 def literal(tokenizer: Tokenizer, specials: Sequence[str]) -> Tokenizer:
     """Make the tokenizer encode special tokens and bytes spelled in a text as plain characters.
 
-    They are pieces of the model, so words are split after their "<": no piece can match across the split.
+    "▁" becomes white space.
     """
-    names = [re.escape(special[1:]) for special in specials]
-    spelled = pre_tokenizers.Split(Regex(f"<(?={'|'.join([*names, '0x[0-9A-F]{2}>'])})"), "merged_with_previous")
-    tokenizer.encode_special_tokens = True
     tokenizer.normalizer = normalizers.Sequence([*_parts(tokenizer.normalizer), normalizers.Replace(WORD_START, " ")])
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*_parts(tokenizer.pre_tokenizer), spelled])
+    return spelled_out(tokenizer, specials, ["<(?=0x[0-9A-F]{2}>)"])
+
+
+def spelled_out(tokenizer: Tokenizer, specials: Sequence[str], patterns: Sequence[str] = ()) -> Tokenizer:
+    """Make the tokenizer encode special tokens spelled in a text as plain characters.
+
+    They may be pieces of the model, so words are split after their first characters, and after what `patterns` match:
+    no piece can match across the split.
+    """
+    firsts = [f"{re.escape(name[0])}(?={re.escape(name[1:])})" for name in specials if len(name) > 1]
+    split = pre_tokenizers.Split(Regex("|".join([*firsts, *patterns])), "merged_with_previous")
+    tokenizer.encode_special_tokens = True
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*_parts(tokenizer.pre_tokenizer), split])
     return tokenizer
 
 

@@ -9,24 +9,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.chrome.webdriver import WebDriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support import expected_conditions as expect
-from selenium.webdriver.support.ui import Select, WebDriverWait
+from selenium.webdriver.support.ui import Select
 
+from tests.browser.driving import choose, collections, wait
 from tests.service.backbones import tiny_translator
 from tests.service.serving import server
 
 HOSTILE = '<script>document.title="owned"</script> zyzzyva <img src=x onerror=document.title="owned">'
-
-
-def _wait(page: WebDriver) -> WebDriverWait[WebDriver]:
-    """Waits while what is looked for is not there, or was drawn anew between being found and being read."""
-    return WebDriverWait(page, 20, ignored_exceptions=[NoSuchElementException, StaleElementReferenceException])
 
 
 def _do(page: WebDriver, action: Callable[[], None]) -> None:
@@ -34,7 +29,7 @@ def _do(page: WebDriver, action: Callable[[], None]) -> None:
         action()
         return True
 
-    _wait(page).until(done)
+    wait(page).until(done)
 
 
 def _wait_for(done: Callable[[], bool]) -> None:
@@ -44,31 +39,19 @@ def _wait_for(done: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
-def _collections(page: WebDriver) -> list[WebElement]:
-    return _wait(page).until(
-        lambda browser: browser.find_elements(By.CSS_SELECTOR, "#collections input[type=checkbox]")
-    )
-
-
 def _search(page: WebDriver, query: str) -> list[WebElement]:
     """Ask as a person does, and return the hits shown."""
-    _collections(page)
+    collections(page)
     box = page.find_element(By.ID, "query")
     box.clear()
     box.send_keys(query, Keys.ENTER)
-    _wait(page).until(lambda browser: "ms" in browser.find_element(By.ID, "search-status").text)
+    wait(page).until(lambda browser: "ms" in browser.find_element(By.ID, "search-status").text)
     return page.find_elements(By.CSS_SELECTOR, "article.hit")
-
-
-def _choose(page: WebDriver, *names: str) -> None:
-    for box in _collections(page):
-        if box.is_selected() != (box.get_attribute("value") in names):
-            box.click()
 
 
 def _open_tables(page: WebDriver) -> None:
     page.find_element(By.ID, "tab-tables").click()
-    _wait(page).until(lambda browser: browser.find_elements(By.CSS_SELECTOR, "#tables article"))
+    wait(page).until(lambda browser: browser.find_elements(By.CSS_SELECTOR, "#tables article"))
 
 
 def _card(page: WebDriver, name: str) -> WebElement:
@@ -84,7 +67,7 @@ def test_an_english_query_finds_documents_in_several_languages(page: WebDriver) 
 
 
 def test_evidence_is_shown_on_focus_and_hidden_by_escape(page: WebDriver) -> None:
-    _choose(page, "demo_de")
+    choose(page, "demo_de")
     hits = _search(page, "bees and honey")
     word = hits[0].find_element(By.CSS_SELECTOR, ".text mark")
     box = page.find_element(By.ID, "evidence")
@@ -101,7 +84,7 @@ def test_evidence_is_shown_on_focus_and_hidden_by_escape(page: WebDriver) -> Non
 def test_marked_words_are_the_words_of_the_highlights(page: WebDriver, api: httpx.Client) -> None:
     for name, query in (("demo_ar", "coffee"), ("demo_zh", "earthquake"), ("demo_de", "bread ovens")):
         page.refresh()
-        _choose(page, name)
+        choose(page, name)
         shown = _search(page, query)[0]
         request = {"query": query, "collections": [name], "top_k": 10}
         hit = api.post("/v1/search", json=request).json()["hits"][0]
@@ -125,7 +108,7 @@ def test_every_kind_of_match_is_named_and_has_its_colour(page: WebDriver, api: h
     api.post("/v1/collections/kinds/documents", content=content, headers=headers).raise_for_status()
     _embed(api, "kinds")
     page.refresh()
-    _choose(page, "kinds")
+    choose(page, "kinds")
     Select(page.find_element(By.ID, "method")).select_by_value("hybrid")
     hits = page.find_element(By.ID, "hits")
     assert len(_search(page, "Tesla volcano NASA")) == 2
@@ -160,7 +143,7 @@ def _embed(api: httpx.Client, collection: str) -> None:
 
 def test_a_word_in_a_marked_sentence_has_evidence_of_its_own(page: WebDriver, api: httpx.Client) -> None:
     _embed(api, "demo_de")
-    _choose(page, "demo_de")
+    choose(page, "demo_de")
     Select(page.find_element(By.ID, "method")).select_by_value("hybrid")
     _search(page, "volcano")
     word = page.find_element(By.CSS_SELECTOR, "mark.meaning mark.table")
@@ -176,7 +159,7 @@ def test_a_word_in_a_marked_sentence_has_evidence_of_its_own(page: WebDriver, ap
 
 
 def test_right_to_left_text_is_laid_out_from_the_right(page: WebDriver) -> None:
-    _choose(page, "demo_ar")
+    choose(page, "demo_ar")
     shown = _search(page, "earthquake")[0].find_element(By.CSS_SELECTOR, ".text")
     assert shown.get_attribute("dir") == "auto"
     assert shown.value_of_css_property("direction") == "rtl"
@@ -192,13 +175,13 @@ def test_markup_in_a_document_is_shown_as_text(page: WebDriver, api: httpx.Clien
     )
     assert sent.json()["accepted"] == 1
     page.refresh()
-    _choose(page, "hostile")
+    choose(page, "hostile")
     hit = _search(page, "zyzzyva <script>")[0]
     assert hit.find_element(By.CSS_SELECTOR, "h3").text == HOSTILE
     assert hit.find_element(By.CSS_SELECTOR, ".text").get_property("textContent") == HOSTILE
     assert not hit.find_elements(By.CSS_SELECTOR, "script, img, b")
     hit.find_element(By.XPATH, ".//button[text()='Whole document']").click()
-    _wait(page).until(expect.invisibility_of_element_located((By.XPATH, "//button[text()='Whole document']")))
+    wait(page).until(expect.invisibility_of_element_located((By.XPATH, "//button[text()='Whole document']")))
     assert hit.find_element(By.CSS_SELECTOR, ".text").get_property("textContent") == HOSTILE
     assert page.title == "Dragoman"
     api.delete("/v1/collections/hostile")
@@ -212,25 +195,25 @@ def test_words_without_a_translation_are_named(page: WebDriver) -> None:
 
 
 def test_another_reading_of_a_query_is_offered_and_searched(page: WebDriver) -> None:
-    _choose(page, "demo_de")
+    choose(page, "demo_de")
     Select(page.find_element(By.ID, "method")).select_by_value("psq")
     Select(page.find_element(By.ID, "query-language")).select_by_value("de")
     assert not _search(page, "beekeeper")
     (offered,) = page.find_elements(By.CSS_SELECTOR, "#search-notes .notice button")
     assert offered.text == "Search as English"
     offered.click()
-    _wait(page).until(expect.presence_of_element_located((By.CSS_SELECTOR, "#hits mark")))
+    wait(page).until(expect.presence_of_element_located((By.CSS_SELECTOR, "#hits mark")))
     assert Select(page.find_element(By.ID, "query-language")).first_selected_option.get_attribute("value") == "en"
 
 
 def test_words_are_glossed_on_demand(page: WebDriver) -> None:
-    _choose(page, "demo_de")
+    choose(page, "demo_de")
     hit = _search(page, "volcano eruption")[0]
     assert not hit.find_elements(By.CSS_SELECTOR, "ruby")
     text = hit.find_element(By.CSS_SELECTOR, ".text").text
     page.find_element(By.ID, "gloss").click()  # asks again, as there are hits
     first = (By.CSS_SELECTOR, "article.hit:first-child .text mark ruby")
-    word = _wait(page).until(expect.presence_of_element_located(first))
+    word = wait(page).until(expect.presence_of_element_located(first))
     assert "volcano" in word.find_element(By.CSS_SELECTOR, "rt[lang=en]").text
     glossed = page.find_element(By.CSS_SELECTOR, "article.hit .text")
     assert len(glossed.find_elements(By.CSS_SELECTOR, "rt")) > 5
@@ -240,7 +223,7 @@ def test_words_are_glossed_on_demand(page: WebDriver) -> None:
 
 
 def test_no_translation_is_offered_where_there_is_no_translator(page: WebDriver, api: httpx.Client) -> None:
-    _collections(page)
+    collections(page)
     assert api.get("/v1/translate").json() == {"model": None}
     assert not page.find_element(By.ID, "translate-snippets").is_displayed()
 
@@ -253,7 +236,7 @@ def test_what_is_found_is_translated_on_request(driver: WebDriver, tmp_path: Pat
         line = json.dumps({"id": "1", "text": "Der Vulkan spuckt Asche."})
         running.client.post("/v1/collections/de/documents", content=line, headers=headers).raise_for_status()
         driver.get(running.url)
-        _wait(driver).until(lambda browser: browser.find_element(By.ID, "translate-snippets").is_displayed())
+        wait(driver).until(lambda browser: browser.find_element(By.ID, "translate-snippets").is_displayed())
         driver.find_element(By.ID, "translate-snippets").click()
         Select(driver.find_element(By.ID, "query-language")).select_by_value("en")
         assert _search(driver, "Vulkan")
@@ -261,35 +244,35 @@ def test_what_is_found_is_translated_on_request(driver: WebDriver, tmp_path: Pat
 
 
 def test_an_error_is_shown_with_what_the_service_said(page: WebDriver) -> None:
-    _collections(page)
+    collections(page)
     page.execute_script("document.querySelector('#method').append(new Option('other', 'other'))")
     Select(page.find_element(By.ID, "method")).select_by_value("other")
     page.find_element(By.ID, "query").send_keys("volcano", Keys.ENTER)
-    alert = _wait(page).until(expect.presence_of_element_located((By.CSS_SELECTOR, "#search-error .notice.error")))
+    alert = wait(page).until(expect.presence_of_element_located((By.CSS_SELECTOR, "#search-error .notice.error")))
     assert "method" in alert.text
     assert "request " in alert.text
 
 
 def test_no_chosen_collection_is_said_without_asking_the_service(page: WebDriver) -> None:
-    _choose(page)
+    choose(page)
     page.find_element(By.ID, "query").send_keys("volcano", Keys.ENTER)
-    alert = _wait(page).until(expect.visibility_of_element_located((By.CSS_SELECTOR, "#search-error .notice")))
+    alert = wait(page).until(expect.visibility_of_element_located((By.CSS_SELECTOR, "#search-error .notice")))
     assert "at least one collection" in alert.text
 
 
 def test_a_table_is_uploaded_used_rolled_back_and_looked_up(page: WebDriver, table_file: Path) -> None:
-    _choose(page, "demo_de")
+    choose(page, "demo_de")
     Select(page.find_element(By.ID, "method")).select_by_value("psq")  # by meaning there are hits without it
     assert not _search(page, "clockmaker")
     _open_tables(page)
     for field, value in (("name", "crafts"), ("target", "de"), ("file", str(table_file))):
         page.find_element(By.ID, f"upload-{field}").send_keys(value)
     page.find_element(By.ID, "upload-button").click()
-    result = _wait(page).until(expect.visibility_of_element_located((By.CSS_SELECTOR, "#upload-result .card")))
+    result = wait(page).until(expect.visibility_of_element_located((By.CSS_SELECTOR, "#upload-result .card")))
     assert "version 1: stored and in use" in result.text
     assert "line 2:" in result.text
     _do(page, lambda: _card(page, "crafts").find_element(By.ID, "term-crafts").send_keys("clockmaker", Keys.ENTER))
-    _wait(page).until(lambda browser: "schlosser" in _card(browser, "crafts").text.casefold())
+    wait(page).until(lambda browser: "schlosser" in _card(browser, "crafts").text.casefold())
     page.find_element(By.ID, "tab-search").click()
     found = _search(page, "clockmaker")
     assert "Taschenuhr" in found[0].text
@@ -298,12 +281,12 @@ def test_a_table_is_uploaded_used_rolled_back_and_looked_up(page: WebDriver, tab
     _open_tables(page)
     page.find_element(By.ID, "upload-file").send_keys(str(table_file))
     page.find_element(By.ID, "upload-button").click()
-    _wait(page).until(lambda browser: "version 2" in browser.find_element(By.ID, "upload-result").text)
-    _wait(page).until(lambda browser: "version 2 in use" in _card(browser, "crafts").text)
+    wait(page).until(lambda browser: "version 2" in browser.find_element(By.ID, "upload-result").text)
+    wait(page).until(lambda browser: "version 2 in use" in _card(browser, "crafts").text)
     _do(page, lambda: _card(page, "crafts").find_element(By.CSS_SELECTOR, "summary").click())
     back = (By.CSS_SELECTOR, "[aria-label='Activate version 1 of crafts']")
-    _wait(page).until(expect.element_to_be_clickable(back)).click()
-    _wait(page).until(lambda browser: "version 1 in use" in _card(browser, "crafts").text)
+    wait(page).until(expect.element_to_be_clickable(back)).click()
+    wait(page).until(lambda browser: "version 1 in use" in _card(browser, "crafts").text)
     assert "version 1 of crafts" in page.find_element(By.ID, "tables-status").text
 
 
@@ -313,12 +296,12 @@ def test_a_bad_table_file_shows_the_error(page: WebDriver, table_file: Path) -> 
     for field, value in (("name", "bad"), ("target", "de"), ("file", str(table_file))):
         page.find_element(By.ID, f"upload-{field}").send_keys(value)
     page.find_element(By.ID, "upload-button").click()
-    alert = _wait(page).until(expect.presence_of_element_located((By.CSS_SELECTOR, "#upload-error .notice.error")))
+    alert = wait(page).until(expect.presence_of_element_located((By.CSS_SELECTOR, "#upload-error .notice.error")))
     assert alert.text.startswith("4")
 
 
 def test_tabs_work_from_the_keyboard(page: WebDriver) -> None:
-    _collections(page)
+    collections(page)
     tab = page.find_element(By.ID, "tab-search")
     tab.send_keys(Keys.ARROW_RIGHT)
     assert page.switch_to.active_element.get_attribute("id") == "tab-tables"
@@ -327,10 +310,11 @@ def test_tabs_work_from_the_keyboard(page: WebDriver) -> None:
 
 
 def test_every_field_has_a_label(page: WebDriver) -> None:
-    _collections(page)
+    collections(page)
     _open_tables(page)
     unnamed = page.execute_script(
-        "return [...document.querySelectorAll('input, select')].filter((e) => !e.labels.length).map((e) => e.id)"
+        "return [...document.querySelectorAll('input, select, textarea')]"
+        ".filter((e) => !e.labels.length).map((e) => e.id)"
     )
     assert unnamed == []
 
@@ -346,7 +330,7 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(page: WebDriver) -> None:
         _open_tables(page)
         for summary in page.find_elements(By.CSS_SELECTOR, "#tables summary")[:2]:
             summary.click()
-        _wait(page).until(lambda browser: browser.find_elements(By.CSS_SELECTOR, "#tables tbody tr"))
+        wait(page).until(lambda browser: browser.find_elements(By.CSS_SELECTOR, "#tables tbody tr"))
         _assert_fits(page)
     finally:
         page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
@@ -400,7 +384,7 @@ def test_the_browser_understands_every_declaration_of_the_style_sheet(page: WebD
 def test_the_documentation_needs_nothing_from_elsewhere(page: WebDriver) -> None:
     own = page.current_url.rstrip("/")
     page.get(f"{own}/docs")
-    operations = _wait(page).until(lambda browser: browser.find_elements(By.CSS_SELECTOR, ".opblock-summary-path"))
+    operations = wait(page).until(lambda browser: browser.find_elements(By.CSS_SELECTOR, ".opblock-summary-path"))
     assert "/v1/search" in {one.text.replace("\u200b", "") for one in operations}
     loaded = page.execute_script("return performance.getEntriesByType('resource').map(one => one.name)")
     assert loaded and all(str(name).startswith((own, "data:")) for name in loaded), loaded

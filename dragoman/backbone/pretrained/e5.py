@@ -24,6 +24,8 @@ from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.veco import BertEncoder, VecoConfig
 
 NAME = "e5-small"
+MASK = "<mask>"
+"""XLM-R's mask, which the file has as a piece like any other."""
 PREFIXES = {"query": "query: ", "passage": "passage: "}
 UNRELATED_COSINE = 0.7
 
@@ -105,7 +107,7 @@ def load_e5(path: Path | None = None) -> E5Encoder:
     model.load_state_dict(_weights(file), assign=True)
     for parameter in model.parameters():
         parameter.requires_grad_(True)
-    encoder = E5Encoder(model, Subwords(_tokenizer(file)), file)
+    encoder = E5Encoder(model, Subwords(_tokenizer(file), [MASK]), file)
     file.release()
     return encoder
 

@@ -22,7 +22,7 @@ from dragoman.backbone.checkpoints import CheckpointError, fill, read_json, requ
 from dragoman.backbone.encoder import Encoder, Pair
 from dragoman.backbone.post_norm import PostNormEncoder, of_bert
 from dragoman.backbone.pretrained import e5
-from dragoman.backbone.tokenizer import SPECIAL_TOKENS, Encoded, Subwords, inner
+from dragoman.backbone.tokenizer import SPECIAL_TOKENS, Encoded, Subwords, inner, spelled_out
 from dragoman.backbone.veco import Added, Veco, VecoConfig, middle_layer
 
 E5 = re.compile(r"(^|/)(multilingual-)?e5-(small|base|large)(-v2)?/?$")
@@ -51,6 +51,10 @@ class HuggingFaceEncoder(Encoder):
         self.sentence_layer = middle_layer(self.layers)
         self.pad, self.mask_id = int(tokenizer.pad_token_id), tokenizer.mask_token_id
         self._before, self._after = _frame(tokenizer)
+        backend = tokenizer.backend_tokenizer
+        self._tokenizer_checksum = hashlib.sha256(backend.to_str().encode()).hexdigest()
+        # "</s>" in a text would be the special token, where that is a piece of the model as in XLM-R and T5.
+        spelled_out(backend, sorted({*tokenizer.all_special_tokens, *_added(backend)}))
 
     def forward(
         self,
@@ -126,10 +130,15 @@ class HuggingFaceEncoder(Encoder):
 
     @property
     def tokenizer_checksum(self) -> str:
-        return hashlib.sha256(self.tokenizer.backend_tokenizer.to_str().encode()).hexdigest()
+        return self._tokenizer_checksum
 
     def framed(self, ids: Sequence[int]) -> list[int]:
         return [*self._before, *ids, *self._after]
+
+
+def _added(tokenizer: Tokenizer) -> list[str]:
+    """The special tokens that were added to a vocabulary."""
+    return [token.content for token in tokenizer.get_added_tokens_decoder().values() if token.special]
 
 
 def load_hugging_face_encoder(name_or_path: str) -> HuggingFaceEncoder:

@@ -1,6 +1,8 @@
-"""``POST /v1/qa``."""
+"""``/v1/qa``."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import anyio.from_thread
 from fastapi import APIRouter, Request, Response
@@ -10,9 +12,18 @@ from dragoman.service.http.admission import Searches
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
 from dragoman.service.http.middleware import note_degraded
-from dragoman.service.schemas.qa import QaRequest, QaResponse
+from dragoman.service.inference.reading import NO_READER
+from dragoman.service.schemas.qa import ConfiguredReader, QaRequest, QaResponse
 
 router = APIRouter(prefix="/v1/qa", route_class=StrictRoute, tags=["reading"])
+
+
+@router.get("")
+async def reader(settings: SettingsDep) -> ConfiguredReader:
+    """Whether questions can be answered, and by what; nothing is loaded."""
+    if settings.reader is None:
+        return ConfiguredReader(model=None, advice=NO_READER)
+    return ConfiguredReader(model=Path(settings.reader).name)
 
 
 @router.post("", response_model=QaResponse)

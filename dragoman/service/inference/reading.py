@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from dragoman.reasoning.reading import Part
     from dragoman.reasoning.spans import Span
 
+NO_READER = "there is no reader: set DRAGOMAN_READER to the folder of a model that `dragoman train qa` made"
+
 
 @dataclass(frozen=True, slots=True)
 class Read:
@@ -29,9 +31,7 @@ def reader_place(settings: Settings) -> str:
         NotInstalled: none is configured; none comes with the package yet.
     """
     if settings.reader is None:
-        raise NotInstalled(
-            "there is no reader: set DRAGOMAN_READER to the folder of a model that `dragoman train qa` made"
-        )
+        raise NotInstalled(NO_READER)
     return settings.reader
 
 

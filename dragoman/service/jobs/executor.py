@@ -88,7 +88,7 @@ class JobExecutor:
             return None
         type = cast("JobType", self._job.type)
         try:
-            request = parse_line(zlib.decompress(packed), type, self._settings.body_depth)
+            request = parse_line(zlib.decompress(packed), type, self._settings.body_depth, stored=True)
         except LineRejected as fault:  # accepted by an earlier version of the service
             return Answered(number, True, line_error(str(fault)))
         found = self._answers.answer(request, self._snapshot, self._cancelled)

@@ -24,11 +24,20 @@ from dragoman.service.search.service import Search
 from dragoman.service.tables.snapshot import Snapshot
 
 JobType = Literal["rerank", "search", "qa"]
+
+
+class SettledQa(QaRequest):
+    """A question as a job keeps it: its documents are searched for by the method that was chosen when it was sent."""
+
+    method: Method | None = None
+
+
 _REQUESTS: dict[JobType, type[RerankV1 | SearchRequest | QaRequest]] = {
     "rerank": RerankV1,
     "search": SearchRequest,
     "qa": QaRequest,
 }
+_STORED = _REQUESTS | {"qa": SettledQa}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +60,8 @@ class _Named(BaseModel):
     custom_id: LineId
 
 
-def parse_line(content: bytes, type: JobType, depth: int) -> LineRequest:
-    """The request of one line.
+def parse_line(content: bytes, type: JobType, depth: int, *, stored: bool = False) -> LineRequest:
+    """The request of one line, as it was sent or as a job ``stored`` it.
 
     Raises:
         LineRejected: not JSON, without a usable custom_id, or not what the endpoint takes.
@@ -64,7 +73,7 @@ def parse_line(content: bytes, type: JobType, depth: int) -> LineRequest:
         raise LineRejected(describe(fault.errors())) from fault
     del value["custom_id"]
     try:
-        request = _REQUESTS[type].model_validate(value)
+        request = (_STORED if stored else _REQUESTS)[type].model_validate(value)
         if isinstance(request, RerankV1):
             request.texts()
     except ValidationError as fault:
@@ -82,9 +91,14 @@ class LineAnswers:
         self._rerank = rerank
         self._settings = settings
 
-    def default_method(self, request: SearchRequest) -> Method | None:
-        """The method of a search that names none, as of now; None if its collections are not there."""
+    def default_method(self, request: SearchRequest | QaRequest) -> Method | None:
+        """The method of a search that names none, as of now; None if its collections are not there.
+
+        Questions over a context need no search: None too.
+        """
         try:
+            if isinstance(request, QaRequest):
+                return self._qa.default_method(request)
             return self._search.default_method(request)
         except ServiceError:
             return None
@@ -101,7 +115,8 @@ class LineAnswers:
             found = self._search.search(line.request, line.custom_id, cancelled, snapshot)
             return LineAnswer(_dump(found.model_dump(mode="json", exclude_unset=True, exclude={"timings_ms"})))
         if isinstance(line.request, QaRequest):
-            answered = self._qa.answer(line.request, line.custom_id, cancelled, snapshot)
+            method = line.request.method if isinstance(line.request, SettledQa) else None
+            answered = self._qa.answer(line.request, line.custom_id, cancelled, snapshot, method)
             return LineAnswer(_dump(answered.model_dump(mode="json", exclude_unset=True)))
         request, texts = line.request, line.request.texts()
         begun = self._rerank.begin(request, texts, snapshot)

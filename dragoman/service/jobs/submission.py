@@ -62,7 +62,7 @@ class JobSubmission:
         self._failed = 0
         self._reached = 0
         self._methods: dict[tuple[str, ...] | None, Method | None] = {}
-        """The method of searches that name none, by their collections."""
+        """The method of searches that name none, and of those for questions, by their collections."""
 
     def begin(self) -> None:
         """Make the row of the job.
@@ -148,7 +148,9 @@ class JobSubmission:
 
     def _settled(self, content: bytes, request: RerankV1 | SearchRequest | QaRequest) -> bytes:
         """The line with a method, which is chosen once, so that all lines of a job are answered alike."""
-        if not isinstance(request, SearchRequest) or request.method is not None:
+        if isinstance(request, RerankV1) or (isinstance(request, SearchRequest) and request.method is not None):
+            return content
+        if isinstance(request, QaRequest) and request.context is not None:
             return content
         collections = None if request.collections is None else tuple(request.collections)
         if collections not in self._methods:

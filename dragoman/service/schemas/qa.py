@@ -1,13 +1,13 @@
-"""Request and response bodies of ``POST /v1/qa``."""
+"""Request and response bodies of ``/v1/qa``."""
 
 from __future__ import annotations
 
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from dragoman.service.core.validation import LanguageCode, NotBlank
-from dragoman.service.schemas.search import Degraded, ExplainedHit, Hit, Names
+from dragoman.service.schemas.search import Degraded, ExplainedHit, Gloss, Hit, Names, QueryRead
 
 
 class QaRequest(BaseModel):
@@ -32,6 +32,11 @@ class QaRequest(BaseModel):
     context_language: LanguageCode | None = Field(
         default=None, description="ISO 639-1 code of the context; detected when left out. Not for collections."
     )
+    gloss: StrictBool = Field(
+        default=False,
+        description="Whether to add to answers and passages the translations of their words into the question's"
+        " language, as in search.",
+    )
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -40,6 +45,13 @@ class QaRequest(BaseModel):
         if self.context is None and self.context_language is not None:
             raise ValueError("context_language: there is no context; documents have their own languages")
         return self
+
+
+class ConfiguredReader(BaseModel):
+    """The reader of this service."""
+
+    model: str | None = Field(description="The name of its folder; null if the service has none.")
+    advice: str | None = Field(default=None, description="How to get one; only where there is none.")
 
 
 class AnswerDocument(BaseModel):
@@ -58,13 +70,19 @@ class QaAnswer(BaseModel):
     end: int
     score: float = Field(description="The probability that this is the answer.")
     sentence: str = Field(description="The sentence that holds it; several if it does not lie within one.")
+    sentence_start: int = Field(description="Where the sentence begins in the same text, in code points.")
     document: AnswerDocument | None = Field(default=None, description="Only where documents were searched for.")
+    gloss: list[Gloss] | None = Field(
+        default=None,
+        description="Only if requested: the content words of the sentence that the tables have, in their order.",
+    )
 
 
 class QaResponse(BaseModel):
     """The answers of a question, best first, which do not overlap."""
 
     request_id: str
+    query: QueryRead = Field(description="The question as it was understood.")
     answers: list[QaAnswer]
     no_answer: float | None = Field(
         default=None,

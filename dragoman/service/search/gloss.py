@@ -38,18 +38,20 @@ class Glosses:
 
         Empty if the hit is in this language already, or if no table translates from its language.
         """
-        view = self._snapshot.views.get((hit.language, self._language))
+        return [
+            *self.of_text(hit.title or "", hit.language, "title"),
+            *self.of_text(hit.snippet, hit.language, "text", hit.snippet_start),
+        ]
+
+    def of_text(self, text: str, language: str, field: TextField, offset: int = 0) -> list[Gloss]:
+        """The glosses of a part of a field that begins at ``offset``, in code points."""
+        view = self._snapshot.views.get((language, self._language))
         if view is None:
             return []
-        texts: tuple[tuple[TextField, str, int], ...] = (
-            ("title", hit.title or "", 0),
-            ("text", hit.snippet, hit.snippet_start),
-        )
         return [
             Gloss(field=field, start=offset + token.start, end=offset + token.end, translations=found)
-            for field, text, offset in texts
-            for token in self._content(text, hit.language)
-            if (found := self._translations(token, hit.language, view))
+            for token in self._content(text, language)
+            if (found := self._translations(token, language, view))
         ]
 
     def _content(self, text: str, language: str) -> Iterator[Token]:

@@ -115,6 +115,15 @@ class Search:
         """
         return "hybrid" if self._dense.complete(self._chosen(request)) else "psq"
 
+    @property
+    def snapshot(self) -> Snapshot:
+        """The tables that a search uses now."""
+        return self._registry.snapshot
+
+    def glosses(self, language: str, snapshot: Snapshot) -> Glosses:
+        """The translations of words into a language, by the tables of one snapshot."""
+        return Glosses(language, snapshot, self._analysis)
+
     def waits(self, request: SearchRequest) -> bool:
         """Whether a search waits for the models, or may do so."""
         return (
@@ -166,7 +175,7 @@ class Search:
 
     def _add_glosses(self, hits: Sequence[Hit], language: str, snapshot: Snapshot) -> float:
         begun = time.perf_counter()
-        glosses = Glosses(language, snapshot, self._analysis)
+        glosses = self.glosses(language, snapshot)
         with span("gloss"):
             for hit in hits:
                 hit.gloss = glosses.of(hit)

@@ -4,6 +4,7 @@ import { byId, createElement, formatNumber, languageName } from "./elements.js";
 
 /** The kinds of match, in words. Each also has a colour and a line, which are in style.css. */
 const MATCHES = {
+  answer: "answer",
   table: "translation in a table",
   identical: "same word",
   sound: "sounds alike",
@@ -20,6 +21,7 @@ let explainedMark = null;
 function evidenceRows({ highlight, language }) {
   const rows = [["match", MATCHES[highlight.match]]];
   if (highlight.match === "meaning") return rows;
+  if (highlight.match === "answer") return [...rows, ["probability", formatNumber(highlight.probability, 3)]];
   rows.push(["query term", highlight.query_term], [`word (${languageName(language)})`, highlight.document_term]);
   if (highlight.match === "sound") rows.push(["likeness", formatNumber(highlight.probability, 3)]);
   if (highlight.match === "table") {
@@ -89,13 +91,34 @@ export function createLegend(hits) {
   return createElement("div", { className: "badges", id: "legend" }, "Matches:", ...samples);
 }
 
+/** A marked sentence may hold answers and words, an answer words, and a word only its gloss. */
+const LEVELS = { meaning: 0, answer: 1 };
+const WORDS = 2;
+
+function levelOf({ match }) {
+  return LEVELS[match] ?? WORDS;
+}
+
 /** What lies in a part of a text, in its order; of what begins together the longest and most probable comes first. */
 function inside(items, start, end) {
   return items
     .filter((item) => item.start >= start && item.end <= end)
     .sort((one, other) =>
-      one.start - other.start || other.end - one.end || (other.probability ?? 1) - (one.probability ?? 1)
+      one.start - other.start || other.end - one.end || levelOf(one) - levelOf(other) ||
+      (other.probability ?? 1) - (one.probability ?? 1)
     );
+}
+
+/** Highlights without those that would hide an answer: they hold it, or one end of it, and are no sentence. */
+function withoutObstacles(highlights) {
+  const answers = highlights.filter(({ match }) => match === "answer");
+  const within = (one, other) => one.start >= other.start && one.end <= other.end;
+  return highlights.filter((one) =>
+    answers.every((answer) =>
+      one.end <= answer.start || answer.end <= one.start || within(one, answer) ||
+      (one.match === "meaning" && within(answer, one))
+    )
+  );
 }
 
 /** A word with its translations under it. */
@@ -110,9 +133,13 @@ function createGloss(word, translations, language) {
  */
 export function createText(hit, field, text, offset, queryLanguage) {
   const codePoints = Array.from(text);
-  const highlights = hit.highlights.filter((highlight) => highlight.field === field);
   const glosses = (hit.gloss || []).filter((gloss) => gloss.field === field);
   const slice = (start, end) => codePoints.slice(start - offset, end - offset).join("");
+  // An answer brings its text: where another stands, the answer is elsewhere, or the document was replaced meanwhile.
+  const isHere = ({ start, end, text: own }) => own === undefined || slice(start, end) === own;
+  const highlights = withoutObstacles(
+    hit.highlights.filter((highlight) => highlight.field === field && isHere(highlight)),
+  );
 
   function gloss(from, to) {
     const parts = [];
@@ -125,13 +152,14 @@ export function createText(hit, field, text, offset, queryLanguage) {
     return parts;
   }
 
-  function mark(from, to, inSentence) {
+  function mark(from, to, level) {
     const parts = [];
     let position = from;
     for (const highlight of inside(highlights, from, to)) {
-      const { start, end, match } = highlight;
-      if (start < position || (inSentence && match === "meaning")) continue; // overlaps the one before, or is itself
-      const children = match === "meaning" ? mark(start, end, true) : gloss(start, end);
+      const { start, end } = highlight;
+      const own = levelOf(highlight);
+      if (start < position || own < level) continue; // overlaps the one before, or is what it lies in
+      const children = own < WORDS ? mark(start, end, own + 1) : gloss(start, end);
       parts.push(...gloss(position, start), createMark(children, { highlight, language: hit.language }));
       position = end;
     }
@@ -139,5 +167,5 @@ export function createText(hit, field, text, offset, queryLanguage) {
     return parts;
   }
 
-  return mark(offset, offset + codePoints.length, false);
+  return mark(offset, offset + codePoints.length, LEVELS.meaning);
 }

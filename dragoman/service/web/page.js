@@ -1,8 +1,9 @@
 /* The page as a whole: its views, its key, and what it begins with. */
 
+import { ask, offerAnswers } from "./ask.js";
 import { byId, onSubmit } from "./elements.js";
 import { hideEvidence } from "./evidence.js";
-import { loadCollections, offerTranslation, search, searchFor } from "./search.js";
+import { loadCollections, offerTranslation, search, searchFor, sendLatestAgain } from "./search.js";
 import { loadTables, uploadTable } from "./tables.js";
 
 const STORED_KEY = "dragoman-api-key";
@@ -42,15 +43,15 @@ function startApiKey() {
     sessionStorage.setItem(STORED_KEY, input.value);
     loadCollections();
     offerTranslation();
+    offerAnswers();
   });
 }
 
 function startForms() {
   onSubmit(byId("search-form"), search);
   onSubmit(byId("upload-form"), uploadTable);
-  byId("gloss").addEventListener("change", () => {
-    if (byId("hits").childElementCount > 0) search();
-  });
+  byId("ask-button").addEventListener("click", ask);
+  byId("gloss").addEventListener("change", sendLatestAgain);
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") hideEvidence();
   });
@@ -66,7 +67,7 @@ async function start() {
   startTabs();
   startForms();
   startApiKey();
-  await Promise.all([loadCollections(), offerTranslation()]);
+  await Promise.all([loadCollections(), offerTranslation(), offerAnswers()]);
   searchFromAddress();
 }
 

@@ -6,7 +6,6 @@ import {
   createBadge,
   createButton,
   createElement,
-  createLanguageBadge,
   createMuted,
   createNotice,
   createTable,
@@ -14,7 +13,8 @@ import {
   formatNumber,
   languageName,
 } from "./elements.js";
-import { createLegend, createText, hideEvidence } from "./evidence.js";
+import { createLegend, hideEvidence } from "./evidence.js";
+import { createHit, createWarnings } from "./hits.js";
 
 const EXAMPLE_QUERIES = [
   "volcano eruption and ash",
@@ -86,17 +86,75 @@ function showExamples() {
   }
 }
 
-/* ---- searches ---- */
+/* ---- requests of the form ---- */
 
-/** Searches are numbered: the answer to one that is no longer the latest is dropped. */
-let latestSearch = 0;
+/** Requests are numbered: the answer to one that is no longer the latest is dropped. */
+let latestRequest = 0;
+let sendAgain = () => {};
 
 function collectionChoice() {
   const boxes = [...byId("collections").querySelectorAll("input")];
   return { all: boxes.length, chosen: boxes.filter((box) => box.checked).map((box) => box.value) };
 }
 
-function searchRequest({ all, chosen }) {
+/** The names of the chosen collections, undefined for all of them; null where none is chosen, which is shown. */
+export function chosenCollections() {
+  const { all, chosen } = collectionChoice();
+  if (all > 0 && chosen.length === 0) {
+    hideEvidence();
+    showError(byId("search-error"), new Error("Choose at least one collection."));
+    return null;
+  }
+  return chosen.length > 0 && chosen.length < all ? chosen : undefined;
+}
+
+function setBusy(busy) {
+  byId("search-button").disabled = busy;
+  byId("ask-button").disabled = busy;
+}
+
+function clearResults() {
+  hideEvidence(); // what it is about goes
+  byId("search-status").textContent = "";
+  for (const id of ["search-error", "search-notes", "answers", "hits"]) byId(id).replaceChildren();
+}
+
+/**
+ * Send what is in the form; `show` gets the answer if no later request was sent meanwhile.
+ * What is undefined in the request is left out.
+ */
+export async function send({ path, request, status, show, again }) {
+  const number = ++latestRequest;
+  sendAgain = again;
+  hideEvidence();
+  byId("search-error").replaceChildren();
+  byId("search-status").textContent = status;
+  setBusy(true);
+  try {
+    const headers = { "Content-Type": "application/json" };
+    const answer = await fetchJson(path, { method: "POST", headers, body: JSON.stringify(request) });
+    if (number !== latestRequest) return;
+    clearResults();
+    show(answer);
+  } catch (error) {
+    if (number !== latestRequest) return;
+    clearResults();
+    showError(byId("search-error"), error);
+  } finally {
+    if (number === latestRequest) setBusy(false);
+  }
+}
+
+/** Send the latest request again, with what the form says now, if there is something shown of it. */
+export function sendLatestAgain() {
+  if (byId("hits").childElementCount + byId("answers").childElementCount > 0) sendAgain();
+}
+
+/* ---- searches ---- */
+
+export function search() {
+  const collections = chosenCollections();
+  if (collections === null) return;
   const request = {
     query: byId("query").value,
     top_k: Number(byId("top-k").value),
@@ -104,38 +162,9 @@ function searchRequest({ all, chosen }) {
     query_language: byId("query-language").value || undefined,
     gloss: byId("gloss").checked || undefined,
     translate_snippets: byId("translate-snippets").checked || undefined,
-    collections: chosen.length > 0 && chosen.length < all ? chosen : undefined,
+    collections,
   };
-  return JSON.stringify(request); // which leaves out what is undefined
-}
-
-export async function search() {
-  const choice = collectionChoice();
-  hideEvidence();
-  byId("search-error").replaceChildren();
-  if (choice.all > 0 && choice.chosen.length === 0) {
-    showError(byId("search-error"), new Error("Choose at least one collection."));
-    return;
-  }
-  const number = ++latestSearch;
-  byId("search-status").textContent = "Searching…";
-  byId("search-button").disabled = true;
-  try {
-    const headers = { "Content-Type": "application/json" };
-    const answer = await fetchJson("/v1/search", { method: "POST", headers, body: searchRequest(choice) });
-    if (number === latestSearch) showAnswer(answer);
-  } catch (error) {
-    if (number === latestSearch) showSearchError(error);
-  } finally {
-    if (number === latestSearch) byId("search-button").disabled = false;
-  }
-}
-
-function showSearchError(error) {
-  byId("search-status").textContent = "";
-  byId("search-notes").replaceChildren();
-  byId("hits").replaceChildren();
-  showError(byId("search-error"), error);
+  send({ path: "/v1/search", request, status: "Searching…", show: showAnswer, again: search });
 }
 
 function showAnswer(answer) {
@@ -153,9 +182,7 @@ function describeAnswer({ query, method, hits, timings_ms: timings }) {
 
 /** What there is to know about an answer before its hits. */
 function createNotes({ suggestions, degraded, truncated, translation, hits }) {
-  const notes = suggestions.map(createSuggestion);
-  notes.push(...degraded.map(({ stage, reason }) => createNotice(`Warning, ${stage}: `, reason)));
-  if (truncated.length > 0) notes.push(createNotice("Truncated: ", truncated.join(", ")));
+  const notes = [...suggestions.map(createSuggestion), ...createWarnings(degraded, truncated)];
   notes.push(...Object.entries(translation.oov).map(createUntranslated));
   if (translation.terms.length > 0) notes.push(createTranslations(translation));
   const legend = createLegend(hits);
@@ -218,65 +245,4 @@ function createTermRow({ term, translations }) {
     createElement("th", { scope: "row", dir: "auto" }, term),
     createElement("td", {}, ...lines),
   );
-}
-
-function createHit(hit, queryLanguage) {
-  const text = createElement(
-    "p",
-    { className: "text", dir: "auto", lang: hit.language },
-    ...createText(hit, "text", hit.snippet, hit.snippet_start, queryLanguage),
-  );
-  return createElement(
-    "article",
-    { className: "card hit" },
-    createTitle(hit, queryLanguage),
-    createHitBadges(hit),
-    text,
-    createSnippetTranslation(hit, queryLanguage),
-    createButton(
-      "Whole document",
-      { className: "link" },
-      (button) => showWholeDocument(hit, queryLanguage, text, button),
-    ),
-  );
-}
-
-function createTitle(hit, queryLanguage) {
-  if (!hit.title) return createElement("h3", {}, hit.id);
-  const words = createText(hit, "title", hit.title, 0, queryLanguage);
-  return createElement("h3", { dir: "auto", lang: hit.language }, ...words);
-}
-
-function createHitBadges({ language, collection, id, score, scores }) {
-  return createElement(
-    "div",
-    { className: "badges" },
-    createLanguageBadge(languageName(language)),
-    createBadge(collection),
-    createBadge(id),
-    createMuted(`score ${formatNumber(score, 3)}`),
-    scores.rerank === null ? null : createBadge(`rerank ${formatNumber(scores.rerank, 3)}`),
-  );
-}
-
-function createSnippetTranslation(hit, queryLanguage) {
-  if (!hit.snippet_translation) return null;
-  const properties = { className: "text translation", dir: "auto", lang: queryLanguage };
-  return createElement("p", properties, hit.snippet_translation);
-}
-
-async function showWholeDocument(hit, queryLanguage, text, button) {
-  const path = `/v1/collections/${encodeURIComponent(hit.collection)}/documents/${encodeURIComponent(hit.id)}`;
-  button.disabled = true;
-  try {
-    const found = await fetchJson(path);
-    hideEvidence(); // its word is about to go
-    text.replaceChildren(...createText(hit, "text", found.text, 0, queryLanguage));
-    text.tabIndex = -1; // takes the focus from the button, which goes too
-    text.focus();
-    button.remove();
-  } catch (error) {
-    showError(byId("search-error"), error);
-    button.disabled = false;
-  }
 }

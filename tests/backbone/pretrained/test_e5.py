@@ -70,6 +70,16 @@ def test_its_vectors_are_those_of_the_packages_own_engine(encoder: E5Encoder, en
         assert cosines.min() > 0.999, texts[int(cosines.argmin())]
 
 
+def test_special_tokens_that_a_text_spells_are_characters(encoder: E5Encoder) -> None:
+    spelled = ["<mask>", "<s>", "</s>", "<pad>", "<unk>", "＜mask＞", "x<mask>y", "<mask><mask>", "<\u00admask>"]
+    assert len(encoder.vocabulary.special_ids) == 5
+    for text in spelled:
+        (found,) = encoder.subwords([text])
+        assert not set(found.ids) & set(encoder.vocabulary.special_ids), text
+        covered = {place for start, end in found.offsets for place in range(start, end)}
+        assert covered >= {place for place, letter in enumerate(text) if letter != "\u00ad"}
+
+
 def test_its_tokens_are_those_of_the_engine_and_have_offsets(
     encoder: E5Encoder, library: tuple[ctypes.CDLL, int]
 ) -> None:

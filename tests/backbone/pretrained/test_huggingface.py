@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 import torch
 from transformers import (
+    AutoTokenizer,
     PreTrainedTokenizerFast,
     XLMRobertaForMaskedLM,
 )
@@ -67,6 +69,23 @@ def test_the_length_is_what_the_positions_allow(checkpoints: dict[str, Path], na
     assert ids.shape == (1, 40)
     with torch.no_grad():
         encoder(ids, mask)
+
+
+@pytest.mark.parametrize("name", ["bert", "xlm-roberta", "mt5-encoder"])
+def test_special_tokens_that_a_text_spells_are_characters(checkpoints: dict[str, Path], name: str) -> None:
+    """The checksum stays that of the tokenizer as it was saved: it tells whether a trained model fits."""
+    known = AutoTokenizer.from_pretrained(checkpoints[name])
+    encoder = load_encoder(str(checkpoints[name]))
+    assert encoder.tokenizer_checksum == sha256(known.backend_tokenizer.to_str().encode()).hexdigest()
+    special = set(known.all_special_ids) - {known.unk_token_id}
+    for text in ["</s>", "a</s>b", "<s>", "<pad>", "<mask>", "＜mask＞", "<s><s>", "<<pad>", "bee </s>"]:
+        (found,) = encoder.subwords([text])
+        assert not set(found.ids) & special, text
+        covered = {place for start, end in found.offsets for place in range(start, end)}
+        assert covered >= {place for place, letter in enumerate(text) if letter != " "}
+        assert len(found.words) == len(found.ids)
+    (unknown,) = encoder.subwords(["<unk>"])
+    assert (0, 5) not in unknown.offsets
 
 
 def test_offsets_cover_all_but_white_space(checkpoints: dict[str, Path]) -> None:

@@ -58,8 +58,10 @@ def test_answers_are_spans_of_the_context_with_their_sentences(reading: Server) 
     for answer in found["answers"]:
         assert VOLCANO[answer["start"] : answer["end"]] == answer["text"]
         assert answer["sentence"] in VOLCANO and answer["text"] in answer["sentence"]
-        assert VOLCANO.index(answer["sentence"]) <= answer["start"]
-        assert "document" not in answer
+        end = answer["sentence_start"] + len(answer["sentence"])
+        assert VOLCANO[answer["sentence_start"] : end] == answer["sentence"]
+        assert answer["sentence_start"] <= answer["start"] and answer["end"] <= end
+        assert "document" not in answer and "gloss" not in answer
     assert [one["score"] for one in found["answers"]] == sorted(
         (one["score"] for one in found["answers"]), reverse=True
     )
@@ -79,6 +81,8 @@ def test_languages_that_differ_are_read_with_the_second_query(reading: Server) -
     other = answered(reading, question="wo", context=VOLCANO, question_language="en", context_language="de")
     assert same["no_answer"] != other["no_answer"]
     detected = answered(reading, question="Wo liegen die Schiffe?", context=VOLCANO)
+    assert detected["query"] == {"text": "Wo liegen die Schiffe?", "language": "de", "detected": True}
+    assert other["query"] == {"text": "wo", "language": "en", "detected": False}
     named = answered(
         reading, question="Wo liegen die Schiffe?", context=VOLCANO, question_language="de", context_language="de"
     )
@@ -109,6 +113,29 @@ def test_documents_that_search_finds_are_read(reading: Server) -> None:
         document = answer["document"]
         assert document["collection"] == "de" and document["id"] in {one["id"] for one in hits}
         assert texts[document["id"]][answer["start"] : answer["end"]] == answer["text"]
+
+
+def test_words_of_answers_and_passages_are_glossed_where_that_is_asked(reading: Server) -> None:
+    asked = {"source": "en", "target": "de", "activate": True}
+    table = "bee\tBiene\nvolcano\tVulkan\nash\tAsche\nships\tSchiffe\nharbour\tHafen\nmeadow\tWiese\n"
+    reading.client.put("/v1/tables/words", params=asked, content=table.encode()).raise_for_status()
+    texts = {one["id"]: one["text"] for one in DOCUMENTS}
+    try:
+        for more in ({"context": VOLCANO, "context_language": "de"}, {"collections": ["de"]}):
+            body = {"question": "what does a bee do", "question_language": "en"} | more
+            found = answered(reading, **body, gloss=True)
+            assert found["answers"] and any(answer["gloss"] for answer in found["answers"])
+            for answer in found["answers"]:
+                text = texts[answer["document"]["id"]] if "document" in answer else VOLCANO
+                end = answer["sentence_start"] + len(answer["sentence"])
+                for one in answer["gloss"]:
+                    assert one["field"] == "text" and answer["sentence_start"] <= one["start"] < one["end"] <= end
+                    word = text[one["start"] : one["end"]]
+                    assert f"{one['translations'][0]}\t{word}" in table.splitlines()
+            assert all(hit["gloss"] for hit in found.get("passages", ()))
+            assert "gloss" not in ask(reading, **body).text
+    finally:
+        reading.client.post("/v1/tables/words/deactivate").raise_for_status()
 
 
 def test_nothing_found_is_no_answer(reading: Server) -> None:
@@ -168,6 +195,7 @@ def test_long_documents_are_read_in_part_and_it_says_so(reading: Server) -> None
         ({"question": "wo", "context": "a" * (1 << 20)}, "context"),
         ({"question": 3, "context": "a"}, "question"),
         ({"question": "wo", "context": "a", "extra": 1}, "extra"),
+        ({"question": "wo", "context": "a", "gloss": "yes"}, "gloss"),
     ],
 )  # fmt: skip
 def test_bad_input_names_the_field(reading: Server, body: dict[str, Any], field: str) -> None:
@@ -189,6 +217,12 @@ def test_an_unknown_collection_is_not_found(reading: Server) -> None:
 def test_without_a_reader_it_says_how_to_get_one(tmp_path: Path) -> None:
     with server(tmp_path) as running:
         check_error(ask(running, question="wo", context="da"), 503, "DRAGOMAN_READER")
+        told = running.client.get("/v1/qa").json()
+        assert told["model"] is None and "DRAGOMAN_READER" in told["advice"]
+
+
+def test_it_is_told_by_what_questions_are_answered(reading: Server) -> None:
+    assert reading.client.get("/v1/qa").json() == {"model": "reader", "advice": None}
 
 
 def test_a_reader_that_cannot_be_loaded_leaves_the_passages_and_fails_jobs(tmp_path: Path) -> None:
