@@ -17,6 +17,7 @@ from dragoman.backbone.training.text_files import text_files
 from dragoman.backbone.training.vocabulary import train_subwords
 from dragoman.reasoning.examples import Example, read_examples
 from dragoman.reasoning.theories import LANGUAGES, conclude, generate, ordered, render_part, render_statement
+from dragoman.reasoning.training.cross_query import CrossQueryTraining, train_cross_query
 from dragoman.service.evaluation.statement_examples import (
     TUNING_SEEDS,
     StatementSources,
@@ -249,9 +250,11 @@ def test_the_command_trains_a_reader_of_statements_and_q_cross(data: Path, tmp_p
     write_encoder(tmp_path / "encoder", subwords, max_length=512)
     shared: dict[str, Any] = {"steps": 2, "warm_up": 1, "checkpoint_every": 1, "report_every": 1}
     shared["encoder"] = str(tmp_path / "encoder")
-    masked = shared | {"task": "cross_query", "parallel": ["text/parallel"], "tokens": 64, "length": 32}
+    masked = shared | {"parallel": ["text/parallel"], "tokens": 64, "length": 32}
+    head = masked | {"parallel": [str(text / "parallel")], "trains": "head"}
+    train_cross_query(CrossQueryTraining.parse(head), tmp_path / "head")
+    masked["task"] = "cross_query"
     for name, table in (
-        ("head", masked | {"trains": "head"}),
         ("cross", masked | {"trains": "cross", "head": str(tmp_path / "head")}),
         ("statements", shared | {
             "task": "statements", "examples": str(tmp_path / "examples"), "tuning": str(tmp_path / "tuning"),
