@@ -235,8 +235,11 @@ def test_a_question_needs_words_and_a_collection(form: WebDriver) -> None:
     assert "at least one collection" in form.find_element(By.ID, "search-error").text
 
 
-def test_without_a_reader_it_is_said_how_to_get_one(page: WebDriver) -> None:
-    collections(page)
-    wait(page).until(lambda browser: "DRAGOMAN_READER" in browser.find_element(By.ID, "ask-advice").text)
-    assert not page.find_element(By.ID, "ask-button").is_displayed()
-    assert not page.find_element(By.ID, "own-text").is_displayed()
+def test_without_a_reader_it_is_said_how_to_get_one(driver: WebDriver, tmp_path: Path) -> None:
+    with server(tmp_path, reader="off") as running:
+        filled(running)
+        driver.get(running.url)
+        collections(driver)
+        wait(driver).until(lambda browser: "DRAGOMAN_READER" in browser.find_element(By.ID, "ask-advice").text)
+        assert not driver.find_element(By.ID, "ask-button").is_displayed()
+        assert not driver.find_element(By.ID, "own-text").is_displayed()

@@ -52,6 +52,24 @@ def tiny_reader(folder: Path) -> Path:
     return folder
 
 
+def tiny_statement_reader(folder: Path) -> Path:
+    """Save a reader of statements beside its own tiny backbone, with weights that nobody has trained."""
+    from dragoman.backbone.loading import load_encoder
+    from dragoman.reasoning.deltas import save_deltas
+    from dragoman.reasoning.statements import MODEL_TYPE, StatementReader
+    from dragoman.reasoning.structured_encoder import StructuredEncoder
+
+    encoder = load_encoder(str(tiny_veco(folder.parent / f"{folder.name}-encoder")))
+    torch.manual_seed(1)
+    reader = StatementReader(StructuredEncoder(encoder))
+    for layer in (reader.head.pooler, reader.head.label, reader.head.evidence):
+        torch.nn.init.normal_(layer.weight)
+    about = {"model_type": MODEL_TYPE, "structured": True, "width": encoder.width, "languages": ["de", "en", "sw"]}
+    about["calibration"] = {"slope": 1.0, "offset": 0.0}
+    save_deltas(folder, reader.encoder, reader.head, about)
+    return folder
+
+
 def tiny_bert(folder: Path) -> Path:
     """Save a Hugging Face BERT of two layers as ``folder``."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers

@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import anyio.from_thread
 from fastapi import APIRouter, Request, Response
 
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
+from dragoman.service.core.errors import NotInstalled
 from dragoman.service.http.admission import Searches
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
 from dragoman.service.http.middleware import note_degraded
-from dragoman.service.inference.reading import NO_READER
-from dragoman.service.schemas.qa import ConfiguredReader, QaRequest, QaResponse
+from dragoman.service.inference.reading import reader_place
+from dragoman.service.schemas.qa import ConfiguredReader, QaRequest, QaResponse, StatementResponse
 
 router = APIRouter(prefix="/v1/qa", route_class=StrictRoute, tags=["reading"])
 
 
 @router.get("")
 async def reader(settings: SettingsDep) -> ConfiguredReader:
-    """Whether questions can be answered, and by what; nothing is loaded."""
-    if settings.reader is None:
-        return ConfiguredReader(model=None, advice=NO_READER)
-    return ConfiguredReader(model=Path(settings.reader).name)
+    """Whether questions can be answered and statements judged, and by what; nothing is loaded."""
+    try:
+        statements = reader_place(settings, "statements").name
+    except NotInstalled:
+        statements = None
+    try:
+        return ConfiguredReader(model=reader_place(settings, "answers").name, statements=statements)
+    except NotInstalled as fault:
+        return ConfiguredReader(model=None, advice=str(fault), statements=statements)
 
 
-@router.post("", response_model=QaResponse)
+@router.post("", response_model=QaResponse | StatementResponse)
 async def qa(body: QaRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> Response:
-    """Answer a question by parts of a context, or of the documents that a search finds.
+    """Answer a question by parts of a context, or of the documents that a search finds; or judge a statement by them.
 
-    Question and text may be in different languages. 503 unless `DRAGOMAN_READER` names a reader.
+    Question and text may be in different languages. 503 where there is no reader.
     """
     identifier = request_id(request)
     searches: Searches = request.app.state.searches
     if settings.log_queries:
-        request.state.query = body.question
+        request.state.query = body.asked
 
     def cancelled() -> bool:
         return anyio.from_thread.run(request.is_disconnected)

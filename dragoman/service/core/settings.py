@@ -243,10 +243,18 @@ class Settings(BaseSettings):
 
     reader: str | None = Field(
         default=None,
-        description="Reader that answers questions: the folder of a model made by dragoman train qa; none: no answers.",
+        description="Reader that answers questions: the folder of a model made by dragoman train qa, or off; default:"
+        " the package's.",
     )
-    qa_chars: int = Field(default=100_000, gt=0, description="Longest context of a question, characters.")
-    qa_passages: int = Field(default=5, gt=0, description="Documents that are read for a question over collections.")
+    statement_reader: str | None = Field(
+        default=None,
+        description="Reader that judges statements: the folder of a model made by dragoman train qa, or off; default:"
+        " the package's.",
+    )
+    qa_chars: int = Field(default=100_000, gt=0, description="Longest context of a question or statement, characters.")
+    qa_passages: int = Field(
+        default=5, gt=0, description="Documents that are read for a question or statement over collections."
+    )
 
     job_lines: int = Field(default=100_000, gt=0, description="Most lines of a job.")
     jobs_unfinished: int = Field(default=100, gt=0, description="Most unfinished jobs; more are refused with 429.")

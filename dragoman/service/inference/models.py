@@ -23,7 +23,7 @@ from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled, Limits, Worker, gathered
 from dragoman.service.inference.encoding import EncodedQuery, EncoderInfo, SentenceEncoder, embedded, encoded_queries
-from dragoman.service.inference.reading import Read, load_reader, spans
+from dragoman.service.inference.reading import Judge, Read, judgements, load_reader, load_statement_reader, spans
 from dragoman.service.observability.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dragoman.backbone.translator import Translation
     from dragoman.ranking.passages import Passage
     from dragoman.ranking.scoring import AnyScorer
-    from dragoman.reasoning.inference import SpanScorer
+    from dragoman.reasoning.inference import SpanScorer, StatementScorer
 
 logger = logging.getLogger("dragoman")
 
@@ -81,7 +81,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The task of loading a model: ``encoder``, ``translator``, ``reranker`` or ``reader``; the result describes it."""
+    """The task of loading a model: ``encoder``, ``translator``, ``reranker`` or a reader; the result describes it."""
 
     model: str
 
@@ -159,6 +159,15 @@ class Models:
         info: SpanScorer = self._info("reader", cancelled)
         return info
 
+    def statement_reader(self, cancelled: Cancelled | None = None) -> StatementScorer:
+        """The configured reader of statements, as :meth:`reader`.
+
+        Raises:
+            Unavailable: there is none, or it cannot be loaded.
+        """
+        info: StatementScorer = self._info("statement_reader", cancelled)
+        return info
+
     def encode(self, text: str, cancelled: Cancelled | None = None) -> EncodedQuery:
         """A query's vector, and the states of its subwords.
 
@@ -208,7 +217,7 @@ class Models:
 
     def _limits(self, task: Any) -> Limits:
         settings = self._settings
-        if isinstance(task, Score | Read):
+        if isinstance(task, Score | Read | Judge):
             return Limits(settings.worker_batch_tokens, settings.worker_batch_tokens)
         if isinstance(task, Embed):  # in the background: requests wait for a batch that is being computed
             return Limits(settings.worker_batch, min(settings.worker_batch_chars, _EMBED_CHARS))
@@ -223,6 +232,8 @@ class Models:
             return self._translate(task, texts)
         if isinstance(task, Read):
             return spans(self._load("reader")[0], texts)
+        if isinstance(task, Judge):
+            return judgements(self._load("statement_reader")[0], texts)
         encoder, info = self._load("encoder")
         if isinstance(task, Embed):
             return embedded(encoder, info, texts, task.states)
@@ -365,6 +376,7 @@ _LOADERS: dict[str, Callable[[Settings, Shared], tuple[Any, Any]]] = {
     "translator": _load_translator,
     "reranker": _load_reranker,
     "reader": lambda settings, shared: (load_reader(settings),) * 2,
+    "statement_reader": lambda settings, shared: (load_statement_reader(settings),) * 2,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
@@ -11,12 +11,17 @@ from dragoman.service.schemas.search import Degraded, ExplainedHit, Gloss, Hit, 
 
 
 class QaRequest(BaseModel):
-    """A question, and where to look: a context, or collections; all of them where neither is given."""
+    """A question or a statement, and where to look: a context, or collections; all of them where neither is given."""
 
     model_config = ConfigDict(extra="forbid")
 
-    question: NotBlank = Field(
-        description="A question, by default up to 10,000 characters.", examples=["When did it erupt?"]
+    question: NotBlank | None = Field(
+        default=None, description="A question, by default up to 10,000 characters.", examples=["When did it erupt?"]
+    )
+    statement: NotBlank | None = Field(
+        default=None,
+        description="A statement to judge instead, by default up to 10,000 characters; what the text does not say is"
+        " false.",
     )
     context: NotBlank | None = Field(
         default=None, description="The text that may hold the answer, by default up to 100,000 characters."
@@ -27,7 +32,7 @@ class QaRequest(BaseModel):
         " left out.",
     )
     question_language: LanguageCode | None = Field(
-        default=None, description="ISO 639-1 code of the question; detected when left out."
+        default=None, description="ISO 639-1 code of the question or statement; detected when left out."
     )
     context_language: LanguageCode | None = Field(
         default=None, description="ISO 639-1 code of the context; detected when left out. Not for collections."
@@ -38,8 +43,15 @@ class QaRequest(BaseModel):
         " language, as in search.",
     )
 
+    @property
+    def asked(self) -> str:
+        """The question or the statement."""
+        return self.question or self.statement or ""
+
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
+        if (self.question is None) == (self.statement is None):
+            raise ValueError("give either question or statement" + (", not both" if self.question else ""))
         if self.context is not None and self.collections is not None:
             raise ValueError("give either context or collections, not both")
         if self.context is None and self.context_language is not None:
@@ -48,10 +60,11 @@ class QaRequest(BaseModel):
 
 
 class ConfiguredReader(BaseModel):
-    """The reader of this service."""
+    """The readers of this service."""
 
-    model: str | None = Field(description="The name of its folder; null if the service has none.")
+    model: str | None = Field(description="The name of the folder of that of answers; null if the service has none.")
     advice: str | None = Field(default=None, description="How to get one; only where there is none.")
+    statements: str | None = Field(description="The name of the folder of that of statements; null if there is none.")
 
 
 class AnswerDocument(BaseModel):
@@ -91,6 +104,31 @@ class QaResponse(BaseModel):
     model: str = Field(description="The reader that answered.")
     passages: list[ExplainedHit | Hit] | None = Field(
         default=None, description="The hits that were found for the question, as in search; not with a context."
+    )
+    degraded: list[Degraded]
+    truncated: list[str] = Field(description="What was read only in part, and what search cut.")
+
+
+class Evidence(BaseModel):
+    """The sentence that decides a statement: ``[start:end]`` of the context, or of the document's text."""
+
+    text: str
+    start: int
+    end: int
+    document: AnswerDocument | None = Field(default=None, description="Only where documents were searched for.")
+
+
+class StatementResponse(BaseModel):
+    """Whether a statement is true."""
+
+    request_id: str
+    query: QueryRead = Field(description="The statement as it was understood.")
+    label: Literal["true", "false"] | None = Field(default=None, description="Left out where nothing was read.")
+    probability: float | None = Field(default=None, description="The probability that the label is right.")
+    evidence: Evidence | None = Field(default=None, description="Left out where no sentence of the text decides.")
+    model: str = Field(description="The reader that judged.")
+    passages: list[ExplainedHit | Hit] | None = Field(
+        default=None, description="The hits that were found for the statement, as in search; not with a context."
     )
     degraded: list[Degraded]
     truncated: list[str] = Field(description="What was read only in part, and what search cut.")

@@ -1,0 +1,78 @@
+"""Questions: the spans of texts that answer them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dragoman.service.core.settings import Settings
+from dragoman.service.inference.batching import Cancelled
+from dragoman.service.inference.models import Models
+from dragoman.service.inference.reading import Kind, Read
+from dragoman.service.reading.texts import Asked, Text, computed, reading_of, sentence_around
+from dragoman.service.schemas.qa import QaAnswer, QaResponse
+from dragoman.service.search.gloss import Glosses
+
+if TYPE_CHECKING:
+    from dragoman.reasoning.inference import SpanScorer
+    from dragoman.reasoning.reading import Answer
+
+ANSWERS = 3
+
+
+class Answers:
+    """Finds answers by the reader of answers."""
+
+    kind: Kind = "answers"
+
+    def __init__(self, models: Models, settings: Settings) -> None:
+        self._models, self._settings = models, settings
+
+    def reader(self, cancelled: Cancelled | None) -> SpanScorer:
+        """The reader; see :meth:`Models.reader`."""
+        return self._models.reader(cancelled)
+
+    def response(self, **common: Any) -> QaResponse:
+        """A response without answers."""
+        return QaResponse(answers=[], **common)
+
+    def fill(
+        self,
+        response: Any,
+        reader: Any,
+        asked: Asked,
+        texts: Sequence[Text],
+        cancelled: Cancelled | None,
+    ) -> None:
+        """Put the best answers and the probability of none into a response."""
+        reading = reading_of(reader, asked, texts)
+        spans = computed(self._models, self._settings, Read(), reading.parts, cancelled)
+        found = [
+            (answer, text)
+            for text, answers in zip(texts, reading.answers(spans, ANSWERS), strict=True)
+            for answer in answers
+        ]
+        best = sorted(found, key=lambda pair: -pair[0].score)[:ANSWERS]
+        probabilities, none = reader.calibration.probabilities([answer for answer, _ in best])
+        response.answers = [
+            _answer(*pair, score, asked.glosses) for pair, score in zip(best, probabilities, strict=True)
+        ]
+        response.no_answer = none
+
+
+def _answer(answer: Answer, text: Text, score: float, glosses: Glosses | None) -> QaAnswer:
+    start, end = sentence_around(text.text, answer.start, answer.end)
+    sentence = text.text[start:end]
+    made = QaAnswer(
+        text=answer.text,
+        start=answer.start,
+        end=answer.end,
+        score=score,
+        sentence=sentence,
+        sentence_start=start,
+    )
+    if glosses is not None:
+        made.gloss = glosses.of_text(sentence, text.language, "text", start)
+    if text.document is not None:
+        made.document = text.document
+    return made
