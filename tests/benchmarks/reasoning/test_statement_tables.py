@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import gzip
 import json
+import sys
 from pathlib import Path
 
 import pytest
 import torch
 
-from benchmarks.reasoning import statement_tables
+from benchmarks.reasoning import attention_patterns, statement_tables
 from benchmarks.reasoning.statement_cells import Pairs, loaded, theory_test
 from benchmarks.reasoning.statement_runs import METHODS
 from benchmarks.reasoning.statement_summary import Cells, Methods, direction, summary
 from dragoman.backbone.checkpoints import read_tensors, save_veco
+from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.training.text_files import text_files
 from dragoman.backbone.training.vocabulary import train_subwords
 from dragoman.backbone.veco import Veco, VecoConfig
+from dragoman.reasoning.statements import StatementReader
+from dragoman.reasoning.structured_encoder import StructuredEncoder
 from tests.benchmarks.search.conftest import Run
 
 LANGUAGES = ("fr", "de")
@@ -66,7 +70,7 @@ def _encoder(folder: Path) -> Path:
     return folder / "encoder"
 
 
-def test_one_command_trains_and_measures_and_goes_on(run: Run, tmp_path: Path) -> None:
+def test_one_command_trains_and_measures_and_goes_on(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = write_data(tmp_path)
     given = (statement_tables, "--encoder", encoder, "--tables", tmp_path / "tables", *TINY)
     first = run(*given, "--seeds", 1, "--methods", "original,pair", "--sets", "theories")
@@ -87,6 +91,7 @@ def test_one_command_trains_and_measures_and_goes_on(run: Run, tmp_path: Path) -
     assert set(report["direction"]["theories"]) == {"en-X", "X-en"}
     assert not list((tmp_path / "out").rglob("checkpoints"))
     _pairs_are_changed(tmp_path / "out")
+    _attention_is_drawn(monkeypatch, tmp_path / "out")
     with pytest.raises(SystemExit, match="rank"):
         run(*given, "--seeds", 1, "--rank", 3)
 
@@ -126,3 +131,38 @@ def test_summary_is_over_seeds_and_languages() -> None:
     assert compared["en-X"]["holds"]
     assert compared["en-X"]["pair over shared"] == {"mean": 1, "seeds": {"1": 1.5, "2": 0.5}}
     assert not compared["X-en"]["holds"]
+
+
+def _attention_is_drawn(monkeypatch: pytest.MonkeyPatch, output: Path) -> None:
+    folder = output.parent / "attention"
+    given = ("--runs", output, "--output", folder, "--methods", "original,pair", "--theories", 2)
+    monkeypatch.setattr(sys, "argv", ["benchmark", *map(str, given), "--language", "de", "--trained", "fr"])
+    attention_patterns.main()
+    report = json.loads((folder / "report.json").read_text())
+    for setting in ("en-X", "X-en"):
+        for found in report[setting].values():
+            assert found["statements"] == 8
+            assert all(-1 <= one <= 1 for one in found["correlation"]["by_layer"])
+            assert len(found["divergence"]["by_layer"]) == 2
+            assert 0 < found["deciding_in_transfer"]["mean"] < 1
+        for name in ("maps", "patterns", "likeness"):
+            assert (folder / f"{name}-{setting}.png").stat().st_size > 1000
+
+
+def test_patterns_are_shares_of_sentences_and_add_up_to_one(tmp_path: Path) -> None:
+    encoder = load_encoder(str(write_data(tmp_path)))
+    model = StatementReader(StructuredEncoder(encoder)).eval()
+    alone, switched, ends = attention_patterns.examples(1, ("en", "fr"))[0]
+    assert alone.context == switched.context
+    assert alone.question != switched.question
+    first, second, _ = attention_patterns.both(model, True, alone, switched, ends)
+    for seen in (first, second):
+        assert seen.maps.shape == (2, len(ends) + 2, len(ends) + 2)
+        assert seen.maps.sum(-1) == pytest.approx(1)
+        assert seen.pattern.sum(-1) == pytest.approx(1)
+    same = attention_patterns.likeness(first, first, 0)
+    assert same.correlation == pytest.approx(1)
+    assert same.divergence == pytest.approx(0)
+    other = attention_patterns.likeness(first, second, 0)
+    assert (other.correlation < 1).all()
+    assert (other.divergence > 0).all()
