@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from dragoman.backbone.checkpoints import CheckpointError
+from dragoman.backbone.checkpoints import CONFIG, CheckpointError
 from dragoman.backbone.encoder import Pair
 from dragoman.backbone.packing import packed
 from dragoman.backbone.post_norm import PackedAttention
@@ -123,8 +123,10 @@ class StatementScorer(PackedReader):
         try:
             known = self.about["calibration"]
             self._slope, self._offset = float(known["slope"]), float(known["offset"])
+            if not math.isfinite(self._slope) or not math.isfinite(self._offset):
+                raise ValueError(known)
         except (KeyError, TypeError, ValueError) as error:
-            raise CheckpointError(f"{folder}: calibration is not usable: {error!r}") from error
+            raise CheckpointError(f"{folder / CONFIG}: calibration is not usable: {error!r}") from error
 
     def judge(self, rows: Sequence[Row], bilingual: Sequence[bool]) -> list[Judgement]:
         """The judgement of each row."""
