@@ -133,9 +133,10 @@ class StatementScorer(PackedReader):
         with torch.inference_mode():
             states = self.states(rows, bilingual)
             firsts = torch.tensor([0, *(len(row.ids) for row in rows[:-1])]).cumsum(0)
-            logits = self.head.logits(states[firsts.to(states.device)]).tolist()
-            scores = _split(self.head.evidence(states).cpu(), rows)
-        return [Judgement(*one) for one in zip(logits, scores, strict=True)]
+            first = states[firsts.to(states.device)]
+            scores = _split(self.head.evidence(states), rows)
+            logits = [float(self.head.logits(own[None], found[None])) for own, found in zip(first, scores, strict=True)]
+        return [Judgement(logit, found.cpu()) for logit, found in zip(logits, scores, strict=True)]
 
     def probability(self, logit: float) -> float:
         """The calibrated probability of "true"."""

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -28,9 +29,10 @@ from dragoman.backbone.training.loop import EarlyStopping, Report, Source, Train
 from dragoman.backbone.training.pretraining import claim
 from dragoman.reasoning.deltas import save_deltas
 from dragoman.reasoning.examples import Example, ExamplesError, files_of, read_examples
+from dragoman.reasoning.low_rank import LowRank
 from dragoman.reasoning.statements import MODEL_TYPE, StatementReader
 from dragoman.reasoning.structured_attention import Masks, dropout_masks, joined_masks, structured_masks
-from dragoman.reasoning.structured_encoder import Row, languages_of, row_of
+from dragoman.reasoning.structured_encoder import Row, languages_of, plain, row_of
 from dragoman.reasoning.training.batches import RowBatch, Tokenized, readable, source_of, tokenized
 from dragoman.reasoning.training.calibration import logistic
 from dragoman.reasoning.training.spans import SpanTraining, checksum_of, place_loss, structured_encoder
@@ -50,6 +52,8 @@ class StatementTraining(SpanTraining):
     """How many first steps are on statements in one language of depth 0 alone."""
     start: str = ""
     """Output of an earlier training of the same shape, whose best weights this one begins with, but for Q_cross."""
+    follow: bool = False
+    """Whether Q_cross, too, gets what `start` added to Q."""
 
     def check(self) -> None:
         super().check()
@@ -59,6 +63,8 @@ class StatementTraining(SpanTraining):
             raise ConfigError("evidence and curriculum must be at least 0")
         if self.dropped and self.structured:
             raise ConfigError("dropped: structured dropout has no Q_cross: structured must be false")
+        if self.follow and not self.start:
+            raise ConfigError("follow: there is no start that Q_cross could follow")
 
 
 def statement_loss(
@@ -117,7 +123,7 @@ def train_statements(
     torch.manual_seed(config.seed)
     model = StatementReader(structured_encoder(config))
     if config.start:
-        begin_with(model, Path(config.start))
+        begin_with(model, Path(config.start), config.follow)
     files, tuning_files = files_of(Path(config.examples)), files_of(Path(config.tuning))
     examples = [one for file in files for one in read_examples(file) if one.label is not None]
     given = (one for file in tuning_files for one in read_examples(file) if one.label is not None)
@@ -180,13 +186,14 @@ def _check_lengths(examples: Sequence[Tokenized], encoder: Encoder, config: Stat
             raise ExamplesError(f"a statement of {len(one.question)} subwords leaves its context too little room")
 
 
-def begin_with(model: StatementReader, output: Path) -> None:
-    """Give a model the best weights of a training, but for Q_cross.
+def begin_with(model: StatementReader, output: Path, follow: bool = False) -> None:
+    """Give a model the best weights of a training, but for Q_cross; with `follow` it gets what Q learned there.
 
     Raises:
         CheckpointError: if there are none, they are of another shape, or of another encoder.
     """
     path = output / "best" / "model.safetensors"
+    biases = [bias.clone() for bias in _query_biases(model)]
     found = {name: value for name, value in read_file(path).items() if ".cross." not in name}
     own = {name: value for name, value in model.state_dict(keep_vars=True).items() if ".cross." not in name}
     if differing := sorted(found.keys() ^ own.keys()):
@@ -201,6 +208,28 @@ def begin_with(model: StatementReader, output: Path) -> None:
         for name, value in own.items():
             if value.requires_grad:
                 value.copy_(found[name])
+    if follow:
+        _follow(model, biases)
+
+
+def _query_biases(model: StatementReader) -> list[Tensor]:
+    """The biases of the layers that give Q, first those of Q."""
+    return [_queries(block).bias.detach() for block in model.encoder.attention]
+
+
+def _queries(block: Any) -> Any:
+    return block.in_projection if hasattr(block, "in_projection") else block.query
+
+
+def _follow(model: StatementReader, biases: Sequence[Tensor]) -> None:
+    """Add to Q_cross by how much Q differs from the encoder's own, whose biases are given."""
+    with torch.no_grad():
+        for block, bias in zip(model.encoder.attention, biases, strict=True):
+            own, cross = _queries(block), plain(block.cross)
+            width = cross.out_features
+            cross.bias.add_((own.bias - bias)[:width])
+            if isinstance(own, LowRank):
+                cross.weight.add_(own.up[:width] @ own.down)
 
 
 def _of_query(name: str) -> bool:
