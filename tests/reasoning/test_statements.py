@@ -20,7 +20,7 @@ from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.reasoning.deltas import load_cross, save_cross, save_deltas
 from dragoman.reasoning.inference import StatementScorer
-from dragoman.reasoning.statements import MODEL_TYPE, StatementReader
+from dragoman.reasoning.statements import MODEL_TYPE, StatementReader, both_or_neither, support
 from dragoman.reasoning.structured_attention import joined_masks, structured_masks
 from dragoman.reasoning.structured_encoder import Row, StructuredEncoder, languages_of, row_of
 from dragoman.reasoning.training.spans import SpanTraining, trainable
@@ -272,3 +272,28 @@ def test_q_cross_of_another_encoder_or_of_other_layers_is_refused(
         load_cross(folder, StructuredEncoder(opened()))
     with pytest.raises(CheckpointError, match="nowhere"):
         load_cross(tmp_path / "nowhere", StructuredEncoder(opened()))
+
+
+def chance(logit: Tensor) -> Tensor:
+    return 1 / (1 + torch.exp(-logit.double()))
+
+
+def test_the_logit_is_that_of_both_or_neither() -> None:
+    generator = torch.Generator().manual_seed(1)
+    first, second = torch.randn(2, 200, generator=generator).mul(3)
+    p, q = chance(first), chance(second)
+    torch.testing.assert_close(chance(both_or_neither(first, second)), p * q + (1 - p) * (1 - q), atol=1e-5, rtol=0)
+    sure = torch.tensor([80.0, -80.0, 80.0, -80.0], requires_grad=True)
+    found = both_or_neither(sure, sure.detach()[[0, 0, 1, 1]])
+    assert [float(one) for one in found.sign()] == [1, -1, -1, 1]
+    found.sum().backward()  # type: ignore[no-untyped-call]
+    assert found.isfinite().all() and sure.grad is not None and sure.grad.isfinite().all()
+
+
+def test_support_is_the_chance_that_some_sentence_decides() -> None:
+    scores = torch.randn(6, 9, 2, generator=torch.Generator().manual_seed(1)) * 2
+    scores[:, 7:] = -torch.inf
+    none = scores.double().softmax(1)[:, 0]
+    torch.testing.assert_close(support(scores).double(), ((1 - none) / none).log().mean(-1), atol=1e-4, rtol=0)
+    scores[:, 1:] = -torch.inf  # an empty context supports nothing
+    assert (support(scores) < -5).all() and support(scores).isfinite().all()

@@ -44,6 +44,7 @@ from dragoman.reasoning.training.statements import (
 from tests.backbone.samples import curves, run_with_kills
 from tests.ranking.samples import write_encoder
 from tests.reasoning.samples import randomised, statements, statements_table
+from tests.reasoning.test_statements import save
 
 CPU = torch.device("cpu")
 
@@ -324,6 +325,34 @@ def test_it_begins_with_the_best_weights_of_another_training_but_for_q_cross(fol
     train_statements(StatementTraining.parse(given), folder / "second")
     after = load_file(folder / "second" / "best" / "model.safetensors")
     torch.testing.assert_close(after["head.label.weight"], best["head.label.weight"], atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("rank", [0, 4])
+def test_q_cross_follows_what_the_beginning_added_to_q(folder: Path, rank: int) -> None:
+    train_statements(StatementTraining.parse(table(folder, learning_rate=1e-2, rank=rank)), folder / "first")
+    known = StructuredEncoder(load_encoder(str(folder / "encoder")))
+    with torch.no_grad():
+        for value in known.cross_parameters().values():
+            value += 0.1
+    save_cross(folder / "cross", known, {"trains": "cross"})
+    model = model_of(folder, config_of(cross=str(folder / "cross"), rank=rank))
+    before = {name: value.clone() for name, value in model.encoder.cross_parameters().items()}
+    own = {name: value.clone() for name, value in model.encoder.queries().items()}
+    begin_with(model, folder / "first", follow=True)
+    best = load_file(folder / "first" / "best" / "model.safetensors")
+    for layer in (0, 1):
+        prefix = f"encoder.encoder.model.layers.{layer}.attention.in_projection"
+        added = best[f"{prefix}.up"][:32] @ best[f"{prefix}.down"] if rank else torch.zeros(32, 32)
+        bias = best[f"{prefix}.own.bias" if rank else f"{prefix}.bias"][:32] - own[f"{layer}.bias"]
+        cross = model.encoder.cross_parameters()
+        torch.testing.assert_close(cross[f"{layer}.weight"] - before[f"{layer}.weight"], added, atol=1e-6, rtol=0)
+        torch.testing.assert_close(cross[f"{layer}.bias"] - before[f"{layer}.bias"], bias, atol=1e-6, rtol=0)
+        assert bias.any() and bool(added.any()) == (rank > 0)
+    path = save(folder / "model", model.eval())
+    some = list(statements(12))
+    scorer = StatementScorer(path, dtype=torch.float32)
+    found = scorer.judge(rows_of(scorer.encoder, some), [one.bilingual for one in some])
+    assert [one.logit for one in found] == pytest.approx(judged(model, some, structured=True), abs=0.01)
 
 
 def test_weights_that_are_not_of_this_training_are_no_beginning(folder: Path, subwords: Subwords) -> None:
