@@ -14,14 +14,30 @@ from hypothesis import strategies as st
 
 from dragoman.backbone.training.config import ConfigError, read_config
 from dragoman.lexicon.table.table import Table
+<<<<<<< HEAD
 from dragoman.reasoning.examples import Example, read_examples
 from dragoman.reasoning.training.spans import SpanTraining
 from dragoman.service.evaluation.qa_examples import QaSources, Switch, dataset, prepare, switched
+=======
+from dragoman.reasoning.examples import read_examples
+from dragoman.reasoning.training.cross_query import CrossQueryTraining
+from dragoman.reasoning.training.spans import SpanTraining
+from dragoman.reasoning.training.statements import StatementTraining
+from dragoman.service.cli.train import _QA_TASKS
+from dragoman.service.evaluation.qa_examples import QaSources, dataset, prepare, switched
+from dragoman.service.evaluation.statement_examples import StatementSources
+>>>>>>> sttests
 from tests.service.serving import dragoman
 
 pytestmark = pytest.mark.slow
 
 CONFIGS = Path(__file__).parents[3] / "configs"
+TASKS: dict[str, tuple[Any, Any]] = {
+    "spans": (SpanTraining, QaSources),
+    "statements": (StatementTraining, StatementSources),
+    "cross_query": (CrossQueryTraining, None),
+}
+"""What the configuration of each task is, and its table `[sources]`."""
 TABLE = Table.from_entries(
     "en", "de", [("bee", "Biene", 0.9, 0.9), ("river", "Fluss", 0.9, 0.9), ("sees", "sieht", 0.9, 0.9)]
 )
@@ -189,10 +205,19 @@ def test_what_is_missing_or_unknown_is_named(data: Path, tmp_path: Path) -> None
     assert not list((tmp_path / "examples").glob("*.jsonl.gz"))
 
 
-def test_the_shipped_configuration_is_one(tmp_path: Path) -> None:
-    table = read_config(CONFIGS / "qa-spans.toml")
-    QaSources.parse(table.pop("sources"), tmp_path)
-    SpanTraining.parse(table)
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("qa*.toml")), ids=lambda path: str(path.stem))
+def test_each_shipped_configuration_is_one(path: Path, tmp_path: Path) -> None:
+    table = read_config(path, tmp_path)
+    task, sources = table.pop("task", "spans"), table.pop("sources", None)
+    kind, kind_of_sources = TASKS[task]
+    kind.parse(table)
+    assert sources is None or kind_of_sources is not None
+    if kind_of_sources is not None and sources is not None:
+        kind_of_sources.parse(sources, tmp_path)
+
+
+def test_the_commands_tasks_are_those_tested_here() -> None:
+    assert set(TASKS) == set(_QA_TASKS)
 
 
 def test_the_command_prepares_and_trains(data: Path, tmp_path: Path) -> None:
