@@ -14,19 +14,13 @@ from hypothesis import strategies as st
 
 from dragoman.backbone.training.config import ConfigError, read_config
 from dragoman.lexicon.table.table import Table
-<<<<<<< HEAD
 from dragoman.reasoning.examples import Example, read_examples
-from dragoman.reasoning.training.spans import SpanTraining
-from dragoman.service.evaluation.qa_examples import QaSources, Switch, dataset, prepare, switched
-=======
-from dragoman.reasoning.examples import read_examples
 from dragoman.reasoning.training.cross_query import CrossQueryTraining
 from dragoman.reasoning.training.spans import SpanTraining
 from dragoman.reasoning.training.statements import StatementTraining
 from dragoman.service.cli.train import _QA_TASKS
-from dragoman.service.evaluation.qa_examples import QaSources, dataset, prepare, switched
+from dragoman.service.evaluation.qa_examples import QaSources, Switch, dataset, prepare, switched
 from dragoman.service.evaluation.statement_examples import StatementSources
->>>>>>> sttests
 from tests.service.serving import dragoman
 
 pytestmark = pytest.mark.slow
