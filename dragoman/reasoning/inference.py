@@ -19,7 +19,7 @@ from dragoman.reasoning.reading import Calibration
 from dragoman.reasoning.spans import MODEL_TYPE as SPANS
 from dragoman.reasoning.spans import masked_scores
 from dragoman.reasoning.statements import MODEL_TYPE as STATEMENTS
-from dragoman.reasoning.statements import Judgement, StatementHead
+from dragoman.reasoning.statements import Judgement, StatementHead, statement_mean
 from dragoman.reasoning.structured_attention import bilingual_attention
 from dragoman.reasoning.structured_encoder import Row
 
@@ -132,10 +132,12 @@ class StatementScorer(PackedReader):
         """The judgement of each row."""
         with torch.inference_mode():
             states = self.states(rows, bilingual)
-            firsts = torch.tensor([0, *(len(row.ids) for row in rows[:-1])]).cumsum(0)
-            first = states[firsts.to(states.device)]
             scores = _split(self.head.evidence(states), rows)
-            logits = [float(self.head.logits(own[None], found[None])) for own, found in zip(first, scores, strict=True)]
+            parts = torch.split(states, [len(row.ids) for row in rows])
+            means = [statement_mean(own, row) for own, row in zip(parts, rows, strict=True)]
+            logits = [
+                float(self.head.logits(mean[None], found[None])) for mean, found in zip(means, scores, strict=True)
+            ]
         return [Judgement(logit, found.cpu()) for logit, found in zip(logits, scores, strict=True)]
 
     def probability(self, logit: float) -> float:

@@ -1,14 +1,14 @@
 """Statements judged by a context: true or false in a closed world, with the sentence of the context that decides.
 
 The row is `<s> context </s> statement </s>`. Two scores of each subword find the sentence that decides, as `spans`
-finds an answer; those of `<s>` say that there is none: nothing in the context supports what is said. The state of
-`<s>`, through a layer with tanh (BERT's pooler), gives the logit that it is said, not denied. True is what is supported
-and said, or not supported and denied:
+finds an answer; those of `<s>` say that there is none: nothing in the context supports what is said. The mean state of
+the statement, through a layer with tanh, gives the logit that it is said, not denied. True is what is supported and
+said, or not supported and denied:
 
     p(true) = s a + (1 - s) (1 - a),   s = p(support), a = p(said)
 
-The paper (Foroutan et al. 2023) has one logit from `<s>` alone. To learn this exclusive or from labels took longer than
-all else.
+The paper (Foroutan et al. 2023) has one logit from `<s>` alone. To learn this exclusive or from labels, at `<s>`, takes
+far longer than all else.
 Shapes: B batch, L length, W width.
 """
 
@@ -47,10 +47,15 @@ class StatementHead(nn.Module):
             nn.init.normal_(layer.weight, std=0.02)
             nn.init.zeros_(layer.bias)
 
-    def logits(self, first: Tensor, scores: Tensor) -> Tensor:
-        """The logits (B,) of "true" from the states (B, W) of `<s>` and the scores (B, L, 2) of the sentences."""
-        said = self.label(torch.tanh(self.pooler(first))).squeeze(-1).float()
+    def logits(self, statements: Tensor, scores: Tensor) -> Tensor:
+        """The logits (B,) of "true" from the statements' mean states (B, W) and the scores (B, L, 2) of sentences."""
+        said = self.label(torch.tanh(self.pooler(statements))).squeeze(-1).float()
         return both_or_neither(support(scores), said)
+
+
+def statement_mean(states: Tensor, row: Row) -> Tensor:
+    """The mean (W,) of a row's states (L, W) over its statement and the special token at the end."""
+    return states[row.second : len(row.ids)].mean(0)
 
 
 def support(scores: Tensor) -> Tensor:
@@ -80,4 +85,5 @@ class StatementReader(nn.Module):
         ids, mask = padded([row.ids for row in rows], self.head.label.weight.device, self.encoder.encoder.pad)
         states = self.encoder(ids, mask, masks)[-1]
         scores = masked_scores(self.head.evidence(states).float(), rows)
-        return self.head.logits(states[:, 0], scores), scores
+        means = torch.stack([statement_mean(own, row) for own, row in zip(states, rows, strict=True)])
+        return self.head.logits(means, scores), scores
