@@ -2,8 +2,8 @@
 
 A folder holds `config.json`, which names the encoder and its checksum, and safetensors. `<layer>.<name>.down` and `.up`
 are an update of the linear layer of that name, `<layer>.<name>.bias` its bias, and `head.…` the model's own layers.
-`cross.<layer>.weight` is the weight of a Q_cross that was trained before, less that of the layer's own query, and
-`query.<layer>.weight` what was added to that query.
+`cross.<layer>.weight` is the weight of a Q_cross that was trained before, less that of the layer's own query,
+`cross.<layer>.bias` its bias, and `query.<layer>.…` what was added to that query.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CROSS_TYPE = "cross_query"
 def deltas_of(encoder: StructuredEncoder, head: nn.Module) -> dict[str, Tensor]:
     """What training changed: updates in bfloat16, trained biases in float32, and the head."""
     found: dict[str, Tensor] = {f"{HEAD}{name}": value for name, value in head.state_dict().items()}
-    found |= {f"{CROSS}{name}": value for name, value in cross_deltas(encoder).items()}
+    found |= {f"{CROSS}{name}": value for name, value in (cross_deltas(encoder) | _still_biases(encoder)).items()}
     found |= {f"{QUERY}{name}": value for name, value in encoder.query_changes.items()}
     for number, layer in enumerate(encoder.layers):
         for name, module in layer.named_modules():
@@ -46,19 +46,34 @@ def deltas_of(encoder: StructuredEncoder, head: nn.Module) -> dict[str, Tensor]:
 
 def cross_deltas(encoder: StructuredEncoder) -> dict[str, Tensor]:
     """By how much the weights of Q_cross differ from those of the encoder's own queries, in bfloat16: `3.weight`."""
-    cross = encoder.cross_parameters()
-    changes = {name: cross[name].detach() - query for name, query in encoder.queries().items()}
+    own = encoder.queries()
+    cross = {name: value for name, value in encoder.cross_parameters().items() if name.endswith("weight")}
+    changes = {name: value.detach() - own[name] for name, value in cross.items()}
     return {name: change.to(torch.bfloat16) for name, change in changes.items() if change.any()}
 
 
+def _still_biases(encoder: StructuredEncoder) -> dict[str, Tensor]:
+    """The biases of Q_cross that do not learn here and are not those of the own queries."""
+    own = encoder.queries()
+    return {
+        name: value.detach()
+        for name, value in encoder.cross_parameters().items()
+        if name.endswith("bias") and not value.requires_grad and not torch.equal(value, own[name])
+    }
+
+
 def add_cross_deltas(encoder: StructuredEncoder, deltas: Mapping[str, Tensor]) -> None:
-    """Make the weights of Q_cross those of the own queries and these differences; layers that are not named stay.
+    """Make the weights of Q_cross those of the own queries and these differences, and take its biases from them.
+
+    Parts that are not named stay.
 
     Raises:
         CheckpointError: if they do not fit.
     """
     queries = encoder.queries()
-    encoder.set_cross({name: queries[name] + change if name in queries else change for name, change in deltas.items()})
+    weights = {name for name in deltas if name.endswith("weight") and name in queries}
+    fitting = {name for name in weights if queries[name].shape == deltas[name].shape}
+    encoder.set_cross({name: queries[name] + one if name in fitting else one for name, one in deltas.items()})
 
 
 def save_cross(folder: Path, encoder: StructuredEncoder, about: Mapping[str, Any]) -> None:
@@ -70,10 +85,10 @@ def save_cross(folder: Path, encoder: StructuredEncoder, about: Mapping[str, Any
         write_tensors(unfinished, cross_deltas(encoder) | biases)
 
 
-def load_cross(folder: Path, encoder: StructuredEncoder) -> dict[str, Any]:
+def load_cross(folder: Path, encoder: StructuredEncoder, *, always_cross: bool = False) -> dict[str, Any]:
     """Give an encoder the Q_cross of a folder, and return its `config.json`.
 
-    The queries that a baseline has learned (`"trains": "query"`) become the encoder's own.
+    The queries that a baseline has learned (`"trains": "query"`) become the encoder's own, but with `always_cross`.
 
     Raises:
         CheckpointError: if it is missing, damaged, or of another encoder.
@@ -83,11 +98,21 @@ def load_cross(folder: Path, encoder: StructuredEncoder) -> dict[str, Any]:
     if about.get("layers") != len(encoder.layers):
         raise CheckpointError(f"{folder / CONFIG}: is of {about.get('layers')} layers, not {len(encoder.layers)}")
     found = read_tensors(folder)
-    if about.get("trains") == "query":
-        encoder.change_queries({name: value for name, value in found.items() if name.endswith("weight")})
-    else:
-        add_cross_deltas(encoder, found)
+    try:
+        if about.get("trains") == "query" and not always_cross:
+            encoder.change_queries(_as_changes(encoder, found))
+        else:
+            add_cross_deltas(encoder, found)
+    except CheckpointError as error:
+        raise CheckpointError(f"{folder}: {error}") from error
     return about
+
+
+def _as_changes(encoder: StructuredEncoder, found: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What a folder of Q_cross says, as changes of the own queries: it holds biases as they are."""
+    own = encoder.queries()
+    biases = {name for name in found if name.endswith("bias") and name in own and own[name].shape == found[name].shape}
+    return {name: value - own[name] if name in biases else value for name, value in found.items()}
 
 
 def _part(deltas: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
@@ -102,13 +127,17 @@ def apply_deltas(encoder: StructuredEncoder, head: nn.Module, deltas: Mapping[st
         CheckpointError: if a part is missing or does not fit.
     """
     layers: Any = nn.ModuleList(encoder.layers)
-    encoder.change_queries(_part(deltas, QUERY))
-    add_cross_deltas(encoder, _part(deltas, CROSS))
     try:
+        encoder.change_queries(_part(deltas, QUERY))
+        add_cross_deltas(encoder, _part(deltas, CROSS))
         head.load_state_dict(_part(deltas, HEAD))
         for name, value in deltas.items():
             path, _, part = name.rpartition(".")
-            if name.startswith((HEAD, CROSS, QUERY)) or part == "down":
+            if name.startswith((HEAD, CROSS, QUERY)):
+                continue
+            if part == "down":
+                if f"{path}.up" not in deltas:
+                    raise ValueError(f"{path}.up is missing")
                 continue
             module = layers.get_submodule(path)
             if part == "up":
@@ -118,7 +147,7 @@ def apply_deltas(encoder: StructuredEncoder, head: nn.Module, deltas: Mapping[st
                     raise ValueError(f"{name} has the shape {tuple(value.shape)}")
                 with torch.no_grad():
                     module.bias.copy_(value)
-    except (AttributeError, KeyError, RuntimeError, ValueError) as error:
+    except (AttributeError, KeyError, RuntimeError, ValueError) as error:  # CheckpointError is a ValueError
         raise CheckpointError(f"{where}: does not fit {encoder.encoder.name}: {error}") from error
 
 
@@ -157,7 +186,10 @@ def load_structured(folder: Path, about: Mapping[str, Any], head: nn.Module, dev
     """
     structured = StructuredEncoder(load_encoder(str(about.get("encoder"))))
     check_encoder(folder, about, structured)
-    structured.keep_layers(int(about.get("layers", len(structured.layers))))
+    layers = about.get("layers", len(structured.layers))
+    if not isinstance(layers, int):
+        raise CheckpointError(f"{folder / CONFIG}: layers is {layers!r}")
+    structured.keep_layers(layers)
     apply_deltas(structured, head, read_tensors(folder), folder)
     head.to(device)
     return structured.to(device).eval()

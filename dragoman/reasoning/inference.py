@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from dragoman.backbone.checkpoints import CheckpointError
+from dragoman.backbone.checkpoints import CONFIG, CheckpointError
 from dragoman.backbone.encoder import Pair
 from dragoman.backbone.packing import packed
 from dragoman.backbone.post_norm import PackedAttention
@@ -19,7 +19,7 @@ from dragoman.reasoning.reading import Calibration
 from dragoman.reasoning.spans import MODEL_TYPE as SPANS
 from dragoman.reasoning.spans import masked_scores
 from dragoman.reasoning.statements import MODEL_TYPE as STATEMENTS
-from dragoman.reasoning.statements import Judgement, StatementHead
+from dragoman.reasoning.statements import Judgement, StatementHead, statement_mean
 from dragoman.reasoning.structured_attention import bilingual_attention
 from dragoman.reasoning.structured_encoder import Row
 
@@ -123,17 +123,22 @@ class StatementScorer(PackedReader):
         try:
             known = self.about["calibration"]
             self._slope, self._offset = float(known["slope"]), float(known["offset"])
+            if not math.isfinite(self._slope) or not math.isfinite(self._offset):
+                raise ValueError(known)
         except (KeyError, TypeError, ValueError) as error:
-            raise CheckpointError(f"{folder}: calibration is not usable: {error!r}") from error
+            raise CheckpointError(f"{folder / CONFIG}: calibration is not usable: {error!r}") from error
 
     def judge(self, rows: Sequence[Row], bilingual: Sequence[bool]) -> list[Judgement]:
         """The judgement of each row."""
         with torch.inference_mode():
             states = self.states(rows, bilingual)
-            firsts = torch.tensor([0, *(len(row.ids) for row in rows[:-1])]).cumsum(0)
-            logits = self.head.logits(states[firsts.to(states.device)]).tolist()
-            scores = _split(self.head.evidence(states).cpu(), rows)
-        return [Judgement(*one) for one in zip(logits, scores, strict=True)]
+            scores = _split(self.head.evidence(states), rows)
+            parts = torch.split(states, [len(row.ids) for row in rows])
+            means = [statement_mean(own, row) for own, row in zip(parts, rows, strict=True)]
+            logits = [
+                float(self.head.logits(mean[None], found[None])) for mean, found in zip(means, scores, strict=True)
+            ]
+        return [Judgement(logit, found.cpu()) for logit, found in zip(logits, scores, strict=True)]
 
     def probability(self, logit: float) -> float:
         """The calibrated probability of "true"."""

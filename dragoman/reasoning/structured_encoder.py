@@ -82,8 +82,10 @@ class StructuredSelfAttention(nn.Module):
         return self.out_projection(mixed.transpose(1, 2).flatten(-2)), None
 
     @property
-    def query_weight(self) -> Tensor:
-        return plain(self.in_projection).weight[: plain(self.cross).in_features].detach()
+    def own_query(self) -> tuple[Tensor, Tensor]:
+        """Weight and bias of Q."""
+        own, width = plain(self.in_projection), plain(self.cross).in_features
+        return own.weight[:width].detach(), own.bias[:width].detach()
 
     def _split(self, x: Tensor) -> Tensor:
         return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)
@@ -103,8 +105,10 @@ class StructuredBertAttention(nn.Module):
     value = property(lambda self: self.own.value)
 
     @property
-    def query_weight(self) -> Tensor:
-        return plain(self.query).weight.detach()
+    def own_query(self) -> tuple[Tensor, Tensor]:
+        """Weight and bias of Q."""
+        own = plain(self.query)
+        return own.weight.detach(), own.bias.detach()
 
     def forward(self, hidden_states: Tensor, *arguments: Any, **named: Any) -> Any:
         masks = self._current.masks
@@ -177,11 +181,15 @@ class StructuredEncoder(nn.Module):
             self._current.masks = None
 
     def queries(self) -> dict[str, Tensor]:
-        """The weights of each layer's own query by the names of `cross_parameters`: `3.weight` (W, W)."""
-        return {f"{number}.weight": block.query_weight for number, block in enumerate(self.attention)}
+        """Weights and biases of each layer's own query, by the names of `cross_parameters`."""
+        return {
+            f"{number}.{name}": value
+            for number, block in enumerate(self.attention)
+            for name, value in zip(("weight", "bias"), block.own_query, strict=True)
+        }
 
     def change_queries(self, changes: Mapping[str, Tensor]) -> None:
-        """Add to the weights of the encoder's own queries, as a baseline without Q_cross has learned.
+        """Add to the encoder's own queries what a baseline without Q_cross has learned.
 
         Raises:
             CheckpointError: if a name or a shape is not of this encoder.

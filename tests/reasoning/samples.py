@@ -68,3 +68,40 @@ def randomised(model: nn.Module, seed: int = 5) -> None:
         for parameter in model.parameters():
             if parameter.requires_grad:
                 parameter += torch.randn(parameter.shape, generator=generator) * 0.2
+
+
+NOT = ("sees no", "sieht kein")
+
+
+def statements(count: int, seed: int = 1, named: float = 0.75) -> Iterator[Example]:
+    """Contexts of two sentences "X sees Y", and a statement of X in English or German, half of them true.
+
+    A statement is false where it is negated, or where it is of something that is not among those that are `named`.
+    """
+    noise = random.Random(seed)
+    for number in range(count):
+        subjects, objects = noise.sample(THINGS, 3), noise.sample(THINGS, 2)
+        sentences = [f"the {one[0]} sees {seen[0]}" for one, seen in zip(subjects, objects, strict=False)]
+        context = " . ".join(sentences)
+        decided, side, german = noise.random() < named, noise.randrange(2), number % 2 == 1
+        subject = subjects[side] if decided else subjects[2]
+        positive = not decided or noise.random() < 0.5 / named
+        verb = ("sees", "sieht")[german] if positive else NOT[german]
+        text = f"{subject[german]} {verb} {objects[side][german]}"
+        start = len(sentences[0]) + 3 if side else 0
+        span = [(start, start + len(sentences[side]))] if decided else []
+        label = positive and decided
+        yield Example(text, context, "de" if german else "en", "en", span, label, depth=noise.randrange(2))
+
+
+def statements_table(
+    folder: Path, encoder: str, count: int = 120, named: float = 0.75, **changes: Any
+) -> dict[str, Any]:
+    """A training of seconds on written statements."""
+    for name, size, seed in (("statements", count, 1), ("statements-tuning", 100, 2)):
+        path = folder / name / "sample.jsonl.gz"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_examples(path, statements(size, seed, named))
+    own = {"examples": str(folder / "statements"), "tuning": str(folder / "statements-tuning")}
+    return config_table(folder, encoder, 4) | own | {"length": 56} | changes

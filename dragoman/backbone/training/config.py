@@ -65,14 +65,7 @@ class TrainingConfig:
         Raises:
             ConfigError: if a field is unknown, or a value has the wrong type or is out of range.
         """
-        types = get_type_hints(cls)
-        known = [field.name for field in fields(cls)]
-        unknown = sorted(set(table) - set(known))
-        if unknown:
-            raise ConfigError(f"unknown field {', '.join(unknown)}; known are {', '.join(sorted(known))}")
-        for name, value in table.items():
-            if not _fits(value, types[name]):
-                raise ConfigError(f"{name}: {value!r} is not {_type_name(types[name])}")
+        check_fields(cls, table)
         config = cls(**table)
         config.check()
         return config
@@ -149,6 +142,22 @@ def read_config(path: Path, data: Path | None = None) -> dict[str, Any]:
         if data is not None and isinstance(table.get(name), list):
             table[name] = [str(data / str(folder)) for folder in table[name]]
     return table
+
+
+def check_fields(kind: type[Any], table: Mapping[str, Any]) -> None:
+    """Check that a table has fields of a dataclass alone, and values of their types.
+
+    Raises:
+        ConfigError: it has others.
+    """
+    types = get_type_hints(kind)
+    known = [field.name for field in fields(kind)]
+    unknown = sorted(set(table) - set(known))
+    if unknown:
+        raise ConfigError(f"unknown field {', '.join(unknown)}; known are {', '.join(sorted(known))}")
+    for name, value in table.items():
+        if not _fits(value, types[name]):
+            raise ConfigError(f"{name}: {value!r} is not {_type_name(types[name])}")
 
 
 def _fits(value: Any, annotation: Any) -> bool:

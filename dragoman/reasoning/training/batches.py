@@ -73,8 +73,8 @@ class RowBatch:
         return sum(len(row.ids) for row in self.rows)
 
 
-def tokenized(encoder: Encoder, examples: Sequence[Example]) -> list[Tokenized]:
-    """Examples as subwords; answers without subwords of their own, or with more than `LONGEST`, are left out.
+def tokenized(encoder: Encoder, examples: Sequence[Example], longest: int = LONGEST) -> list[Tokenized]:
+    """Examples as subwords; answers without subwords of their own, or with more than `longest`, are left out.
 
     So are examples that have such answers alone.
     """
@@ -89,7 +89,7 @@ def tokenized(encoder: Encoder, examples: Sequence[Example]) -> list[Tokenized]:
         answers = []
         for start, end in example.answers:
             first, last = int(np.searchsorted(ends, start, "right")), int(np.searchsorted(starts, end)) - 1
-            if first <= last < first + LONGEST:
+            if first <= last < first + longest:
                 answers.append((first, last))
         if answers or not example.answers:
             ids = (np.array(question.ids, np.int32), np.array(context.ids, np.int32))

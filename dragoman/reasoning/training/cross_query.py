@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.backbone.checkpoints import CheckpointError, read_tensors, write_tensors
+from dragoman.backbone.checkpoints import CONFIG, CheckpointError, read_json, read_tensors, write_tensors
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.padding import padded
@@ -29,7 +29,7 @@ from dragoman.backbone.training.distributed import Workers
 from dragoman.backbone.training.loop import Report, Source, Trainer, pairs_of
 from dragoman.backbone.training.pretraining import claim
 from dragoman.files.atomic import atomic_folder
-from dragoman.reasoning.deltas import load_cross, save_cross
+from dragoman.reasoning.deltas import encoder_of, load_cross, save_cross
 from dragoman.reasoning.structured_attention import Masks, plain_masks, structured_masks
 from dragoman.reasoning.structured_encoder import Row, StructuredEncoder, languages_of, row_of
 
@@ -54,15 +54,29 @@ class CrossQueryTraining(TrainingConfig):
     vocabulary: int = 20_000
     """How many subwords are predicted: the most frequent ones of the text."""
     length: int = 96
-    """Longest sentence, in subwords."""
+    """Longest sentence, in subwords and two special tokens."""
 
     def check(self) -> None:
         super().check()
-        if self.vocabulary < 1 or self.length < 1 or self.layers < 0:
-            raise ConfigError("vocabulary and length must be at least 1, layers at least 0")
+        for name, least in (("vocabulary", 1), ("length", 3), ("layers", 0)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"{name} must be at least {least}")
         if (self.trains == "head") == bool(self.head):
             raise ConfigError("head must name the output of the training of a head, unless that is what is trained")
         self.check_length(self.length)
+
+    def check_encoder(self, encoder: Encoder) -> None:
+        """
+        Raises:
+            ConfigError: if the encoder hides no tokens, or a row or the layers are not of it.
+        """
+        if encoder.mask_id is None:
+            raise ConfigError(f"encoder: {self.encoder} has no token that hides another")
+        if self.layers > encoder.layers:
+            raise ConfigError(f"layers must be at most {encoder.name}'s {encoder.layers}")
+        most = (encoder.max_length - len(row_of(encoder, [], []).ids)) // 2 + 2
+        if self.length > most:
+            raise ConfigError(f"length must be at most {most}: {encoder.name} reads {encoder.max_length} subwords")
 
 
 class SubwordHead(nn.Module):
@@ -167,8 +181,7 @@ def train_cross_query(
         CheckpointError: if the encoder, the head or the start cannot be loaded.
     """
     encoder = load_encoder(config.encoder)
-    if encoder.mask_id is None:
-        raise ConfigError(f"encoder: {config.encoder} has no token that hides another")
+    config.check_encoder(encoder)
     workers = Workers.join(config.device)
     files = [file for file in config.files() if FIRST in file.languages and len(file.languages) == 2]
     if not files:
@@ -209,24 +222,38 @@ class _Ids:
 
 
 def _model(config: CrossQueryTraining, encoder: Encoder, corpus: Corpus) -> CrossQueryModel:
-    surprisals = encoder.surprisals()
-    size = int(max(ids.max() for section in corpus.sections for ids in section.ids)) + 1
-    counts = corpus.counts(max(size, 0 if surprisals is None else len(surprisals)))
     structured = StructuredEncoder(encoder)
     structured.keep_layers(config.layers or encoder.layers)
     if config.start:
-        load_cross(Path(config.start), structured)
-    if not config.head:
-        return CrossQueryModel(structured, SubwordHead(encoder, counts, config.vocabulary), config.trains)
-    known = read_tensors(Path(config.head) / "model")
+        load_cross(Path(config.start), structured, always_cross=True)
+    ids = [int(own.max()) for section in corpus.sections for own in section.ids]
+    size = 1 + max(*ids, encoder.pad, *row_of(encoder, [], []).ids)
+    if config.head:
+        head = _known_head(Path(config.head) / "model", structured, size)
+    else:
+        head = SubwordHead(encoder, corpus.counts(size), config.vocabulary)
+    return CrossQueryModel(structured, head, config.trains)
+
+
+def _known_head(folder: Path, structured: StructuredEncoder, size: int) -> SubwordHead:
+    """A trained head, for texts whose ids are below `size`.
+
+    Raises:
+        CheckpointError: if it is missing, damaged, or of another encoder or number of layers.
+    """
+    encoder, about = structured.encoder, read_json(folder / CONFIG)
+    for name, own in encoder_of(structured).items():
+        if name != "encoder" and about.get(name) != own:  # a folder may have moved
+            raise CheckpointError(f"{folder / CONFIG}: {name} is {about.get(name)!r}, and {own!r} is used")
+    known = read_tensors(folder)
     try:
-        counts = np.zeros_like(counts)
+        counts = np.zeros(max(size, int(known["targets"].max()) + 1))
         counts[known["targets"].numpy()] = 1
         head = SubwordHead(encoder, counts, len(known["targets"]))
         head.load_state_dict({**known, "places": head.places})
     except (KeyError, IndexError, RuntimeError) as error:
-        raise CheckpointError(f"{config.head}: does not fit {encoder.name}: {error}") from error
-    return CrossQueryModel(structured, head, config.trains)
+        raise CheckpointError(f"{folder}: does not fit {encoder.name}: {error}") from error
+    return head
 
 
 def _rows_of(source: Source[Pairs], encoder: Encoder) -> Source[ParallelRows]:
@@ -246,7 +273,8 @@ def _save(folder: Path, model: CrossQueryModel, config: CrossQueryTraining, corp
         kept = {name: value for name, value in model.head.state_dict().items() if name != "places"}
         with atomic_folder(folder) as unfinished:
             write_tensors(unfinished, kept)
-            (unfinished / "config.json").write_text(json.dumps(asdict(config), indent=2) + "\n", encoding="utf-8")
+            about = {**asdict(config), **encoder_of(model.encoder)}
+            (unfinished / CONFIG).write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
         return
     about = {"trains": config.trains, "languages": corpus.languages, "training": asdict(config)}
     save_cross(folder, model.encoder, about)

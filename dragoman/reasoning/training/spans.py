@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dragoman.backbone.checkpoints import fill, read_file
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.training.config import ConfigError, TrainingConfig
@@ -60,6 +61,8 @@ class SpanTraining(TrainingConfig):
     """The lowest layer that learns, counted from 0."""
     length: int = 384
     """Longest row in training, in subwords."""
+    start: str = ""
+    """Output of an earlier training of the same shape, whose best weights this one begins with."""
     tuning_examples: int = 400
     patience: int = 8
 
@@ -123,6 +126,9 @@ def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, rep
     workers.wait()
     torch.manual_seed(config.seed)
     model = SpanReader(structured_encoder(config))
+    if config.start:
+        best = Path(config.start) / "best" / "model.safetensors"
+        fill(model, read_file(best), best)
     encoder = model.encoder.encoder
     files, tuning_files = files_of(Path(config.examples)), files_of(Path(config.tuning))
     given, learned, languages = _learned(files, encoder, config)

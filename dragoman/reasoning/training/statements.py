@@ -19,7 +19,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from dragoman.backbone.checkpoints import read_file
+from dragoman.backbone.checkpoints import CheckpointError, read_file
+from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.padding import batches
 from dragoman.backbone.training.config import ConfigError
 from dragoman.backbone.training.corpus import Position
@@ -48,7 +49,7 @@ class StatementTraining(SpanTraining):
     evidence: float = 1.0
     """The weight of the deciding sentence's loss beside the label's."""
     curriculum: int = 0
-    """First steps, on statements in one language of depth 0 alone."""
+    """How many first steps are on statements in one language of depth 0 alone."""
     start: str = ""
     """Output of an earlier training of the same shape, whose best weights this one begins with, but for Q_cross."""
     follow: bool = False
@@ -95,7 +96,7 @@ def _training_masks(
 
 
 def with_curriculum(first: Source[RowBatch], then: Source[RowBatch], steps: int) -> Source[RowBatch]:
-    """The batches of one source, `steps` of them, and those of another from then on."""
+    """The first `steps` batches of one source, and those of another from then on."""
 
     def draw(start: Position) -> Iterator[tuple[Position, RowBatch]]:
         if start.round < steps:
@@ -125,12 +126,14 @@ def train_statements(
         begin_with(model, Path(config.start), config.follow)
     files, tuning_files = files_of(Path(config.examples)), files_of(Path(config.tuning))
     examples = [one for file in files for one in read_examples(file) if one.label is not None]
-    tuning = list(islice((one for file in tuning_files for one in read_examples(file)), config.tuning_examples))
+    given = (one for file in tuning_files for one in read_examples(file) if one.label is not None)
+    tuning = list(islice(given, config.tuning_examples))
+    rows_of(model.encoder.encoder, tuning)  # one that is too long is no reason to fail after hours
     trainer = Trainer(
         model,
         lambda batch, generator, device: statement_loss(model, batch, config, generator, device),
         ("labels", "evidence"),
-        _source(examples, tuning, model, config, checksum_of([*files, *tuning_files])),
+        _source(examples, tuning, model, config, checksum_of([*files, *tuning_files]), workers.count),
         config,
         output,
         workers,
@@ -153,9 +156,11 @@ def _source(
     model: StatementReader,
     config: StatementTraining,
     checksum: str,
+    workers: int,
 ) -> Source[RowBatch]:
     encoder = model.encoder.encoder
-    learned = [one for one in tokenized(encoder, examples) if readable(one, encoder, config)]
+    learned = tokenized(encoder, examples, config.length)
+    _check_lengths(learned, encoder, config)
     if not learned or not tuning:
         raise ExamplesError("there must be statements to learn from and to tune by")
     source = source_of(learned, encoder, config, checksum)
@@ -164,30 +169,45 @@ def _source(
     easy: list[Tokenized] = [one for one in learned if one.depth == 0 and not one.bilingual]
     if not easy:
         raise ExamplesError("curriculum: there are no statements of depth 0 in one language")
-    return with_curriculum(source_of(easy, encoder, config, checksum), source, config.curriculum)
+    drawn = config.curriculum * config.accumulate * workers
+    return with_curriculum(source_of(easy, encoder, config, checksum), source, drawn)
+
+
+def _check_lengths(examples: Sequence[Tokenized], encoder: Encoder, config: StatementTraining) -> None:
+    """
+    Raises:
+        ExamplesError: if a row is too long: a part of its context may lack what makes the statement true.
+    """
+    longest = max((one.length for one in examples), default=0) + len(row_of(encoder, [], []).ids)
+    if longest > config.length:
+        raise ExamplesError(f"length is {config.length}, and a statement with its context has {longest} subwords")
+    for one in examples:
+        if not readable(one, encoder, config):
+            raise ExamplesError(f"a statement of {len(one.question)} subwords leaves its context too little room")
 
 
 def begin_with(model: StatementReader, output: Path, follow: bool = False) -> None:
     """Give a model the best weights of a training, but for Q_cross; with `follow` it gets what Q learned there.
 
     Raises:
-        CheckpointError: if there are none, or they are of another shape.
+        CheckpointError: if there are none, they are of another shape, or of another encoder.
     """
-    from dragoman.backbone.checkpoints import CheckpointError
-
-    own = model.state_dict()
+    path = output / "best" / "model.safetensors"
     biases = [bias.clone() for bias in _query_biases(model)]
-    found = {
-        name: value
-        for name, value in read_file(output / "best" / "model.safetensors").items()
-        if ".cross." not in name and name in own
-    }
-    try:
-        missing = model.load_state_dict(found, strict=False).missing_keys
-    except RuntimeError as error:
-        raise CheckpointError(f"{output}: does not fit: {error}") from error
-    if lacking := [name for name in missing if ".cross." not in name]:
-        raise CheckpointError(f"{output}: does not fit: {lacking[0]} is missing")
+    found = {name: value for name, value in read_file(path).items() if ".cross." not in name}
+    own = {name: value for name, value in model.state_dict(keep_vars=True).items() if ".cross." not in name}
+    if differing := sorted(found.keys() ^ own.keys()):
+        raise CheckpointError(f"{path}: does not fit: {differing[0]} is on one side alone")
+    for name, value in own.items():
+        if found[name].shape != value.shape:
+            raise CheckpointError(f"{path}: does not fit: {name} is {tuple(found[name].shape)}")
+        # The own queries of a baseline may be others, as Q_cross may.
+        if not value.requires_grad and not _of_query(name) and not torch.equal(found[name], value.cpu()):
+            raise CheckpointError(f"{path}: does not fit: {name} is another one, and does not learn here")
+    with torch.no_grad():
+        for name, value in own.items():
+            if value.requires_grad:
+                value.copy_(found[name])
     if follow:
         _follow(model, biases)
 
@@ -212,23 +232,17 @@ def _follow(model: StatementReader, biases: Sequence[Tensor]) -> None:
                 cross.weight.add_(own.up[:width] @ own.down)
 
 
+def _of_query(name: str) -> bool:
+    return "attention.in_projection." in name or "attention.self.own.query." in name
+
+
 def judged(model: StatementReader, examples: Sequence[Example], structured: bool) -> list[float]:
     """The logits of "true" of examples, by a model in training.
 
     Raises:
         ExamplesError: if one is longer than the encoder reads.
     """
-    encoder = model.encoder.encoder
-    rows = [
-        row_of(encoder, context.ids, question.ids)
-        for context, question in zip(
-            encoder.subwords([one.context for one in examples]),
-            encoder.subwords([one.question for one in examples]),
-            strict=True,
-        )
-    ]
-    if max(len(row.ids) for row in rows) > encoder.max_length:
-        raise ExamplesError(f"a statement with its context is longer than {encoder.max_length} subwords")
+    rows = rows_of(model.encoder.encoder, examples)
     found = [0.0] * len(rows)
     for batch in batches([len(row.ids) for row in rows], TOKENS_AT_ONCE):
         some = [rows[number] for number in batch]
@@ -237,6 +251,22 @@ def judged(model: StatementReader, examples: Sequence[Example], structured: bool
             for number, logit in zip(batch, model(some, masks)[0].tolist(), strict=True):
                 found[number] = logit
     return found
+
+
+def rows_of(encoder: Encoder, examples: Sequence[Example]) -> list[Row]:
+    """
+    Raises:
+        ExamplesError: if one is longer than the encoder reads.
+    """
+    contexts = encoder.subwords([one.context for one in examples])
+    statements = encoder.subwords([one.question for one in examples])
+    rows = [row_of(encoder, *(one.ids for one in pair)) for pair in zip(contexts, statements, strict=True)]
+    longest = max((len(row.ids) for row in rows), default=0)
+    if longest > encoder.max_length:
+        raise ExamplesError(
+            f"a statement with its context has {longest} subwords, and {encoder.name} reads {encoder.max_length}"
+        )
+    return rows
 
 
 def _reading_masks(

@@ -197,9 +197,9 @@ def _user_error(fault: Exception) -> str | None:
 
 def _from_the_models(fault: Exception) -> bool:
     """Whether it is a user error of the models, checked without importing torch."""
-    mistakes = ("CheckpointError", "ConfigError", "CorpusError", "ListsError", "UnsupportedPair")
+    mistakes = ("CheckpointError", "ConfigError", "CorpusError", "ExamplesError", "ListsError", "UnsupportedPair")
     return (
-        type(fault).__module__.startswith(("dragoman.backbone.", "dragoman.ranking."))
+        type(fault).__module__.startswith(("dragoman.backbone.", "dragoman.ranking.", "dragoman.reasoning."))
         and type(fault).__name__ in mistakes
     )
 

@@ -95,9 +95,11 @@ def qa(config: ConfigFile, output: Output, data: Data = None, resume: Resume = F
 
     table = read_config(config, data)
     task = table.pop("task", "spans")
-    if task not in _QA_TASKS:
+    if not isinstance(task, str) or task not in _QA_TASKS:
         raise ConfigError(f"task: {task!r} is not one of {', '.join(_QA_TASKS)}")
     sources = table.pop("sources", None)
+    if sources is not None and not isinstance(sources, dict):
+        raise ConfigError("sources must be a table")
     settings, train_it = _QA_TASKS[task](table)
     if sources is not None:
         _prepare_qa(task, settings, sources, data)

@@ -44,7 +44,7 @@ class QaSources:
     question_switched: float = 0.35
     """Share of examples whose question is put into another language."""
     context_switched: float = 0.3
-    """Share of English examples whose context is put into another language."""
+    """Share of examples whose context is put into another language."""
     unanswerable: float = 0.1
     """Share of examples whose question meets a neighbouring context without its answer."""
     tuning: str = ""
@@ -209,16 +209,17 @@ class Switch:
         return replace(example, question=text, question_language=target)
 
     def context(self, example: Example, noise: random.Random) -> Example:
-        """An English example with half to all words of its context in another language; others stay as they are."""
-        if example.context_language != "en":
-            return example
-        target = noise.choice(self._languages)
-        text, answers = switched(
-            example.context, "en", self._table("en", target), noise, noise.uniform(0.5, 1.0), example.answers
-        )
+        """The example with half to all words of its context in another language: of English, any one; of others, it.
+
+        The question of another language stays as people asked it; half of the English ones go along.
+        """
+        language = example.context_language
+        target = noise.choice(self._languages) if language == "en" else "en"
+        table = self._table(language, target)
+        text, answers = switched(example.context, language, table, noise, noise.uniform(0.5, 1.0), example.answers)
         example = replace(example, context=text, answers=answers, context_language=target)
-        if noise.random() < 0.5:
-            question, _ = switched(example.question, "en", self._table("en", target), noise, 1.0, [])
+        if language == "en" and noise.random() < 0.5:
+            question, _ = switched(example.question, "en", table, noise, 1.0, [])
             example = replace(example, question=question, question_language=target)
         return example
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dragoman.backbone.training.config import ConfigError
+from dragoman.backbone.training.config import ConfigError, check_fields
 from dragoman.reasoning.examples import Example, write_examples
 from dragoman.reasoning.theories import (
     DEEPEST,
@@ -55,14 +55,20 @@ class StatementSources:
         Raises:
             ConfigError: an unknown or impossible field.
         """
-        known = {one.name for one in fields(cls)}
-        if unknown := sorted(set(table) - known):
-            raise ConfigError(f"sources: unknown field {', '.join(unknown)}; known are {', '.join(sorted(known))}")
+        try:
+            check_fields(cls, table)
+        except ConfigError as error:
+            raise ConfigError(f"sources: {error}") from error
         found = cls(**table)
         if not 0 <= found.depth <= DEEPEST:
             raise ConfigError(f"sources: depth must lie between 0 and {DEEPEST}")
-        if not 0 <= found.theories < TUNING_SEEDS or found.statements < 1:
-            raise ConfigError("sources: theories and statements must be numbers of at least 0 and 1")
+        for name, least in (("theories", 0), ("tuning_theories", 0), ("statements", 1), ("seed", 0)):
+            if getattr(found, name) < least:
+                raise ConfigError(f"sources: {name} must be at least {least}")
+        if found.seed + found.theories > TUNING_SEEDS:
+            raise ConfigError(f"sources: seed and theories together must be at most {TUNING_SEEDS}")
+        if not found.mixes:
+            raise ConfigError("sources: mixes must name one at least")
         for mix in [*found.mixes, *found.switched]:
             if not all(one == ANY or one in LANGUAGES for one in mix.split("-")) or mix.count("-") > 1:
                 raise ConfigError(
@@ -75,8 +81,8 @@ def prepare_statements(sources: StatementSources, examples: Path, tuning: Path, 
     """Write the missing files of examples; each one appears only when it is complete.
 
     Raises:
-        ConfigError: a folder with examples of other sources, or a table that is missing.
-        ValueError: a file of LeapOfThought that cannot be read.
+        ConfigError: a folder with examples of other sources, a table that is missing, or a file of LeapOfThought that
+            cannot be used.
     """
     for folder in (examples, tuning):
         claim_folder(sources, folder)
@@ -133,10 +139,18 @@ def _decides(question: Question) -> Any:
 
 
 def leaps(sources: StatementSources) -> Iterator[Example]:
-    """Statements of LeapOfThought, all but those whose form cannot be negated, switched as the sources say."""
+    """Statements of LeapOfThought, of which half is negated, switched as the sources say.
+
+    Raises:
+        ConfigError: a file that is not of LeapOfThought, or a table that is missing.
+    """
     switch = Switch(Path(sources.tables), sorted(set(LANGUAGES) - {"en"}))
     for path in sources.leap_of_thought:
-        for record in half_negated(leap_of_thought(Path(path)), sources.seed):
+        try:
+            records = list(half_negated(leap_of_thought(Path(path)), sources.seed))
+        except ValueError as error:
+            raise ConfigError(f"sources: leap_of_thought: {path}: {error}") from error
+        for record in records:
             noise = random.Random(f"leap {sources.seed} {record.id}")
             mix = noise.choice(sources.switched) if sources.switched else "en"
             yield leap(record, *drawn(mix, noise), switch, noise)

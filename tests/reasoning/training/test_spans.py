@@ -106,7 +106,7 @@ def test_training_that_is_killed_repeatedly_gives_the_same_deltas(tmp_path: Path
     write_encoder(tmp_path / "encoder", subwords)
     table = config_table(tmp_path, str(tmp_path / "encoder"), steps=14, tuning_examples=8)
     output = tmp_path / "killed" / "spans"
-    assert run_with_kills("tests.reasoning.training.slowly", [json.dumps(table), str(output)], output) >= 1
+    assert run_with_kills("tests.reasoning.training.slowly", ["spans", json.dumps(table), str(output)], output) >= 1
     torch.set_num_threads(1)
     whole = tmp_path / "whole" / "spans"
     train_spans(SpanTraining.parse(table), whole)

@@ -14,14 +14,24 @@ from hypothesis import strategies as st
 
 from dragoman.backbone.training.config import ConfigError, read_config
 from dragoman.lexicon.table.table import Table
-from dragoman.reasoning.examples import read_examples
+from dragoman.reasoning.examples import Example, read_examples
+from dragoman.reasoning.training.cross_query import CrossQueryTraining
 from dragoman.reasoning.training.spans import SpanTraining
-from dragoman.service.evaluation.qa_examples import QaSources, dataset, prepare, switched
+from dragoman.reasoning.training.statements import StatementTraining
+from dragoman.service.cli.train import _QA_TASKS
+from dragoman.service.evaluation.qa_examples import QaSources, Switch, dataset, prepare, switched
+from dragoman.service.evaluation.statement_examples import StatementSources
 from tests.service.serving import dragoman
 
 pytestmark = pytest.mark.slow
 
 CONFIGS = Path(__file__).parents[3] / "configs"
+TASKS: dict[str, tuple[Any, Any]] = {
+    "spans": (SpanTraining, QaSources),
+    "statements": (StatementTraining, StatementSources),
+    "cross_query": (CrossQueryTraining, None),
+}
+"""What the configuration of each task is, and its table `[sources]`."""
 TABLE = Table.from_entries(
     "en", "de", [("bee", "Biene", 0.9, 0.9), ("river", "Fluss", 0.9, 0.9), ("sees", "sieht", 0.9, 0.9)]
 )
@@ -126,7 +136,20 @@ def test_prepared_examples_hold_their_answers_in_the_languages_asked_for(data: P
             assert one.context[start:end].lower().split()[0] in ("river", "fluss")
     assert any(not one.answers for one in found)
     french = list(read_examples(tmp_path / "examples" / "other.fr.jsonl.gz"))
-    assert len(french) == 3 and all(one.context_language == "fr" and not one.answers for one in french)
+    assert len(french) == 3 and all(one.context_language in ("fr", "en") and not one.answers for one in french)
+
+
+def test_contexts_of_other_languages_are_put_into_english_under_the_questions_that_people_asked(tmp_path: Path) -> None:
+    (tmp_path / "en-fr.tsv").write_text("river\trivière\t0.9\t0.9\nflows\tcoule\t0.9\t0.9\n")
+    text = "La rivière coule."
+    given = Example("où coule la rivière", text, "fr", "fr", [(3, 10)])
+    noise = random.Random(1)
+    found = [Switch(tmp_path, ["fr"]).context(given, noise) for _ in range(20)]
+    assert {one.context_language for one in found} == {"en"}
+    assert {one.question for one in found} == {given.question} and {one.question_language for one in found} == {"fr"}
+    assert "La river flows." in [one.context for one in found]
+    for one in found:
+        assert [one.context[start:end] for start, end in one.answers] in (["river"], ["rivière"])
 
 
 def test_preparing_again_changes_nothing_and_the_same_seed_gives_the_same(data: Path, tmp_path: Path) -> None:
@@ -176,10 +199,19 @@ def test_what_is_missing_or_unknown_is_named(data: Path, tmp_path: Path) -> None
     assert not list((tmp_path / "examples").glob("*.jsonl.gz"))
 
 
-def test_the_shipped_configuration_is_one(tmp_path: Path) -> None:
-    table = read_config(CONFIGS / "qa-spans.toml")
-    QaSources.parse(table.pop("sources"), tmp_path)
-    SpanTraining.parse(table)
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("qa*.toml")), ids=lambda path: str(path.stem))
+def test_each_shipped_configuration_is_one(path: Path, tmp_path: Path) -> None:
+    table = read_config(path, tmp_path)
+    task, sources = table.pop("task", "spans"), table.pop("sources", None)
+    kind, kind_of_sources = TASKS[task]
+    kind.parse(table)
+    assert sources is None or kind_of_sources is not None
+    if kind_of_sources is not None and sources is not None:
+        kind_of_sources.parse(sources, tmp_path)
+
+
+def test_the_commands_tasks_are_those_tested_here() -> None:
+    assert set(TASKS) == set(_QA_TASKS)
 
 
 def test_the_command_prepares_and_trains(data: Path, tmp_path: Path) -> None:
