@@ -15,6 +15,7 @@ from dragoman.backbone.checkpoints import read_json
 from dragoman.backbone.training.config import TrainingConfig
 from dragoman.backbone.training.text_files import text_files
 from dragoman.reasoning.examples import write_examples
+from dragoman.reasoning.theories import LANGUAGES
 from dragoman.reasoning.training.cross_query import CrossQueryTraining, train_cross_query
 from dragoman.reasoning.training.statements import StatementTraining, train_statements
 from dragoman.service.evaluation.qa_examples import claim_folder
@@ -108,6 +109,7 @@ def cross_query(plan: Plan, name: str, say: Say) -> Path:
     trains = name if name in ("head", "query") else "cross"
     table: dict[str, Any] = {
         "encoder": plan.encoder, "layers": plan.layers, "trains": trains, "parallel": [str(plan.data / "parallel")],
+        "languages": sorted(LANGUAGES),
         "prepared": str(plan.output / "tokens"), "vocabulary": 16_000, "length": plan.sentence_length,
         "tokens": plan.sentence_tokens, "learning_rate": 2e-3 if name == "head" else plan.cross_rate,
     }  # fmt: skip

@@ -67,7 +67,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--sets", default=",".join(TESTS))
-    parser.add_argument("--test-theories", type=int, default=60)
+    parser.add_argument("--test-theories", type=int, default=48)
     parser.add_argument("--test-leaps", type=int, default=300, help="statements of each kind")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--encoder", default="e5-small", help="a name, or a folder")

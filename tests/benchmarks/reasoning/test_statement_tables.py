@@ -6,6 +6,7 @@ import gzip
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -21,6 +22,8 @@ from dragoman.backbone.training.vocabulary import train_subwords
 from dragoman.backbone.veco import Veco, VecoConfig
 from dragoman.reasoning.statements import StatementReader
 from dragoman.reasoning.structured_encoder import StructuredEncoder
+from dragoman.reasoning.training.spans import structured_encoder
+from dragoman.reasoning.training.statements import StatementTraining, begin_with
 from tests.benchmarks.search.conftest import Run
 
 LANGUAGES = ("fr", "de")
@@ -91,9 +94,29 @@ def test_one_command_trains_and_measures_and_goes_on(run: Run, tmp_path: Path, m
     assert set(report["direction"]["theories"]) == {"en-X", "X-en"}
     assert not list((tmp_path / "out").rglob("checkpoints"))
     _pairs_are_changed(tmp_path / "out")
+    _cross_follows(tmp_path / "out")
     _attention_is_drawn(monkeypatch, tmp_path / "out")
     with pytest.raises(SystemExit, match="rank"):
         run(*given, "--seeds", 1, "--rank", 3)
+
+
+def _cross_follows(output: Path) -> None:
+    """Where Q_cross follows, it differs from Q after the warm-up by what it differed by before, and else not."""
+    known = json.loads((output / "theories" / "shared-1" / "config.json").read_text())
+    for follow in (True, False):
+        config = StatementTraining.parse(known | {"follow": follow})
+        model = StatementReader(structured_encoder(config))
+        block = model.encoder.attention[1]
+        width = block.cross.out_features
+        states = torch.randn(1, 3, width, generator=torch.Generator().manual_seed(1))
+
+        def difference(block: Any = block, states: torch.Tensor = states, width: int = width) -> torch.Tensor:
+            found: torch.Tensor = block.cross(states) - block.in_projection(states)[..., :width]
+            return found
+
+        before = difference()
+        begin_with(model, Path(config.start), follow)
+        assert torch.allclose(difference(), before, atol=1e-5) == follow
 
 
 def _pairs_are_changed(output: Path) -> None:
