@@ -73,7 +73,7 @@ class Plan:
     leap_steps: int = 200
     theories: int = 6000
     tuning_examples: int = 200
-    length: int = 256
+    length: int = 384
     tokens: int = 2560
     sentence_length: int = 64
     sentence_tokens: int = 1536

@@ -29,8 +29,9 @@ from tests.benchmarks.search.conftest import Run
 LANGUAGES = ("fr", "de")
 TINY = (
     "--layers", 2, "--rank", 2, "--head-steps", 2, "--cross-steps", 2, "--pair-steps", 2, "--warm-up-steps", 2,
-    "--curriculum", 1, "--steps", 2, "--leap-steps", 2, "--theories", 24, "--tokens", 512, "--sentence-tokens", 128,
-    "--tuning-examples", 4, "--test-theories", 1, "--test-leaps", 2, "--threads", 1, "--languages", ",".join(LANGUAGES),
+    "--curriculum", 1, "--steps", 2, "--leap-steps", 2, "--theories", 24, "--tokens", 512, "--length", 512,
+    "--sentence-tokens", 128, "--tuning-examples", 4, "--test-theories", 1, "--test-leaps", 2, "--threads", 1,
+    "--languages", ",".join(LANGUAGES),
 )  # fmt: skip
 
 
