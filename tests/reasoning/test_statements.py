@@ -114,16 +114,16 @@ def test_the_packed_path_from_disk_judges_as_the_trained_model(
 
 
 @pytest.mark.parametrize("opened", KINDS, indirect=True)
-@pytest.mark.parametrize("rank", [0, 4])
-def test_a_q_cross_that_was_trained_before_survives(opened: Opened, rank: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("rank", "learns"), [(0, False), (4, False), (4, True)])
+def test_a_q_cross_that_was_trained_before_survives(opened: Opened, rank: int, learns: bool, tmp_path: Path) -> None:
     save_cross(tmp_path / "cross", changed(opened()), {"trains": "cross"})
-    model, _ = reader(opened(), tmp_path / "cross", rank=rank)
+    model, _ = reader(opened(), tmp_path / "cross", rank=rank, cross_learns=learns)
     before = StatementReader(StructuredEncoder(opened()))
     scorer = assert_survives(model, tmp_path / "model")
     stored = load_file(tmp_path / "model" / "model.safetensors")
     assert {"cross.0.weight", "cross.0.bias", "cross.1.weight"} <= set(stored)
     assert (rank > 0) == any(name.endswith(".up") for name in stored)
-    assert not any("cross" in name and name.endswith(("up", "down")) for name in stored)
+    assert learns == any("cross" in name and name.endswith(("up", "down")) for name in stored)
     before.head.load_state_dict(model.head.state_dict())
     rows = rows_of(scorer.encoder)
     _, scores = padded(before.eval(), rows)

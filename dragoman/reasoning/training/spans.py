@@ -57,6 +57,8 @@ class SpanTraining(TrainingConfig):
     """How many of the encoder's first layers are used; 0 for all."""
     cross: str = ""
     """Folder of a Q_cross that was trained before, whose weights stay as they are; without it Q_cross learns too."""
+    cross_learns: bool = False
+    """Whether the Q_cross of that folder learns too, by an update of low rank."""
     first_layer: int = 4
     """The lowest layer that learns, counted from 0."""
     length: int = 384
@@ -221,7 +223,8 @@ def trainable(structured: StructuredEncoder, config: SpanTraining) -> Structured
     generator = torch.Generator().manual_seed(config.seed)
     unused = ["cross.", "cross_norm."]  # the decoder path of our backbone
     cross = ["attention.cross.", "attention.self.cross."]
-    without = [*unused, *cross] if config.cross or not config.structured else unused
+    fixed = not config.structured or bool(config.cross and not config.cross_learns)
+    without = [*unused, *cross] if fixed else unused
     still = unused if config.structured else [*unused, *cross]
     for layer in structured.layers[config.first_layer :]:
         if config.rank:
