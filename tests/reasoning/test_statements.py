@@ -109,8 +109,8 @@ def test_the_packed_path_from_disk_judges_as_the_trained_model(
     model, _ = reader(opened(), structured=structured)
     assert_survives(model, tmp_path / "model", structured)
     if structured:
-        logits, _ = padded(model, rows_of(model.encoder.encoder))
-        assert abs(float(logits[0] - logits[1])) > 1e-3  # the same row in two languages and in one
+        _, scores = padded(model, rows_of(model.encoder.encoder))  # the same row in two languages and in one
+        assert not torch.allclose(scores[0][1:4], scores[1][1:4], atol=0.01)
 
 
 @pytest.mark.parametrize("opened", KINDS, indirect=True)
@@ -125,10 +125,10 @@ def test_a_q_cross_that_was_trained_before_survives(opened: Opened, rank: int, l
     assert (rank > 0) == any(name.endswith(".up") for name in stored)
     assert learns == any("cross" in name and name.endswith(("up", "down")) for name in stored)
     before.head.load_state_dict(model.head.state_dict())
-    _, scores = padded(before.eval(), rows_of(scorer.encoder))
-    found = scorer.judge(rows_of(scorer.encoder), BILINGUAL)[0].scores
-    finite = found.isfinite()
-    assert float((found - scores[0][: len(found)])[finite].abs().max()) > 1e-3
+    rows = rows_of(scorer.encoder)
+    _, scores = padded(before.eval(), rows)
+    found = scorer.judge(rows, BILINGUAL)[0].scores
+    assert float((found - scores[0, : len(found)])[found.isfinite()].abs().max()) > 0.1
 
 
 @pytest.mark.parametrize("opened", KINDS, indirect=True)

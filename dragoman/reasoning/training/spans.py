@@ -75,6 +75,8 @@ class SpanTraining(TrainingConfig):
         for name, least in (("rank", 0), ("layers", 0), ("tuning_examples", 1), ("patience", 1)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{name} must be at least {least}")
+        if self.cross_learns and not self.cross:
+            raise ConfigError("cross_learns: there is no cross; without one Q_cross learns anyway")
         if not 0 <= self.interfering <= 1:
             raise ConfigError("interfering must lie between 0 and 1")
         self.check_length(self.length)
