@@ -254,7 +254,8 @@ def judged(model: StatementReader, examples: Sequence[Example], structured: bool
 
 
 def rows_of(encoder: Encoder, examples: Sequence[Example]) -> list[Row]:
-    """
+    """The rows of examples, each with its whole context.
+
     Raises:
         ExamplesError: if one is longer than the encoder reads.
     """
@@ -276,8 +277,8 @@ def _reading_masks(
         return None
     device = model.head.label.weight.device
     languages = languages_of(rows, max(len(row.ids) for row in rows), device)
-    plain = torch.tensor([not one for one in bilingual], device=device)
-    return joined_masks(plain, structured_masks(languages), languages)
+    alone = torch.tensor([not one for one in bilingual], device=device)
+    return joined_masks(alone, structured_masks(languages), languages)
 
 
 def measured(model: StatementReader, examples: Sequence[Example], structured: bool) -> Mapping[str, float]:
