@@ -150,17 +150,17 @@ def _show(say: Say, name: str, step: Any) -> None:
     say(f"{name}: step {step.step}: {losses}, {step.tokens_per_second:,.0f} tokens/s")
 
 
-def warm_up(plan: Plan, seed: int, own_queries: bool, say: Say) -> Path:
-    """Train a reader on theories in English, which Q alone reads, so that it serves all methods; returns its folder.
+def warm_up(plan: Plan, own_queries: bool, say: Say) -> Path:
+    """Train a reader on theories in English, which Q alone reads, so that it serves all methods and seeds.
 
-    The CS-baseline has one of its own, since it changes the queries that this learns with.
+    The CS-baseline has one of its own, since it changes the queries that this learns with. Returns the folder.
     """
     sources = StatementSources(theories=plan.theories, mixes=["en"])
     table: dict[str, Any] = {"structured": False, "learning_rate": plan.warm_up_rate, "curriculum": plan.curriculum}
     if own_queries:
         table["cross"] = str(cross_query(plan, "query", say))
-    folder = plan.output / "warm-up" / f"{'cs-baseline' if own_queries else 'all'}-{seed}"
-    config = reading(plan, "english", plan.warm_up_steps, seed, table)
+    folder = plan.output / "warm-up" / ("cs-baseline" if own_queries else "all")
+    config = reading(plan, "english", plan.warm_up_steps, 1, table)
     prepare_statements(sources, Path(config.examples), Path(config.tuning), lambda: None)
     return finished(config, folder, train_statements, say).parent
 
@@ -170,7 +170,7 @@ def run(plan: Plan, kind: str, name: str, seed: int, say: Say) -> Path:
     method = METHODS[name]
     table: dict[str, Any] = {
         "structured": method.structured, "interfering": method.interfering, "dropped": method.dropped,
-        "learning_rate": plan.rate, "start": str(warm_up(plan, seed, method.cross == "query", say)),
+        "learning_rate": plan.rate, "start": str(warm_up(plan, method.cross == "query", say)),
         "follow": method.structured and plan.follow,
     }  # fmt: skip
     if method.cross:

@@ -26,12 +26,17 @@ def while_memory_lasts(compute: Callable[[int], T], tokens: int) -> T:
     while True:
         try:
             return compute(tokens)
-        except RuntimeError as fault:
-            if not any(message in str(fault) for message in _OUT_OF_MEMORY) or tokens <= LEAST_TOKENS_AT_ONCE:
+        except (RuntimeError, MemoryError) as fault:
+            if not _out_of_memory(fault) or tokens <= LEAST_TOKENS_AT_ONCE:
                 raise
         tokens //= 2
         logger.warning("out of memory: retrying with batches of %d subwords", tokens)
         _release_cached_memory()
+
+
+def _out_of_memory(fault: Exception) -> bool:
+    """NumPy's and Python's own allocations, and PyTorch's where C++ finds no memory, raise `MemoryError`."""
+    return isinstance(fault, MemoryError) or any(message in str(fault) for message in _OUT_OF_MEMORY)
 
 
 def _release_cached_memory() -> None:

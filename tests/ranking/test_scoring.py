@@ -112,7 +112,10 @@ def test_equal_documents_have_equal_scores_at_any_position(scorer: Scorer) -> No
     assert len(set(values[:30])) == len(set(values[30:])) == 1
 
 
-def test_out_of_memory_leads_to_smaller_batches(scorer: Scorer, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("fault", [RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB"), MemoryError()])
+def test_out_of_memory_leads_to_smaller_batches(
+    scorer: Scorer, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
     query, links, documents = asked(scorer), linked(*DOCUMENTS), texts(scorer.encoder, "de", *DOCUMENTS)
     expected = [one.value for one in scorer.score(query, documents, links)]
     plain, tried = scoring.pooled, []
@@ -120,7 +123,7 @@ def test_out_of_memory_leads_to_smaller_batches(scorer: Scorer, monkeypatch: pyt
     def pooled(model: Mart, passages: list[Passage], tokens: int) -> torch.Tensor:
         tried.append(tokens)
         if tokens > 300:
-            raise RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB")
+            raise fault
         return plain(model, passages, tokens)
 
     monkeypatch.setattr(scoring, "pooled", pooled)
