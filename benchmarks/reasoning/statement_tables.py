@@ -11,8 +11,9 @@ both in another language; `en-X`, context in English and statement in another la
 Trainings are much shorter than the paper's. A reader first learns to judge from theories in English (the warm-up; there
 Q_cross takes no part, so it is the same for all methods but the CS-baseline, which has its own), then each method goes
 on from there with its own attention, once for each seed. LeapOfThought is learned from the same warm-up. No training
-has seen the theories of the tests; each is the same in all languages. LeapOfThought is put into other languages word by word by the tables of
-`--tables`, `en-<language>.tsv`; its test is that of rules to be known, and those given in the context are beside it.
+has seen the theories of the tests; each is the same in all languages. LeapOfThought is put into other languages word by
+word by the tables of `--tables`, `en-<language>.tsv`; its test is that of rules to be known, and those given in the
+context are beside it.
 With Pair the weights of Q_cross are changed to those of the pair that is tested; a pair without parallel text has the
 shared ones.
 

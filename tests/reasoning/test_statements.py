@@ -287,7 +287,7 @@ def test_the_logit_is_that_of_both_or_neither() -> None:
     torch.testing.assert_close(chance(both_or_neither(first, second)), p * q + (1 - p) * (1 - q), atol=1e-5, rtol=0)
     sure = torch.tensor([80.0, -80.0, 80.0, -80.0], requires_grad=True)
     found = both_or_neither(sure, sure.detach()[[0, 0, 1, 1]])
-    assert [float(one) for one in found.sign()] == [1, -1, -1, 1]
+    assert found.sign().tolist() == [1, -1, -1, 1]
     found.sum().backward()  # type: ignore[no-untyped-call]
     assert found.isfinite().all() and sure.grad is not None and sure.grad.isfinite().all()
 

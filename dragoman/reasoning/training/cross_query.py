@@ -25,13 +25,12 @@ from dragoman.backbone.padding import padded
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.training.config import ConfigError, TrainingConfig
 from dragoman.backbone.training.corpus import Corpus, Pairs, Position, prepare
-from dragoman.backbone.training.distributed import Workers
 from dragoman.backbone.training.loop import Report, Source, Trainer, pairs_of
-from dragoman.backbone.training.pretraining import claim
 from dragoman.files.atomic import atomic_folder
 from dragoman.reasoning.deltas import encoder_of, load_cross, save_cross
 from dragoman.reasoning.structured_attention import Masks, plain_masks, structured_masks
 from dragoman.reasoning.structured_encoder import Row, StructuredEncoder, languages_of, row_of
+from dragoman.reasoning.training.beginning import begun
 
 MASKED = 0.15
 FIRST = "en"
@@ -182,14 +181,10 @@ def train_cross_query(
     """
     encoder = load_encoder(config.encoder)
     config.check_encoder(encoder)
-    workers = Workers.join(config.device)
     files = [file for file in config.files() if FIRST in file.languages and len(file.languages) == 2]
     if not files:
         raise ConfigError("parallel: no file is parallel to English")
-    if workers.first:
-        claim(config, output, resume)
-    workers.wait()
-    torch.manual_seed(config.seed)
+    workers = begun(config, output, resume)
     corpus = prepare(files, cast(Subwords, _Ids(encoder)), Path(config.prepared or output / "tokens"), config.length)
     model = _model(config, encoder, corpus)
     trainer = Trainer(

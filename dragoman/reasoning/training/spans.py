@@ -14,13 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dragoman.backbone.checkpoints import fill, read_file
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.training.config import ConfigError, TrainingConfig
-from dragoman.backbone.training.distributed import Workers
 from dragoman.backbone.training.loop import EarlyStopping, Report, Trainer
-from dragoman.backbone.training.pretraining import claim
 from dragoman.reasoning.answers import exact, f1
 from dragoman.reasoning.deltas import load_cross, save_deltas
 from dragoman.reasoning.examples import Example, ExamplesError, files_of, read_examples
@@ -31,6 +28,7 @@ from dragoman.reasoning.spans import MODEL_TYPE, SpanReader
 from dragoman.reasoning.structured_attention import structured_masks
 from dragoman.reasoning.structured_encoder import StructuredEncoder, languages_of
 from dragoman.reasoning.training.batches import RowBatch, Tokenized, readable, source_of, tokenized
+from dragoman.reasoning.training.beginning import begin_with, begun
 from dragoman.reasoning.training.calibration import fit_calibration
 
 MIN_LENGTH = 16
@@ -122,17 +120,12 @@ def train_spans(config: SpanTraining, output: Path, *, resume: bool = False, rep
     Raises:
         ConfigError: if `output` has a training and `resume` is false, or its configuration differs.
         ExamplesError: if examples cannot be used.
-        CheckpointError: if the encoder cannot be loaded.
+        CheckpointError: if the encoder, Q_cross or the weights to begin with cannot be loaded.
     """
-    workers = Workers.join(config.device)
-    if workers.first:
-        claim(config, output, resume)
-    workers.wait()
-    torch.manual_seed(config.seed)
+    workers = begun(config, output, resume)
     model = SpanReader(structured_encoder(config))
     if config.start:
-        best = Path(config.start) / "best" / "model.safetensors"
-        fill(model, read_file(best), best)
+        begin_with(model, Path(config.start), cross=not config.cross)
     encoder = model.encoder.encoder
     files, tuning_files = files_of(Path(config.examples)), files_of(Path(config.tuning))
     given, learned, languages = _learned(files, encoder, config)

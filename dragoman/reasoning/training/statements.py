@@ -12,28 +12,24 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from dragoman.backbone.checkpoints import CheckpointError, read_file
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.padding import batches
 from dragoman.backbone.training.config import ConfigError
 from dragoman.backbone.training.corpus import Position
-from dragoman.backbone.training.distributed import Workers
 from dragoman.backbone.training.loop import EarlyStopping, Report, Source, Trainer
-from dragoman.backbone.training.pretraining import claim
 from dragoman.reasoning.deltas import save_deltas
 from dragoman.reasoning.examples import Example, ExamplesError, files_of, read_examples
-from dragoman.reasoning.low_rank import LowRank
 from dragoman.reasoning.statements import MODEL_TYPE, StatementReader
 from dragoman.reasoning.structured_attention import Masks, dropout_masks, joined_masks, structured_masks
-from dragoman.reasoning.structured_encoder import Row, languages_of, plain, row_of
+from dragoman.reasoning.structured_encoder import Row, languages_of, row_of
 from dragoman.reasoning.training.batches import RowBatch, Tokenized, readable, source_of, tokenized
+from dragoman.reasoning.training.beginning import begin_with, begun
 from dragoman.reasoning.training.calibration import logistic
 from dragoman.reasoning.training.spans import SpanTraining, checksum_of, place_loss, structured_encoder
 
@@ -116,14 +112,10 @@ def train_statements(
         ExamplesError: if examples cannot be used.
         CheckpointError: if the encoder, Q_cross or the weights to begin with cannot be loaded.
     """
-    workers = Workers.join(config.device)
-    if workers.first:
-        claim(config, output, resume)
-    workers.wait()
-    torch.manual_seed(config.seed)
+    workers = begun(config, output, resume)
     model = StatementReader(structured_encoder(config))
     if config.start:
-        begin_with(model, Path(config.start), config.follow)
+        begin_with(model, Path(config.start), follow=config.follow)
     files, tuning_files = files_of(Path(config.examples)), files_of(Path(config.tuning))
     examples = [one for file in files for one in read_examples(file) if one.label is not None]
     given = (one for file in tuning_files for one in read_examples(file) if one.label is not None)
@@ -184,56 +176,6 @@ def _check_lengths(examples: Sequence[Tokenized], encoder: Encoder, config: Stat
     for one in examples:
         if not readable(one, encoder, config):
             raise ExamplesError(f"a statement of {len(one.question)} subwords leaves its context too little room")
-
-
-def begin_with(model: StatementReader, output: Path, follow: bool = False) -> None:
-    """Give a model the best weights of a training, but for Q_cross; with `follow` it gets what Q learned there.
-
-    Raises:
-        CheckpointError: if there are none, they are of another shape, or of another encoder.
-    """
-    path = output / "best" / "model.safetensors"
-    biases = [bias.clone() for bias in _query_biases(model)]
-    found = {name: value for name, value in read_file(path).items() if ".cross." not in name}
-    own = {name: value for name, value in model.state_dict(keep_vars=True).items() if ".cross." not in name}
-    if differing := sorted(found.keys() ^ own.keys()):
-        raise CheckpointError(f"{path}: does not fit: {differing[0]} is on one side alone")
-    for name, value in own.items():
-        if found[name].shape != value.shape:
-            raise CheckpointError(f"{path}: does not fit: {name} is {tuple(found[name].shape)}")
-        # The own queries of a baseline may be others, as Q_cross may.
-        if not value.requires_grad and not _of_query(name) and not torch.equal(found[name], value.cpu()):
-            raise CheckpointError(f"{path}: does not fit: {name} is another one, and does not learn here")
-    with torch.no_grad():
-        for name, value in own.items():
-            if value.requires_grad:
-                value.copy_(found[name])
-    if follow:
-        _follow(model, biases)
-
-
-def _query_biases(model: StatementReader) -> list[Tensor]:
-    """The biases of the layers that give Q, first those of Q."""
-    return [_queries(block).bias.detach() for block in model.encoder.attention]
-
-
-def _queries(block: Any) -> Any:
-    return block.in_projection if hasattr(block, "in_projection") else block.query
-
-
-def _follow(model: StatementReader, biases: Sequence[Tensor]) -> None:
-    """Add to Q_cross by how much Q differs from the encoder's own, whose biases are given."""
-    with torch.no_grad():
-        for block, bias in zip(model.encoder.attention, biases, strict=True):
-            own, cross = _queries(block), plain(block.cross)
-            width = cross.out_features
-            cross.bias.add_((own.bias - bias)[:width])
-            if isinstance(own, LowRank):
-                cross.weight.add_(own.up[:width] @ own.down)
-
-
-def _of_query(name: str) -> bool:
-    return "attention.in_projection." in name or "attention.self.own.query." in name
 
 
 def judged(model: StatementReader, examples: Sequence[Example], structured: bool) -> list[float]:

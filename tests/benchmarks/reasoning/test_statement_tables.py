@@ -22,8 +22,9 @@ from dragoman.backbone.training.vocabulary import train_subwords
 from dragoman.backbone.veco import Veco, VecoConfig
 from dragoman.reasoning.statements import StatementReader
 from dragoman.reasoning.structured_encoder import StructuredEncoder
+from dragoman.reasoning.training.beginning import begin_with
 from dragoman.reasoning.training.spans import structured_encoder
-from dragoman.reasoning.training.statements import StatementTraining, begin_with
+from dragoman.reasoning.training.statements import StatementTraining
 from tests.benchmarks.search.conftest import Run
 
 LANGUAGES = ("fr", "de")
@@ -116,7 +117,7 @@ def _cross_follows(output: Path) -> None:
             return found
 
         before = difference()
-        begin_with(model, Path(config.start), follow)
+        begin_with(model, Path(config.start), follow=follow)
         assert torch.allclose(difference(), before, atol=1e-5) == follow
 
 

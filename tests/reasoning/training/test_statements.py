@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
-from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
-from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.training.config import ConfigError
 from dragoman.backbone.training.corpus import Position
 from dragoman.backbone.training.loop import Source
@@ -28,13 +26,11 @@ from dragoman.reasoning.statements import Judgement, StatementReader
 from dragoman.reasoning.structured_attention import structured_masks
 from dragoman.reasoning.structured_encoder import Row, StructuredEncoder, languages_of
 from dragoman.reasoning.training.batches import RowBatch, source_of, tokenized
-from dragoman.reasoning.training.spans import structured_encoder
 from dragoman.reasoning.training.statements import (
     StatementTraining,
     _source,
     _training_masks,
     accuracies,
-    begin_with,
     judged,
     rows_of,
     statement_loss,
@@ -42,31 +38,10 @@ from dragoman.reasoning.training.statements import (
     with_curriculum,
 )
 from tests.backbone.samples import curves, run_with_kills
-from tests.ranking.samples import write_encoder
-from tests.reasoning.samples import randomised, statements, statements_table
-from tests.reasoning.test_statements import save
+from tests.reasoning.samples import randomised, statements
+from tests.reasoning.training.statement_samples import config_of, model_of, table
 
 CPU = torch.device("cpu")
-
-
-def config_of(**changes: Any) -> StatementTraining:
-    given: dict[str, Any] = {"examples": "-", "tuning": "-", "tokens": 160, "length": 56, "first_layer": 0, "rank": 4}
-    return StatementTraining(**given | changes)
-
-
-@pytest.fixture
-def folder(tmp_path: Path, subwords: Subwords) -> Path:
-    """A folder with an encoder that reads the statements of the samples."""
-    write_encoder(tmp_path / "encoder", subwords, max_length=64)
-    return tmp_path
-
-
-def table(folder: Path, **changes: Any) -> dict[str, Any]:
-    return statements_table(folder, str(folder / "encoder"), **changes)
-
-
-def model_of(folder: Path, config: StatementTraining) -> StatementReader:
-    return StatementReader(structured_encoder(replace(config, encoder=str(folder / "encoder"))))
 
 
 def drawn(encoder: Encoder, config: StatementTraining, count: int) -> list[RowBatch]:
@@ -308,88 +283,6 @@ def test_q_cross_that_was_trained_before_keeps_its_weights_while_its_biases_lear
             assert not torch.equal(best[f"{prefix}bias"], before[f"{layer}.bias"])
         stored = load_file(folder / f"rank{rank}" / "model" / "model.safetensors")
         assert (rank == 0) == (not any(name.endswith((".up", ".down")) for name in stored))
-
-
-def test_it_begins_with_the_best_weights_of_another_training_but_for_q_cross(folder: Path) -> None:
-    train_statements(StatementTraining.parse(table(folder, learning_rate=1e-2)), folder / "first")
-    config = config_of()
-    model, fresh = model_of(folder, config), model_of(folder, config)
-    begin_with(model, folder / "first")
-    best, own = load_file(folder / "first" / "best" / "model.safetensors"), fresh.state_dict()
-    changed = 0
-    for name, value in model.state_dict().items():
-        assert torch.equal(value, own[name] if ".cross." in name else best[name]), name
-        changed += ".cross." in name and not torch.equal(best[name], own[name])
-    assert changed
-    given = table(folder, start=str(folder / "first"), steps=1, checkpoint_every=1, learning_rate=1e-9, warm_up=0)
-    train_statements(StatementTraining.parse(given), folder / "second")
-    after = load_file(folder / "second" / "best" / "model.safetensors")
-    torch.testing.assert_close(after["head.label.weight"], best["head.label.weight"], atol=1e-6, rtol=0)
-
-
-@pytest.mark.parametrize("rank", [0, 4])
-def test_q_cross_follows_what_the_beginning_added_to_q(folder: Path, rank: int) -> None:
-    train_statements(StatementTraining.parse(table(folder, learning_rate=1e-2, rank=rank)), folder / "first")
-    known = StructuredEncoder(load_encoder(str(folder / "encoder")))
-    with torch.no_grad():
-        for value in known.cross_parameters().values():
-            value += 0.1
-    save_cross(folder / "cross", known, {"trains": "cross"})
-    model = model_of(folder, config_of(cross=str(folder / "cross"), rank=rank))
-    before = {name: value.clone() for name, value in model.encoder.cross_parameters().items()}
-    own = {name: value.clone() for name, value in model.encoder.queries().items()}
-    begin_with(model, folder / "first", follow=True)
-    best = load_file(folder / "first" / "best" / "model.safetensors")
-    for layer in (0, 1):
-        prefix = f"encoder.encoder.model.layers.{layer}.attention.in_projection"
-        added = best[f"{prefix}.up"][:32] @ best[f"{prefix}.down"] if rank else torch.zeros(32, 32)
-        bias = best[f"{prefix}.own.bias" if rank else f"{prefix}.bias"][:32] - own[f"{layer}.bias"]
-        cross = model.encoder.cross_parameters()
-        torch.testing.assert_close(cross[f"{layer}.weight"] - before[f"{layer}.weight"], added, atol=1e-6, rtol=0)
-        torch.testing.assert_close(cross[f"{layer}.bias"] - before[f"{layer}.bias"], bias, atol=1e-6, rtol=0)
-        assert bias.any() and bool(added.any()) == (rank > 0)
-    path = save(folder / "model", model.eval())
-    some = list(statements(12))
-    scorer = StatementScorer(path, dtype=torch.float32)
-    found = scorer.judge(rows_of(scorer.encoder, some), [one.bilingual for one in some])
-    assert [one.logit for one in found] == pytest.approx(judged(model, some, structured=True), abs=0.01)
-
-
-def test_weights_that_are_not_of_this_training_are_no_beginning(folder: Path, subwords: Subwords) -> None:
-    train_statements(StatementTraining.parse(table(folder)), folder / "first")
-    for changes, said in (({"rank": 0}, "on one side"), ({"rank": 8}, "is \\("), ({"layers": 1}, "on one side")):
-        with pytest.raises(CheckpointError, match=rf"first/best/model\.safetensors: does not fit: .*{said}"):
-            begin_with(model_of(folder, config_of(**changes)), folder / "first")
-    with pytest.raises(CheckpointError, match="nowhere"):
-        begin_with(model_of(folder, config_of()), folder / "nowhere")
-    path = folder / "first" / "best" / "model.safetensors"
-    weights = load_file(path)
-    name = "encoder.encoder.model.layers.0.out.own.weight"
-    name = (
-        name if name in weights else next(one for one in sorted(weights) if one.endswith("out_projection.own.weight"))
-    )
-    save_file(weights | {name: weights[name] + 1}, path)  # as of another encoder of the same shape
-    with pytest.raises(CheckpointError, match="is another one"):
-        begin_with(model_of(folder, config_of()), folder / "first")
-
-
-def test_a_baseline_keeps_its_own_queries_where_it_begins_with_another_training(folder: Path) -> None:
-    train_statements(StatementTraining.parse(table(folder, structured=False)), folder / "first")
-    known = StructuredEncoder(load_encoder(str(folder / "encoder")))
-    with torch.no_grad():
-        for value in known.cross_parameters().values():
-            value += 0.1
-    save_cross(folder / "query", known, {"trains": "query"})
-    changes = {"structured": False, "cross": str(folder / "query"), "start": str(folder / "first")}
-    config = StatementTraining.parse(table(folder, **changes, tuning_examples=20))
-    train_statements(config, folder / "second")
-    tuning = list(islice(read_examples(folder / "statements-tuning" / "sample.jsonl.gz"), 20))
-    model = model_of(folder, config)
-    model.load_state_dict(load_file(folder / "second" / "best" / "model.safetensors"))
-    scorer = StatementScorer(folder / "second" / "model", dtype=torch.float32)
-    found = scorer.judge(rows_of(scorer.encoder, tuning), [one.bilingual for one in tuning])
-    expected = judged(model.eval(), tuning, structured=False)
-    assert [one.logit for one in found] == pytest.approx(expected, abs=0.01)
 
 
 def test_judging_does_not_depend_on_the_batch_and_masks_only_rows_in_two_languages(folder: Path) -> None:

@@ -1,0 +1,85 @@
+"""How a training begins: its processes and folder, and the weights of an earlier one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from dragoman.backbone.checkpoints import CheckpointError, read_file
+from dragoman.backbone.training.config import TrainingConfig
+from dragoman.backbone.training.distributed import Workers
+from dragoman.backbone.training.pretraining import claim
+from dragoman.reasoning.low_rank import LowRank
+from dragoman.reasoning.spans import SpanReader
+from dragoman.reasoning.statements import StatementReader
+from dragoman.reasoning.structured_encoder import plain
+
+Model = SpanReader | StatementReader
+
+
+def begun(config: TrainingConfig, output: Path, resume: bool) -> Workers:
+    """Join the processes of a training, claim its folder and seed what is drawn.
+
+    Raises:
+        ConfigError: if `output` has a training and `resume` is false, or its configuration differs.
+    """
+    workers = Workers.join(config.device)
+    if workers.first:
+        claim(config, output, resume)
+    workers.wait()
+    torch.manual_seed(config.seed)
+    return workers
+
+
+def begin_with(model: Model, output: Path, *, cross: bool = False, follow: bool = False) -> None:
+    """Give a model the best weights of a training: with Q_cross, without it, or with it moved as Q was (`follow`).
+
+    Raises:
+        CheckpointError: if there are none, they are of another shape, or of another encoder.
+    """
+    path = output / "best" / "model.safetensors"
+    biases = [_queries(block).bias.detach().clone() for block in model.encoder.attention]
+    taken = {name: value for name, value in read_file(path).items() if cross or not _of_cross(name)}
+    own = {name: value for name, value in model.state_dict(keep_vars=True).items() if cross or not _of_cross(name)}
+    if differing := sorted(taken.keys() ^ own.keys()):
+        raise CheckpointError(f"{path}: does not fit: {differing[0]} is on one side alone")
+    for name, value in own.items():
+        if taken[name].shape != value.shape:
+            raise CheckpointError(f"{path}: does not fit: {name} is {tuple(taken[name].shape)}")
+        # The own queries of a baseline may be others, as Q_cross may.
+        if not value.requires_grad and not _of_query(name) and not torch.equal(taken[name], value.cpu()):
+            raise CheckpointError(f"{path}: does not fit: {name} is another one, and does not learn here")
+    with torch.no_grad():
+        for name, value in own.items():
+            if value.requires_grad:
+                value.copy_(taken[name])
+    if follow:
+        _follow(model, biases)
+
+
+def _of_cross(name: str) -> bool:
+    return ".cross." in name
+
+
+def _of_query(name: str) -> bool:
+    return "attention.in_projection." in name or "attention.self.own.query." in name
+
+
+def _queries(block: Any) -> Any:
+    """The layer that gives Q, first of all that it gives."""
+    return block.in_projection if hasattr(block, "in_projection") else block.query
+
+
+def _follow(model: Model, biases: Sequence[Tensor]) -> None:
+    """Add to Q_cross by how much Q differs from the encoder's own, whose biases are given."""
+    with torch.no_grad():
+        for block, bias in zip(model.encoder.attention, biases, strict=True):
+            own, cross = _queries(block), plain(block.cross)
+            width = cross.out_features
+            cross.bias.add_((own.bias - bias)[:width])
+            if isinstance(own, LowRank):
+                cross.weight.add_(own.up[:width] @ own.down)
