@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from dragoman.files.atomic import atomic_file
 from dragoman.files.streams import StreamFault, file_parts, lines, unpacked
 
 LONGEST_LINE = 4 << 20
+T = TypeVar("T")
 
 
 class ExamplesError(ValueError):
@@ -43,7 +45,16 @@ class Example:
         return self.question_language != self.context_language
 
 
-def write_examples(path: Path, examples: Iterable[Example]) -> int:
+@dataclass(frozen=True)
+class Completion:
+    """A text in its language, and what an English LLM is to answer: a translation, or the solution of a problem."""
+
+    text: str
+    language: str
+    answer: str
+
+
+def write_examples(path: Path, examples: Iterable[Example | Completion]) -> int:
     """Write a `.jsonl.gz` file, whole or not at all; returns the number of examples."""
     count = 0
     with (
@@ -63,25 +74,45 @@ def read_examples(path: Path) -> Iterator[Example]:
     Raises:
         ExamplesError: a line that is no example, or a file that is not readable.
     """
+    return _read(path, _example)
+
+
+def read_completions(path: Path) -> Iterator[Completion]:
+    """The texts and answers of a file.
+
+    Raises:
+        ExamplesError: a line that is none, or a file that is not readable.
+    """
+    return _read(path, _completion)
+
+
+def _read(path: Path, of: Callable[[dict[str, Any]], T]) -> Iterator[T]:
+    number = 0
     try:
         for line in lines(unpacked(file_parts(path)), LONGEST_LINE):
-            yield _example(path, line.number, line.content)
+            number = line.number
+            if line.content is None:
+                raise ValueError("longer than 4 MiB")
+            yield of(json.loads(line.content))
     except (OSError, StreamFault) as error:
         raise ExamplesError(f"{path}: {error}") from error
-
-
-def _example(path: Path, number: int, content: bytes | None) -> Example:
-    try:
-        if content is None:
-            raise ValueError("longer than 4 MiB")
-        known = json.loads(content)
-        answers = [(int(start), int(end)) for start, end in known.pop("answers")]
-        example = Example(**known, answers=answers)
-        if not all(0 <= start < end <= len(example.context) for start, end in answers):
-            raise ValueError("an answer lies outside of the context")
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise ExamplesError(f"{path}: line {number}: no example: {error}") from error
+
+
+def _example(known: dict[str, Any]) -> Example:
+    answers = [(int(start), int(end)) for start, end in known.pop("answers")]
+    example = Example(**known, answers=answers)
+    if not all(0 <= start < end <= len(example.context) for start, end in answers):
+        raise ValueError("an answer lies outside of the context")
     return example
+
+
+def _completion(known: dict[str, Any]) -> Completion:
+    found = Completion(**known)
+    if not all(isinstance(one, str) and one.strip() for one in (found.text, found.language, found.answer)):
+        raise ValueError("text, language and answer must be texts")
+    return found
 
 
 def files_of(folder: Path) -> list[Path]:

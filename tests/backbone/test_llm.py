@@ -17,14 +17,16 @@ from dragoman.backbone.pretrained import smollm2
 TEMPLATE = "{% for m in messages %}<u>{{ m['content'] }}</u>{% endfor %}{% if add_generation_prompt %}<a>{% endif %}"
 
 
-def written(folder: Path, template: str | None = TEMPLATE) -> Path:
+def written(folder: Path, template: str | None = TEMPLATE, seed: int = 5) -> Path:
     """A checkpoint of a random Llama with a vocabulary of words."""
-    sizes = {"vocab_size": 12, "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1}
-    config = LlamaConfig(**sizes, num_attention_heads=2, eos_token_id=3, bos_token_id=1)
+    sizes = {"vocab_size": 12, "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
+    config = LlamaConfig(**sizes, num_attention_heads=2, eos_token_id=3, bos_token_id=1, initializer_range=0.5)
+    torch.manual_seed(seed)
     LlamaForCausalLM(config).save_pretrained(folder)
     words = ["the", "bee", "</s>", "<s>", "finds", "honey", "<u>", "</u>", "<a>", "no"]
     tokenizer = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, "no"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.add_special_tokens(["</s>", "<s>", "<u>", "</u>", "<a>"])
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="</s>")
     fast.chat_template = template
     fast.save_pretrained(folder)
@@ -34,13 +36,13 @@ def written(folder: Path, template: str | None = TEMPLATE) -> Path:
 def test_a_folder_gives_the_model_frozen_its_tokens_and_the_text_around_a_message(tmp_path: Path) -> None:
     found = load_llm(str(written(tmp_path / "llm")), tmp_path / "cache")
     assert (found.before, found.after, list(found.ends), found.bos) == ("<u>", "</u><a>", [3], 1)
-    assert found.width == 8 and found.model.dtype == torch.float32 and not found.model.training
+    assert found.width == 16 and found.model.dtype == torch.float32 and not found.model.training
     assert not any(value.requires_grad for value in found.model.parameters())
     assert found.text(found.ids("the bee")) == "the bee"
     again = load_llm(str(tmp_path / "llm"), tmp_path / "cache", dtype=torch.bfloat16)
     assert again.checksum == found.checksum and again.model.dtype == torch.bfloat16
     assert not (tmp_path / "cache").exists()
-    other = load_llm(str(written(tmp_path / "other", None)), tmp_path / "cache")
+    other = load_llm(str(written(tmp_path / "other", None, 6)), tmp_path / "cache")
     assert (other.before, other.after) == ("", "") and other.checksum != found.checksum
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
 from dragoman.backbone.training.text_files import TextFile, text_files
 
@@ -55,7 +55,7 @@ class TrainingConfig:
     TEXT = True
     """Whether the training uses text files."""
 
-    FREE = ("steps", "checkpoint_every", "report_every", "device", "prepared", "bf16")
+    FREE: ClassVar[tuple[str, ...]] = ("steps", "checkpoint_every", "report_every", "device", "prepared", "bf16")
     """Fields that may change when a training is resumed."""
 
     @classmethod

@@ -115,14 +115,20 @@ def source_of(examples: Sequence[Tokenized], encoder: Encoder, config: Batching,
             anchor = int(noise.integers(len(examples)))
             order = kinds[anchor >= len(kinds[0])]
             anchor -= len(kinds[0]) if anchor >= len(kinds[0]) else 0
-            count = max(1, config.tokens // min(config.length, examples[order[anchor]].length + 4))
-            begin = max(0, min(anchor - count * _NEIGHBOURS // 2, len(order) - count * _NEIGHBOURS))
-            near = order[begin : begin + count * _NEIGHBOURS]
-            chosen = [examples[place] for place in noise.choice(near, min(count, len(near)), replace=False)]
+            count = config.tokens // min(config.length, examples[order[anchor]].length + 4)
+            chosen = [examples[place] for place in alike(order, anchor, count, noise)]
             number += 1
             yield Position(number), _batch(chosen, encoder, config, noise)
 
     return Source(checksum, draw)
+
+
+def alike(order: Sequence[int], anchor: int, count: int, noise: np.random.Generator) -> list[int]:
+    """So many numbers, but at least one, drawn from those around a place of `order`, which is by length."""
+    count = max(1, count)
+    begin = max(0, min(anchor - count * _NEIGHBOURS // 2, len(order) - count * _NEIGHBOURS))
+    near = order[begin : begin + count * _NEIGHBOURS]
+    return [int(one) for one in noise.choice(near, min(count, len(near)), replace=False)]
 
 
 def _batch(chosen: Sequence[Tokenized], encoder: Encoder, config: Batching, noise: np.random.Generator) -> RowBatch:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from dragoman.backbone.checkpoints import CheckpointError, read_file
+from dragoman.backbone.checkpoints import CheckpointError, fill, read_file
 from dragoman.backbone.training.config import TrainingConfig
 from dragoman.backbone.training.distributed import Workers
 from dragoman.backbone.training.pretraining import claim
@@ -33,6 +33,16 @@ def begun(config: TrainingConfig, output: Path, resume: bool) -> Workers:
     workers.wait()
     torch.manual_seed(config.seed)
     return workers
+
+
+def begin_with_weights(model: nn.Module, output: Path) -> None:
+    """Give a model, all of which is trained, the best weights of a training.
+
+    Raises:
+        CheckpointError: if there are none, or they are of another shape.
+    """
+    path = output / "best" / "model.safetensors"
+    fill(model, read_file(path), path)
 
 
 def begin_with(model: Model, output: Path, *, cross: bool = False, follow: bool = False) -> None:

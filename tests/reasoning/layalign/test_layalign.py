@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dragoman.reasoning.layalign import Bridge, LayAlign, LayAlignConfig, Prompt, Read
+from dragoman.reasoning.layalign.model import Bridge, LayAlign, LayAlignConfig, Prompt, Read
 from tests.reasoning.layalign.tiny import KINDS, LAYERS, WIDTH, joined, llm, read
 
 PROMPTS = [Prompt([1], [5, 6, 7], [8, 9, 2]), Prompt([1], [10], [11, 2]), Prompt([1], [], [12, 13, 14, 2])]

@@ -10,7 +10,7 @@ from dragoman.backbone.llm import LanguageModel, load_llm
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.padding import padded
 from dragoman.backbone.pretrained import smollm2
-from dragoman.reasoning.layalign import LayAlign, LayAlignConfig, Prompt, Read
+from dragoman.reasoning.layalign.model import LayAlign, LayAlignConfig, Prompt, Read
 
 pytestmark = pytest.mark.slow
 

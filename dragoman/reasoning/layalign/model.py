@@ -280,12 +280,25 @@ class LayAlign(nn.Module):
 
     def loss(self, read: Read, prompts: Sequence[Prompt]) -> Tensor:
         """The mean cross-entropy of the answers' tokens."""
+        return self._losses(read, prompts)[0].mean()
+
+    def losses(self, read: Read, prompts: Sequence[Prompt]) -> Tensor:
+        """The mean cross-entropy of each answer's tokens, (B,)."""
+        found, rows = self._losses(read, prompts)
+        counts = torch.bincount(rows, minlength=len(prompts))
+        return torch.zeros_like(counts, dtype=found.dtype).index_add(0, rows, found) / counts
+
+    def _losses(self, read: Read, prompts: Sequence[Prompt]) -> tuple[Tensor, Tensor]:
+        """The cross-entropy of each token of all answers, and its row."""
         embeds, mask, labels = self.embedded(read, prompts)
         states = self._states(embeds, mask, self.cache(read))[:, :-1]
         targets = labels[:, 1:]
         known = targets != IGNORED
         logits = self.llm.model.get_output_embeddings()(states[known])
-        return F.cross_entropy(logits.to(torch.promote_types(logits.dtype, torch.float32)), targets[known])
+        values = F.cross_entropy(
+            logits.to(torch.promote_types(logits.dtype, torch.float32)), targets[known], reduction="none"
+        )
+        return values, known.nonzero()[:, 0]
 
     def _states(self, embeds: Tensor, mask: Tensor, cache: FusedCache) -> Tensor:
         positions = (mask.long().cumsum(1) - 1).clamp(min=0)

@@ -1,0 +1,1 @@
+"""LayAlign: a multilingual encoder joined to a frozen LLM, layer by layer."""

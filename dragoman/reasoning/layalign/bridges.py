@@ -1,0 +1,61 @@
+"""Trained bridges on disk: a folder of `config.json`, which names encoder and LLM with their checksums, and weights."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from dragoman.backbone.checkpoints import CONFIG, CheckpointError, fill, read_json, read_tensors, write_tensors
+from dragoman.backbone.encoder import Encoder
+from dragoman.backbone.llm import LanguageModel, load_llm
+from dragoman.backbone.loading import load_encoder
+from dragoman.files.atomic import atomic_folder
+from dragoman.reasoning.layalign.model import LayAlign, LayAlignConfig
+
+MODEL_TYPE = "layalign"
+
+
+def pair_of(encoder: Encoder, llm: LanguageModel) -> dict[str, Any]:
+    """What identifies the models that a bridge joins."""
+    return {
+        "encoder": encoder.name,
+        "encoder_checksum": encoder.checksum,
+        "tokenizer": encoder.tokenizer_checksum,
+        "llm": llm.name,
+        "llm_checksum": llm.checksum,
+    }
+
+
+def save_bridge(folder: Path, model: LayAlign, encoder: Encoder, about: Mapping[str, Any]) -> None:
+    """Write a bridge, whole or not at all; the encoder and the LLM are named, not written."""
+    with atomic_folder(folder) as unfinished:
+        config = {"model_type": MODEL_TYPE, **about, **asdict(model.bridge.config), **pair_of(encoder, model.llm)}
+        (unfinished / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+        write_tensors(unfinished, model.bridge.state_dict())
+
+
+def load_bridge(folder: Path, cache: Path, device: str = "cpu") -> tuple[LayAlign, Encoder, dict[str, Any]]:
+    """A bridge with its encoder and LLM, and its `config.json`; what comes from packages is converted into `cache`.
+
+    Raises:
+        CheckpointError: if it is missing, damaged, or of another encoder or LLM.
+    """
+    about = read_json(folder / CONFIG)
+    if about.get("model_type") != MODEL_TYPE:
+        raise CheckpointError(f"{folder / CONFIG}: its model_type is {about.get('model_type')!r}, not {MODEL_TYPE!r}")
+    try:
+        config = LayAlignConfig(**{name: about[name] for name in ("adapter", "fusion", "compat")})
+        names = str(about["encoder"]), str(about["llm"])
+    except (KeyError, ValueError) as error:
+        raise CheckpointError(f"{folder / CONFIG}: {error}") from error
+    encoder, llm = load_encoder(names[0], device), load_llm(names[1], cache)
+    for name, value in pair_of(encoder, llm).items():
+        if about.get(name) != value:
+            raise CheckpointError(f"{folder / CONFIG}: {name} is {about.get(name)!r}, and what is here is {value!r}")
+    llm.model.to(device)
+    model = LayAlign(llm, encoder.width, encoder.layers, config).to(device)
+    fill(model.bridge, read_tensors(folder), folder)
+    return model.eval(), encoder, about

@@ -1,0 +1,85 @@
+"""The states of an encoder, computed once for texts and kept on disk in bfloat16."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from dragoman.backbone.encoder import Encoder
+from dragoman.backbone.padding import batches, padded
+from dragoman.backbone.products import fastest
+from dragoman.files.atomic import atomic_folder
+from dragoman.reasoning.layalign.model import Read
+
+TOKENS_AT_ONCE = 4_096
+STATES, ENDS = "states.bf16", "ends.npy"
+
+
+def read_texts(encoder: Encoder, rows: Sequence[Sequence[int]], device: torch.device) -> Read:
+    """The states of rows of subwords, special tokens included, of all layers."""
+    ids, mask = padded(rows, device, encoder.pad)
+    with torch.inference_mode():
+        return Read(torch.stack(encoder(ids, mask)), mask)
+
+
+class StoredStates:
+    """The states of texts by their places in a folder."""
+
+    def __init__(self, folder: Path, layers: int, width: int) -> None:
+        self._ends = np.load(folder / ENDS)
+        shape = (int(self._ends[-1]), layers, width)
+        self._states = np.memmap(folder / STATES, np.int16, "r", shape=shape)
+
+    def lengths(self) -> list[int]:
+        """The subwords of each text, special tokens included."""
+        return [int(one) for one in np.diff(self._ends, prepend=0)]
+
+    def read(self, places: Sequence[int], device: torch.device) -> Read:
+        """The states of some texts, in one batch."""
+        rows = [self._states[self._start(place) : int(self._ends[place])] for place in places]
+        longest = max(map(len, rows))
+        values = np.zeros((len(rows), longest, *self._states.shape[1:]), np.int16)
+        mask = torch.zeros(len(rows), longest, dtype=torch.bool)
+        for number, row in enumerate(rows):
+            values[number, : len(row)] = row
+            mask[number, : len(row)] = True
+        states: Tensor = torch.from_numpy(values).view(torch.bfloat16).to(device).float()
+        return Read(states.movedim(2, 0), mask.to(device))
+
+    def _start(self, place: int) -> int:
+        return int(self._ends[place - 1]) if place else 0
+
+
+def stored_states(encoder: Encoder, texts: Sequence[str], folder: Path, device: torch.device) -> StoredStates:
+    """The states of texts in a folder, which are computed unless they lie there: about 10 kB a subword of e5-small."""
+    digest = hashlib.sha256(f"{encoder.name} {encoder.checksum} {encoder.tokenizer_checksum}".encode())
+    for text in texts:
+        digest.update(hashlib.sha256(text.encode()).digest())
+    target = folder / digest.hexdigest()[:16]
+    layers = encoder.layers + 1
+    if not target.exists():
+        rows = [encoder.framed(one.ids) for one in encoder.subwords(texts)]
+        with atomic_folder(target) as unfinished:
+            _compute(encoder, rows, unfinished, device)
+    return StoredStates(target, layers, encoder.width)
+
+
+def _compute(encoder: Encoder, rows: Sequence[Sequence[int]], folder: Path, device: torch.device) -> None:
+    ends = np.cumsum([len(row) for row in rows])
+    np.save(folder / ENDS, ends)
+    shape = (int(ends[-1]), encoder.layers + 1, encoder.width)
+    found = np.memmap(folder / STATES, np.int16, "w+", shape=shape)
+    lower = fastest(device.type, (torch.float32, torch.bfloat16)) == torch.bfloat16
+    for batch in batches([len(row) for row in rows], TOKENS_AT_ONCE):
+        with torch.autocast(device.type, torch.bfloat16, enabled=lower):
+            read = read_texts(encoder, [rows[number] for number in batch], device)
+        states = read.states.movedim(0, 2).to(torch.bfloat16).cpu()  # (B, L, layers, width)
+        for own, number in zip(states, batch, strict=True):
+            length = len(rows[number])
+            found[int(ends[number]) - length : int(ends[number])] = own[:length].contiguous().view(torch.int16).numpy()
+    found.flush()

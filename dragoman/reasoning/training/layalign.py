@@ -1,0 +1,225 @@
+"""Training of a bridge (LayAlign, section 3.3): first translation into English, then tasks in English.
+
+The encoder and the LLM stay as they are. The encoder's states are computed once, so a step is one pass through the LLM
+for rows of `[before; I_map; separator; after; answer]`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from dragoman.backbone.encoder import Encoder
+from dragoman.backbone.llm import LanguageModel, load_llm
+from dragoman.backbone.loading import load_encoder
+from dragoman.backbone.padding import batches
+from dragoman.backbone.pretrained import smollm2
+from dragoman.backbone.training.config import ConfigError, TrainingConfig
+from dragoman.backbone.training.corpus import Position
+from dragoman.backbone.training.loop import EarlyStopping, Report, Source, Trainer
+from dragoman.reasoning.examples import Completion, ExamplesError, files_of, read_completions
+from dragoman.reasoning.layalign.bridges import pair_of, save_bridge
+from dragoman.reasoning.layalign.model import ADAPTERS, FUSIONS, LayAlign, LayAlignConfig, Prompt
+from dragoman.reasoning.layalign.states import StoredStates, stored_states
+from dragoman.reasoning.training.batches import alike
+from dragoman.reasoning.training.beginning import begin_with_weights, begun
+from dragoman.reasoning.training.spans import checksum_of
+
+TEXT = "{text}"
+
+
+@dataclass(frozen=True)
+class LayAlignTraining(TrainingConfig):
+    """Configuration of `dragoman train layalign --config`, in addition to `TrainingConfig`."""
+
+    TEXT = False
+
+    stage: Literal["translation", "task"] = "translation"
+    encoder: str = "e5-small"
+    llm: str = smollm2.NAME
+    adapter: str = "mlp"
+    fusion: str = "layers"
+    compat: bool = False
+    before: str = ""
+    """Of the LLM's message, what precedes the soft prompt."""
+    after: str = ""
+    """Of the LLM's message, what follows the soft prompt; `{text}` is the text itself."""
+    examples: str = ""
+    """Folder of texts and answers to learn from."""
+    tuning: str = ""
+    """Folder of texts and answers for early stopping."""
+    states: str = ""
+    """Folder of the encoder's states and of the LLM, which trainings can share; default: `states` in the output."""
+    start: str = ""
+    """Output of an earlier training of the same shape, whose best weights this one begins with."""
+    length: int = 256
+    """Longest row, in tokens; longer ones are left out."""
+    tuning_examples: int = 400
+    patience: int = 8
+
+    FREE = (*TrainingConfig.FREE, "states")
+
+    def check(self) -> None:
+        super().check()
+        if not self.examples or not self.tuning:
+            raise ConfigError("examples and tuning must be folders of texts and answers")
+        for name, known in (("adapter", ADAPTERS), ("fusion", FUSIONS)):
+            if getattr(self, name) not in known:
+                raise ConfigError(f"{name} must be one of {', '.join(known)}")
+        for name in ("length", "tuning_examples", "patience"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} must be at least 1")
+        if self.adapter == "none" and self.fusion == "none" and TEXT not in self.after:
+            raise ConfigError("adapter and fusion: with neither the LLM would know nothing of the text")
+        self.check_length(self.length)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A batch: places of the encoder's states, and the LLM's tokens around them."""
+
+    places: list[int]
+    prompts: list[Prompt]
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Material:
+    """Texts as the encoder's states, and prompts with answers."""
+
+    states: StoredStates
+    prompts: list[Prompt]
+    lengths: list[int]
+    """Tokens of each row."""
+    languages: list[str]
+
+
+def prompt_of(llm: LanguageModel, before: str, after: str, text: str, answer: str | None = None) -> Prompt:
+    """The LLM's tokens around a soft prompt, within its chat; `{text}` in `after` is the text."""
+    ids = llm.ids(llm.before + before)
+    known = () if answer is None else [*llm.ids(answer), *llm.ends[:1]]
+    first = [] if llm.bos is None or ids[:1] == [llm.bos] else [llm.bos]
+    return Prompt([*first, *ids], llm.ids(after.replace(TEXT, text) + llm.after), known)
+
+
+def material(
+    config: LayAlignTraining, found: Sequence[Completion], encoder: Encoder, llm: LanguageModel, folder: Path
+) -> Material:
+    """Texts and answers as the training reads them.
+
+    Raises:
+        ExamplesError: if there are none.
+    """
+    if not found:
+        raise ExamplesError("there must be texts and answers to learn from and to tune by")
+    states = stored_states(encoder, [one.text for one in found], folder, torch.device(config.device or "cpu"))
+    prompts = [prompt_of(llm, config.before, config.after, one.text, one.answer) for one in found]
+    sizes = [len(one.before) + len(one.after) + len(one.answer) + 1 for one in prompts]
+    lengths = [soft + size for soft, size in zip(states.lengths(), sizes, strict=True)]
+    return Material(states, prompts, lengths, [one.language for one in found])
+
+
+def source_of(found: Material, config: LayAlignTraining, checksum: str) -> Source[Rows]:
+    """Batches of rows of like length, none longer than `config.length`."""
+    order = sorted(
+        (number for number, length in enumerate(found.lengths) if length <= config.length),
+        key=lambda number: found.lengths[number],
+    )
+    if not order:
+        raise ExamplesError(f"length: no row has at most {config.length} tokens")
+
+    def draw(start: Position) -> Iterator[tuple[Position, Rows]]:
+        number = start.round
+        while True:
+            noise = np.random.default_rng([config.seed, number])
+            anchor = int(noise.integers(len(order)))
+            places = alike(order, anchor, config.tokens // found.lengths[order[anchor]], noise)
+            number += 1
+            yield Position(number), rows_of(found, places)
+
+    return Source(checksum, draw)
+
+
+def rows_of(found: Material, places: Sequence[int]) -> Rows:
+    """The rows of some texts."""
+    tokens = sum(found.lengths[place] for place in places)
+    return Rows(list(places), [found.prompts[place] for place in places], tokens)
+
+
+def train_layalign(
+    config: LayAlignTraining, output: Path, *, resume: bool = False, report: Report | None = None
+) -> Path:
+    """Train, save the best bridge to `output / "model"`, and return that folder.
+
+    Raises:
+        ConfigError: if `output` has a training and `resume` is false, or its configuration differs.
+        ExamplesError: if texts or answers cannot be used.
+        CheckpointError: if the encoder, the LLM or the weights to begin with cannot be loaded.
+    """
+    workers = begun(config, output, resume)
+    cache = Path(config.states or output / "states")
+    encoder, llm = load_encoder(config.encoder, str(workers.device)), load_llm(config.llm, cache)
+    llm.model.to(workers.device)
+    model = LayAlign(llm, encoder.width, encoder.layers, LayAlignConfig(config.adapter, config.fusion, config.compat))
+    if config.start:
+        begin_with_weights(model, Path(config.start))
+    files, tuning_files = files_of(Path(config.examples)), files_of(Path(config.tuning))
+    learned = material(config, _all(files), encoder, llm, cache)
+    tuning = material(config, _all(tuning_files)[: config.tuning_examples], encoder, llm, cache)
+    trainer = Trainer(
+        model,
+        lambda batch, _generator, device: {
+            "answers": model.loss(learned.states.read(batch.places, device), batch.prompts)
+        },
+        ("answers",),
+        source_of(learned, config, checksum_of([*files, *tuning_files])),
+        config,
+        output,
+        workers,
+        EarlyStopping(lambda: measured(model, tuning, config.tokens), "score", config.patience),
+    )
+    if resume:
+        trainer.restore()
+    trainer.run(report)
+    if workers.first:
+        trainer.take_best()
+        about = {"before": config.before, "after": config.after, "stage": config.stage}
+        training = {**asdict(config), "steps": trainer.progress.best_step}
+        languages = sorted(set(learned.languages))
+        save_bridge(output / "model", model.eval(), encoder, about | {"languages": languages, "training": training})
+        measures = {**training, **measured(model, tuning, config.tokens), **pair_of(encoder, llm)}
+        (output / "report.json").write_text(json.dumps(measures, indent=2) + "\n", encoding="utf-8")
+    workers.leave()
+    return output / "model"
+
+
+def _all(files: Sequence[Path]) -> list[Completion]:
+    return [one for file in files for one in read_completions(file)]
+
+
+@torch.inference_mode()
+def measured(model: LayAlign, found: Material, tokens: int) -> Mapping[str, float]:
+    """The mean loss a token of an answer, of all texts and by language, and `score`, the loss less than nothing."""
+    sums: dict[str, list[float]] = {}
+    device = model.bridge.separator.device
+    for places in batches(found.lengths, tokens):
+        losses = _losses(model, found, places, device)
+        for place, loss in zip(places, losses, strict=True):
+            size = len(found.prompts[place].answer)
+            for name in ("loss", f"loss_{found.languages[place]}"):
+                total = sums.setdefault(name, [0.0, 0.0])
+                total[0] += loss * size
+                total[1] += size
+    means = {name: total / count for name, (total, count) in sorted(sums.items())}
+    return {**means, "score": -means["loss"]}
+
+
+def _losses(model: LayAlign, found: Material, places: Sequence[int], device: torch.device) -> list[float]:
+    values: Any = model.losses(found.states.read(places, device), [found.prompts[place] for place in places])
+    return [float(one) for one in values]
