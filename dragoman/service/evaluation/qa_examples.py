@@ -18,6 +18,7 @@ from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.table.table import Table
 from dragoman.reasoning.examples import Example, write_examples
 from dragoman.service.core.settings import Settings
+from dragoman.service.evaluation.cloze_examples import clozes, files_with
 from dragoman.service.evaluation.test_collection import json_lines, part_of
 from dragoman.service.tables.reading import read_table
 
@@ -47,6 +48,12 @@ class QaSources:
     """Share of examples whose context is put into another language."""
     unanswerable: float = 0.1
     """Share of examples whose question meets a neighbouring context without its answer."""
+    parallel: str = ""
+    """Folder of text parallel to English, of which questions with a gap are made; see `cloze_examples`."""
+    parallel_examples: int = 0
+    """The most questions of each of `languages` that are made of parallel text."""
+    parallel_without: list[str] = field(default_factory=list)
+    """Beginnings of the names of files that are not used for them."""
     tuning: str = ""
     """Folder of XQuAD-R, of whose questions for tuning some are used."""
     tuning_languages: list[str] = field(default_factory=list)
@@ -73,7 +80,9 @@ class QaSources:
             raise ConfigError("sources: sets is a table of numbers, and languages is a list of at least one")
         root = data or Path()
         given = dict(table)
-        for name in ("data", "tuning"):
+        if given.get("parallel_examples") and not given.get("parallel"):
+            raise ConfigError("sources: parallel is missing, of which parallel_examples are made")
+        for name in ("data", "parallel", "tuning"):
             if given.get(name):
                 given[name] = str(root / str(given[name]))
         return cls(**given)
@@ -93,6 +102,10 @@ def prepare(sources: QaSources, examples: Path, tuning: Path, step: Progress) ->
         path = examples / f"{name}.jsonl.gz"
         if not path.exists():
             write_examples(path, counted(_switched(sources, name, int(most), switch), step))
+    for language in sources.languages if sources.parallel_examples else ():
+        path = examples / f"parallel.{language}.jsonl.gz"
+        if not path.exists():
+            write_examples(path, counted(_clozes(sources, language, switch), step))
     path = tuning / "tuning.jsonl.gz"
     if sources.tuning and not path.exists():
         write_examples(path, counted(_tuning(sources), step))
@@ -155,6 +168,11 @@ def _switched(sources: QaSources, name: str, most: int, switch: Switch) -> Itera
         yield example
 
 
+def _clozes(sources: QaSources, language: str, switch: Switch) -> Iterator[Example]:
+    files = files_with(Path(sources.parallel), language, sources.parallel_without)
+    return clozes(files, language, switch.table("en", language), sources.parallel_examples, sources.seed)
+
+
 def _unanswerable(examples: list[Example], number: int, noise: random.Random) -> Example:
     """A question with the nearest other context that lacks its answers."""
     own = examples[number]
@@ -199,12 +217,12 @@ class Switch:
 
     def text(self, text: str, target: str, noise: random.Random) -> str:
         """An English text in another language, or as it is."""
-        return text if target == "en" else switched(text, "en", self._table("en", target), noise, 1.0, [])[0]
+        return text if target == "en" else switched(text, "en", self.table("en", target), noise, 1.0, [])[0]
 
     def question(self, example: Example, noise: random.Random) -> Example:
         """The example with its question in another language: of English, any one; of others, English."""
         target = noise.choice(self._languages) if example.question_language == "en" else "en"
-        table = self._table(example.question_language, target)
+        table = self.table(example.question_language, target)
         text, _ = switched(example.question, example.question_language, table, noise, 1.0, [])
         return replace(example, question=text, question_language=target)
 
@@ -215,7 +233,7 @@ class Switch:
         """
         language = example.context_language
         target = noise.choice(self._languages) if language == "en" else "en"
-        table = self._table(language, target)
+        table = self.table(language, target)
         text, answers = switched(example.context, language, table, noise, noise.uniform(0.5, 1.0), example.answers)
         example = replace(example, context=text, answers=answers, context_language=target)
         if language == "en" and noise.random() < 0.5:
@@ -223,7 +241,12 @@ class Switch:
             example = replace(example, question=question, question_language=target)
         return example
 
-    def _table(self, source: str, target: str) -> Table:
+    def table(self, source: str, target: str) -> Table:
+        """The table of English and another language, in either direction.
+
+        Raises:
+            ConfigError: it is missing.
+        """
         other = target if source == "en" else source
         if other not in self._tables:
             path = self._folder / f"en-{other}.tsv"
