@@ -11,8 +11,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from dragoman.backbone.checkpoints import CheckpointError
-from dragoman.backbone.llm import load_llm
 from dragoman.backbone.pretrained import smollm2
+from dragoman.backbone.pretrained.llm import load_llm
 
 TEMPLATE = "{% for m in messages %}<u>{{ m['content'] }}</u>{% endfor %}{% if add_generation_prompt %}<a>{% endif %}"
 

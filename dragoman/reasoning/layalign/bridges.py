@@ -10,8 +10,8 @@ from typing import Any
 
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError, fill, read_json, read_tensors, write_tensors
 from dragoman.backbone.encoder import Encoder
-from dragoman.backbone.llm import LanguageModel, load_llm
 from dragoman.backbone.loading import load_encoder
+from dragoman.backbone.pretrained.llm import LanguageModel, load_llm
 from dragoman.files.atomic import atomic_folder
 from dragoman.reasoning.layalign.model import LayAlign, LayAlignConfig
 

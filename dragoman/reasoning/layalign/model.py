@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers.cache_utils import DynamicCache
 
-from dragoman.backbone.llm import LanguageModel
+from dragoman.backbone.pretrained.llm import LanguageModel
 
 ADAPTERS = ("mlp", "linear", "none")
 FUSIONS = ("layers", "last", "mean", "none")

@@ -16,10 +16,10 @@ import numpy as np
 import torch
 
 from dragoman.backbone.encoder import Encoder
-from dragoman.backbone.llm import LanguageModel, load_llm
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.padding import batches
 from dragoman.backbone.pretrained import smollm2
+from dragoman.backbone.pretrained.llm import LanguageModel, load_llm
 from dragoman.backbone.training.config import ConfigError, TrainingConfig
 from dragoman.backbone.training.corpus import Position
 from dragoman.backbone.training.loop import EarlyStopping, Report, Source, Trainer

@@ -41,6 +41,10 @@ Threads = Annotated[
     int | None, typer.Option(envvar="DRAGOMAN_THREADS", min=1, help="Processor threads; default: all cores.")
 ]
 
+Stage = Annotated[
+    str | None, typer.Option(envvar="DRAGOMAN_STAGE", help="translation or task; default: what the file says.")
+]
+
 
 @train.command("backbone")
 def backbone(
@@ -140,6 +144,32 @@ def _prepare_qa(task: str, settings: SpanTraining, table: dict[str, Any], data: 
             prepare_statements(StatementSources.parse(table, data), examples, tuning, step)
         else:
             raise ConfigError(f"sources: {task} is trained on the files of `parallel`")
+
+
+@train.command("layalign")
+def layalign(
+    config: ConfigFile,
+    output: Output,
+    stage: Stage = None,
+    data: Data = None,
+    resume: Resume = False,
+    threads: Threads = None,
+) -> None:
+    """Train a bridge from an encoder into a frozen LLM (LayAlign)."""
+    from dragoman.backbone.training.config import ConfigError, read_config
+    from dragoman.reasoning.training.layalign import LayAlignTraining, train_layalign
+    from dragoman.service.evaluation.bridge_examples import BridgeSources, prepare_bridge
+
+    table = read_config(config, data)
+    sources = table.pop("sources", None)
+    settings = LayAlignTraining.parse(table | ({} if stage is None else {"stage": stage}))
+    if sources is not None and not isinstance(sources, dict):
+        raise ConfigError("sources must be a table")
+    if sources is not None:
+        examples, tuning = Path(settings.examples), Path(settings.tuning)
+        with _counting("making examples", "languages") as step:
+            prepare_bridge(BridgeSources.parse(sources, data), examples, tuning, step)
+    _run(lambda report: train_layalign(settings, output, resume=resume, report=report), settings.steps, output, threads)
 
 
 @train.command("codebook")

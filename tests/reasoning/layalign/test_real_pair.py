@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from dragoman.backbone.encoder import Encoder
-from dragoman.backbone.llm import LanguageModel, load_llm
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.padding import padded
 from dragoman.backbone.pretrained import smollm2
+from dragoman.backbone.pretrained.llm import LanguageModel, load_llm
 from dragoman.reasoning.layalign.model import LayAlign, LayAlignConfig, Prompt, Read
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,7 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM
 
-from dragoman.backbone.llm import LanguageModel
+from dragoman.backbone.pretrained.llm import LanguageModel
 from dragoman.reasoning.layalign.model import LayAlign, LayAlignConfig, Read
 
 VOCABULARY, WIDTH, LAYERS = 40, 6, 3

@@ -1,0 +1,124 @@
+"""What a bridge learns from: short sentences of parallel text, and English ones as they are."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dragoman.backbone.training.config import ConfigError, check_fields
+from dragoman.backbone.training.text_files import TextFile
+from dragoman.reasoning.examples import Completion, write_examples
+from dragoman.service.evaluation.cloze_examples import files_with
+from dragoman.service.evaluation.qa_examples import claim_folder
+
+HELD_OUT = 32
+"""One English sentence in so many is for tuning, whatever language its translations are in."""
+CHARACTERS = 10
+"""The most characters of a source, as a multiple of `words`: not all languages put spaces between words."""
+
+
+@dataclass(frozen=True)
+class BridgeSources:
+    """The table `[sources]` of a configuration of `dragoman train layalign`."""
+
+    parallel: str
+    """Folder of text parallel to English."""
+    languages: list[str] = field(default_factory=list)
+    words: int = 12
+    """The most English words of a pair; two at least."""
+    pairs: int = 60_000
+    """Pairs of all languages together, as many of each as there are."""
+    english: float = 0.1
+    """English sentences that are repeated, as a share of the pairs."""
+    preferred: list[str] = field(default_factory=list)
+    """Beginnings of the names of files that are used up first, in this order."""
+    without: list[str] = field(default_factory=list)
+    """Beginnings of the names of files that are not used."""
+    tuning_pairs: int = 30
+    """Of each language."""
+    seed: int = 1
+
+    @classmethod
+    def parse(cls, table: Mapping[str, Any], data: Path | None) -> BridgeSources:
+        """
+        Raises:
+            ConfigError: an unknown, missing or impossible field.
+        """
+        try:
+            check_fields(cls, table)
+        except ConfigError as error:
+            raise ConfigError(f"sources: {error}") from error
+        if not table.get("parallel") or not table.get("languages"):
+            raise ConfigError("sources: parallel is a folder, and languages is a list of at least one")
+        found = cls(**{**table, "parallel": str((data or Path()) / str(table["parallel"]))})
+        for name, least in (("words", 2), ("pairs", 1), ("tuning_pairs", 1), ("english", 0)):
+            if getattr(found, name) < least:
+                raise ConfigError(f"sources: {name} must be at least {least}")
+        return found
+
+
+def prepare_bridge(sources: BridgeSources, examples: Path, tuning: Path, step: Callable[[], None]) -> None:
+    """Write the missing files of texts and answers; each one appears only when it is complete.
+
+    Raises:
+        ConfigError: a language without text, or a folder with examples of other sources.
+        CorpusError: text that cannot be used.
+    """
+    for folder in (examples, tuning):
+        claim_folder(sources, folder)
+    for language in [*sources.languages, "en"]:
+        learn, tune = (folder / f"{language}.jsonl.gz" for folder in (examples, tuning))
+        if learn.exists() and tune.exists():
+            continue
+        pairs = _english(sources) if language == "en" else _pairs(sources, language)
+        count = sources.pairs // len(sources.languages)
+        if language == "en":
+            count = int(sources.english * sources.pairs)
+        learned = [one for one in pairs if not held_out(one.answer)]
+        held = [one for one in pairs if held_out(one.answer)]
+        for path, chosen in ((tune, held[: sources.tuning_pairs]), (learn, learned[:count])):
+            write_examples(path, chosen)
+        step()
+
+
+def held_out(english: str) -> bool:
+    """Whether a sentence is for tuning."""
+    return hashlib.sha256(english.casefold().encode()).digest()[0] % HELD_OUT == 0
+
+
+def _pairs(sources: BridgeSources, language: str) -> list[Completion]:
+    """The short pairs of a language, in an order by chance, those of preferred files first."""
+    noise = random.Random(f"{sources.seed} {language}")
+    files = files_with(Path(sources.parallel), language, sources.without)
+    ranks: list[list[Completion]] = [[] for _ in range(len(sources.preferred) + 1)]
+    for file in files:
+        ranks[_rank(file, sources.preferred)] += _short(file, language, sources.words)
+    for one in ranks:
+        noise.shuffle(one)
+    return list(dict.fromkeys(one for rank in ranks for one in rank))
+
+
+def _rank(file: TextFile, preferred: Sequence[str]) -> int:
+    name = file.path.name
+    return next((number for number, one in enumerate(preferred) if name.startswith(one)), len(preferred))
+
+
+def _short(file: TextFile, language: str, words: int) -> Iterator[Completion]:
+    own = file.languages.index(language)
+    for row in file.rows():
+        source, english = row[own], row[1 - own]
+        if 2 <= len(english.split()) <= words and len(source) <= CHARACTERS * words and source != english:
+            yield Completion(source, language, english)
+
+
+def _english(sources: BridgeSources) -> list[Completion]:
+    """English sentences of the pairs of all languages, which stay as they are."""
+    noise = random.Random(f"{sources.seed} en")
+    texts = {one.answer for language in sources.languages for one in _pairs(sources, language)}
+    found = [Completion(text, "en", text) for text in sorted(texts)]
+    noise.shuffle(found)
+    return found
