@@ -31,7 +31,7 @@ class LanguageModel:
     checksum: str
     """Identifies weights and tokenizer."""
     before: str
-    """What precedes a user's message in a chat; empty for a model without one."""
+    """What precedes a user's message in a chat, without a system message; empty for a model without a chat."""
     after: str
     """What follows a user's message and begins the answer."""
     bos: int | None
@@ -89,11 +89,17 @@ def load_llm(name_or_path: str, cache: Path, *, dtype: torch.dtype = torch.float
 
 
 def _chat(tokenizer: Any) -> tuple[str, str]:
+    """What stands around a user's message. It is read off a later turn, since templates begin with a system message."""
     if not tokenizer.chat_template:
         return "", ""
-    message = [{"role": "user", "content": _MESSAGE}]
-    text: str = tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True)
-    before, _, after = text.partition(_MESSAGE)
+    turns = [
+        {"role": role, "content": text} for role, text in (("user", "Yes?"), ("assistant", "Yes."), ("user", _MESSAGE))
+    ]
+    whole, start = (
+        str(tokenizer.apply_chat_template(turns[:count], tokenize=False, add_generation_prompt=count == 3))
+        for count in (3, 2)
+    )
+    before, _, after = whole.removeprefix(start).partition(_MESSAGE)
     return before, after
 
 

@@ -122,10 +122,14 @@ class FusedCache(DynamicCache):
             self._repeat(query.shape[0] // self.fused[layer][0].shape[0])
         key, value = self.fused[layer]
         mask = None if self.fused_mask is None else self.fused_mask[:, None, None, :]
+        shape = query.shape
+        grouped = shape[2] == 1  # then the heads of a group are as queries of one head, and no key is repeated
+        if grouped:
+            query = query.view(shape[0], key.shape[1], -1, shape[3])
         found = F.scaled_dot_product_attention(
-            query, key.to(query.dtype), value.to(query.dtype), attn_mask=mask, enable_gqa=True
+            query, key.to(query.dtype), value.to(query.dtype), attn_mask=mask, enable_gqa=not grouped
         )
-        return found * self.gates[layer].to(found.dtype)
+        return found.reshape(shape) * self.gates[layer].to(found.dtype)
 
     def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
         """Put beams in another order."""
@@ -291,7 +295,7 @@ class LayAlign(nn.Module):
     def _losses(self, read: Read, prompts: Sequence[Prompt]) -> tuple[Tensor, Tensor]:
         """The cross-entropy of each token of all answers, and its row."""
         embeds, mask, labels = self.embedded(read, prompts)
-        states = self._states(embeds, mask, self.cache(read))[:, :-1]
+        states = self.states(embeds, mask, self.cache(read))[:, :-1]
         targets = labels[:, 1:]
         known = targets != IGNORED
         logits = self.llm.model.get_output_embeddings()(states[known])
@@ -300,7 +304,8 @@ class LayAlign(nn.Module):
         )
         return values, known.nonzero()[:, 0]
 
-    def _states(self, embeds: Tensor, mask: Tensor, cache: FusedCache) -> Tensor:
+    def states(self, embeds: Tensor, mask: Tensor, cache: FusedCache) -> Tensor:
+        """The LLM's last states (B, T, width) of rows that are padded on either side; `cache` keeps what it read."""
         positions = (mask.long().cumsum(1) - 1).clamp(min=0)
         decoder = self.llm.model.get_decoder()
         found = decoder(

@@ -46,7 +46,7 @@ def joined(
     made = LayAlign(model, WIDTH, LAYERS, config).to(dtype).eval()
     with torch.no_grad():
         made.bridge.separator.normal_()
-        if gates:
+        if gates and made.bridge.config.fusion != "none":
             made.bridge.gates.normal_(std=gates)
     return made
 

@@ -1,0 +1,223 @@
+"""Continuous batching: answers of many requests are decoded together, and one may begin or end at any step.
+
+Each request has a row of preallocated keys and values and a position of its own in it. So no row is padded to the
+longest, and a request's answer does not depend on which others are decoded with it (Yu et al. 2022, Orca).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from dragoman.backbone.encoder import Encoder
+from dragoman.backbone.padding import batches
+from dragoman.reasoning.layalign.model import FusedCache, LayAlign, Prompt, Read
+from dragoman.reasoning.layalign.states import read_texts
+
+_STEP = 64
+"""Rows grow by so many places at a time."""
+_TOKENS = 4_096
+"""Most tokens of prompts that are read at once."""
+
+
+@dataclass(eq=False)
+class Stream:
+    """An answer that is being generated."""
+
+    ids: Sequence[int]
+    """The encoder's subwords of the text, special tokens included."""
+    prompt: Prompt
+    limit: int
+    """Most tokens of the answer."""
+    temperature: float = 0.0
+    """0 takes the likeliest token; else one is drawn."""
+    seed: int = 0
+    tokens: list[int] = field(default_factory=list)
+    ended: bool = False
+    """Whether the LLM ended its answer; if it did not, the limit cut it off."""
+
+    def __post_init__(self) -> None:
+        self._noise: torch.Generator | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to generate."""
+        return self.ended or len(self.tokens) >= self.limit
+
+    def take(self, logits: Tensor, ends: Sequence[int]) -> None:
+        """Choose the next token by its logits (vocabulary,)."""
+        token = int(logits.argmax()) if self.temperature == 0 else self._drawn(logits)
+        if token in ends:
+            self.ended = True
+        else:
+            self.tokens.append(token)
+
+    def _drawn(self, logits: Tensor) -> int:
+        if self._noise is None:
+            self._noise = torch.Generator().manual_seed(self.seed)
+        chances = (logits.float().cpu() / self.temperature).softmax(-1)
+        return int(torch.multinomial(chances, 1, generator=self._noise))
+
+
+class RowsCache(FusedCache):
+    """Keys and values of rows that are at places of their own."""
+
+    def __init__(self, model: LayAlign) -> None:
+        super().__init__(model.llm.model.config, [], model.bridge.separator.new_zeros(0), None)
+        self._rotated = model.bridge.config.compat
+        self.own: list[tuple[Tensor, Tensor]] = []
+        """Keys and values (rows, heads, places, head width) by layer."""
+        self.places: list[int] = []
+        """Of each row, the place of the token that is read."""
+
+    @property
+    def rotated(self) -> bool:
+        return self._rotated
+
+    def update(self, key_states: Tensor, value_states: Tensor, layer_idx: int, *_: Any, **__: Any) -> Any:
+        """Write one token of each row, and return the rows as far as the longest of them goes."""
+        longest = max(self.places) + 1
+        found = []
+        for stored, new in zip(self.own[layer_idx], (key_states, value_states), strict=True):
+            stored[self._numbers, :, self.at] = new[:, :, 0]
+            found.append(stored[: len(self.places), :, :longest])
+        return tuple(found)
+
+    def step(self) -> Tensor:
+        """Prepare a pass over one token of each row; what each may attend to, (rows, 1, 1, places)."""
+        device = self.own[0][0].device
+        self.at = torch.tensor(self.places, device=device)
+        self._numbers = torch.arange(len(self.places), device=device)
+        return (torch.arange(max(self.places) + 1, device=device) <= self.at[:, None])[:, None, None]
+
+    def reserve(self, rows: int, places: int, like: Sequence[tuple[Tensor, Tensor]]) -> None:
+        """Make room for rows of so many places, with heads and widths as those of `like`."""
+        old = self.own[0][0].shape if self.own else (0, 0, 0, 0)
+        if rows <= old[0] and places <= old[2]:
+            return
+        rows, places = max(rows, old[0]), max(-(-places // _STEP) * _STEP, old[2])
+        grown = []
+        for layer, pair in enumerate(like):
+            made = []
+            for part, one in enumerate(pair):
+                room = one.new_zeros(rows, one.shape[1], places, one.shape[3])
+                if self.own:
+                    room[: old[0], :, : old[2]] = self.own[layer][part]
+                made.append(room)
+            grown.append((made[0], made[1]))
+        self.own = grown
+
+
+class Decoder:
+    """Decodes streams together; used by one thread at a time."""
+
+    def __init__(self, model: LayAlign, encoder: Encoder) -> None:
+        self._model, self._encoder = model, encoder
+        self._streams: list[Stream] = []
+        self._fused: list[tuple[list[tuple[Tensor, Tensor]], Tensor]] = []
+        self._cache = RowsCache(model)
+
+    @property
+    def decoding(self) -> int:
+        """The streams that have a row."""
+        return len(self._streams)
+
+    @torch.inference_mode()
+    def advance(self, streams: Sequence[Stream], steps: int) -> None:
+        """Generate at most so many tokens of each stream; those of earlier calls that are not among them are dropped."""
+        known = set(streams)
+        self._keep([one in known and not one.done for one in self._streams])
+        new = [one for one in streams if not one.done and one not in set(self._streams)]
+        if new:
+            self._begin(new)
+        for _ in range(steps - bool(new)):
+            self._keep([not one.done for one in self._streams])
+            if self._streams:
+                self._step()
+        self._keep([not one.done for one in self._streams])
+
+    def _begin(self, new: Sequence[Stream]) -> None:
+        """Read the prompts of streams, and choose their first tokens."""
+        sizes = [len(one.ids) + len(one.prompt.before) + len(one.prompt.after) + 1 for one in new]
+        for places in batches(sizes, _TOKENS):
+            some = [new[place] for place in places]
+            device = self._model.bridge.separator.device
+            read = read_texts(self._encoder, [one.ids for one in some], device)
+            cache = self._model.cache(read)
+            embeds, mask, _ = self._model.embedded(read, [replace(one.prompt, answer=()) for one in some])
+            states = self._model.states(embeds, mask, cache)
+            lengths = mask.sum(1).tolist()
+            self._store(some, cache, read, lengths)
+            logits = self._logits(torch.stack([row[length - 1] for row, length in zip(states, lengths, strict=True)]))
+            for one, row in zip(some, logits, strict=True):
+                one.take(row, self._model.llm.ends)
+
+    def _store(self, new: Sequence[Stream], cache: FusedCache, read: Read, lengths: Sequence[int]) -> None:
+        """Put what was read of new streams into rows of their own."""
+        layers = [(layer.keys, layer.values) for layer in cache.layers]
+        first = len(self._streams)
+        room = max(length + one.limit for length, one in zip(lengths, new, strict=True))
+        self._cache.reserve(first + len(new), room, layers)
+        for number, (one, length) in enumerate(zip(new, lengths, strict=True)):
+            for own, pair in zip(self._cache.own, layers, strict=True):
+                for stored, values in zip(own, pair, strict=True):
+                    stored[first + number, :, :length] = values[number, :, :length]
+            soft = len(one.ids)
+            fused = [(key[number, :, :soft], value[number, :, :soft]) for key, value in cache.fused]
+            self._fused.append((fused, read.mask[number, :soft]))
+            self._streams.append(one)
+            self._cache.places.append(length - 1)
+        self._fuse()
+
+    def _step(self) -> None:
+        """Read the last token of each stream, and choose the next."""
+        cache = self._cache
+        cache.places = [place + 1 for place in cache.places]
+        mask = cache.step()
+        last = torch.tensor([[one.tokens[-1]] for one in self._streams], device=mask.device)
+        found = self._model.llm.model.get_decoder()(
+            input_ids=last, attention_mask=mask, position_ids=cache.at[:, None], past_key_values=cache, use_cache=True
+        )
+        for one, row in zip(self._streams, self._logits(found.last_hidden_state[:, 0]), strict=True):
+            one.take(row, self._model.llm.ends)
+
+    def _logits(self, states: Tensor) -> Tensor:
+        found: Tensor = self._model.llm.model.get_output_embeddings()(states)
+        return found
+
+    def _keep(self, wanted: Sequence[bool]) -> None:
+        """Drop rows; the last ones move into their places."""
+        if all(wanted):
+            return
+        for row in reversed([number for number, one in enumerate(wanted) if not one]):
+            last = len(self._streams) - 1
+            if row != last:
+                for pair in self._cache.own:
+                    for stored in pair:
+                        stored[row] = stored[last]
+            for held in (self._streams, self._fused, self._cache.places):
+                held[row] = held[last]  # type: ignore[index]
+                held.pop()
+        self._fuse()
+
+    def _fuse(self) -> None:
+        """Put what the rows attend to of the encoder into one batch."""
+        if not self._streams:
+            self._cache = RowsCache(self._model)
+            return
+        if not self._fused[0][0]:
+            return
+        pad = nn.utils.rnn.pad_sequence
+        self._cache.gates = self._model.bridge.gates
+        self._cache.fused_mask = pad([mask for _, mask in self._fused], batch_first=True)
+        self._cache.gates, self._cache.fused = self._model.bridge.gates, []
+        for layer in range(len(self._fused[0][0])):
+            both = [
+                pad([fused[layer][part].transpose(0, 1) for fused, _ in self._fused], batch_first=True).transpose(1, 2)
+                for part in (0, 1)
+            ]
+            self._cache.fused.append((both[0], both[1]))
