@@ -128,7 +128,7 @@ class Decoder:
 
     @torch.inference_mode()
     def advance(self, streams: Sequence[Stream], steps: int) -> None:
-        """Generate at most so many tokens of each stream; those of earlier calls that are not among them are dropped."""
+        """Generate at most so many tokens of each stream, and drop those of earlier calls that are not among them."""
         known = set(streams)
         self._keep([one in known and not one.done for one in self._streams])
         new = [one for one in streams if not one.done and one not in set(self._streams)]
@@ -158,7 +158,8 @@ class Decoder:
 
     def _store(self, new: Sequence[Stream], cache: FusedCache, read: Read, lengths: Sequence[int]) -> None:
         """Put what was read of new streams into rows of their own."""
-        layers = [(layer.keys, layer.values) for layer in cache.layers]
+        kept: list[Any] = cache.layers
+        layers: list[tuple[Tensor, Tensor]] = [(layer.keys, layer.values) for layer in kept]
         first = len(self._streams)
         room = max(length + one.limit for length, one in zip(lengths, new, strict=True))
         self._cache.reserve(first + len(new), room, layers)
@@ -199,8 +200,9 @@ class Decoder:
                 for pair in self._cache.own:
                     for stored in pair:
                         stored[row] = stored[last]
-            for held in (self._streams, self._fused, self._cache.places):
-                held[row] = held[last]  # type: ignore[index]
+            rows: list[list[Any]] = [self._streams, self._fused, self._cache.places]
+            for held in rows:
+                held[row] = held[last]
                 held.pop()
         self._fuse()
 

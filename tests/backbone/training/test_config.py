@@ -70,7 +70,9 @@ def test_a_translators_configuration_is_checked_too(changes: dict[str, Any], mes
 
 @pytest.mark.parametrize(
     "path",
-    [path for path in CONFIGS if path.stem.split("-")[0] not in ("mart", "qa", "layalign")],  # tested with their sources
+    [
+        path for path in CONFIGS if path.stem.split("-")[0] not in ("mart", "qa", "layalign")
+    ],  # tested with their sources
     ids=lambda path: path.stem,
 )
 def test_the_configurations_we_ship_are_valid(path: Path) -> None:
