@@ -25,6 +25,7 @@ from dragoman.service.jobs.service import Jobs
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.query import language
 from dragoman.service.reading.qa import QuestionAnswering
+from dragoman.service.reading.reasoning import Reasoning
 from dragoman.service.rerank.request import RerankRequests
 from dragoman.service.rerank.scoring import Reranking
 from dragoman.service.search.dense import DenseStage
@@ -100,6 +101,7 @@ class Runtime:
             self.qa = QuestionAnswering(
                 self.models, self.search, self.collections, settings, self.metrics, self.traffic
             )
+            self.reasoning = Reasoning(self.models, self.search, self.collections, settings, self.metrics)
             answers = LineAnswers(self.search, self.qa, self.rerank_requests, settings)
             self.jobs = Jobs(self.store, self.tables, answers, settings, self.metrics, self.traffic)
             opened.callback(self.jobs.close)

@@ -133,3 +133,21 @@ def tiny_t5(folder: Path) -> Path:
     )  # fmt: skip
     T5ForConditionalGeneration(config).save_pretrained(folder)
     return folder
+
+
+def tiny_bridge(folder: Path) -> Path:
+    """Save a bridge between a tiny backbone and a tiny LLM, with weights that nobody has trained."""
+    from dragoman.backbone.loading import load_encoder
+    from dragoman.backbone.pretrained.llm import load_llm
+    from dragoman.reasoning.layalign.bridges import save_bridge
+    from dragoman.reasoning.layalign.model import LayAlign
+    from tests.backbone.test_llm import written
+
+    encoder = load_encoder(str(tiny_veco(folder.parent / f"{folder.name}-encoder")))
+    llm = load_llm(str(written(folder.parent / f"{folder.name}-llm")), folder.parent / "cache")
+    torch.manual_seed(1)
+    model = LayAlign(llm, encoder.width, encoder.layers)
+    torch.nn.init.normal_(model.bridge.gates)
+    about = {"before": "the ", "after": "", "stage": "task", "languages": ["de", "en", "sw"], "limits": "knows nothing"}
+    save_bridge(folder, model, encoder, about)
+    return folder

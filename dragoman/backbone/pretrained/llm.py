@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,18 @@ class LanguageModel:
     def ids(self, text: str) -> list[int]:
         """The tokens of a text in which names of special tokens are those tokens, as in `before` and `after`."""
         found: list[int] = self.tokenizer.encode(text, add_special_tokens=False).ids
+        return found
+
+    def plain_ids(self, text: str) -> list[int]:
+        """The tokens of a text in which names of special tokens are text as any other."""
+        found: list[int] = self.plain.encode(text, add_special_tokens=False).ids
+        return found
+
+    @cached_property
+    def plain(self) -> Tokenizer:
+        """The tokenizer, without special tokens in texts."""
+        found = Tokenizer.from_str(self.tokenizer.to_str())
+        found.encode_special_tokens = True
         return found
 
     def text(self, ids: Sequence[int]) -> str:

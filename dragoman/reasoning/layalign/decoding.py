@@ -44,6 +44,11 @@ class Stream:
         self._noise: torch.Generator | None = None
 
     @property
+    def size(self) -> int:
+        """The tokens of the prompt, the soft ones and the separator included."""
+        return len(self.ids) + 1 + len(self.prompt.before) + len(self.prompt.after)
+
+    @property
     def done(self) -> bool:
         """Whether nothing is left to generate."""
         return self.ended or len(self.tokens) >= self.limit
@@ -142,8 +147,7 @@ class Decoder:
 
     def _begin(self, new: Sequence[Stream]) -> None:
         """Read the prompts of streams, and choose their first tokens."""
-        sizes = [len(one.ids) + len(one.prompt.before) + len(one.prompt.after) + 1 for one in new]
-        for places in batches(sizes, _TOKENS):
+        for places in batches([one.size for one in new], _TOKENS):
             some = [new[place] for place in places]
             device = self._model.bridge.separator.device
             read = read_texts(self._encoder, [one.ids for one in some], device)

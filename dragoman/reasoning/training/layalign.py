@@ -26,12 +26,11 @@ from dragoman.backbone.training.loop import EarlyStopping, Report, Source, Train
 from dragoman.reasoning.examples import Completion, ExamplesError, files_of, read_completions
 from dragoman.reasoning.layalign.bridges import pair_of, save_bridge
 from dragoman.reasoning.layalign.model import ADAPTERS, FUSIONS, LayAlign, LayAlignConfig, Prompt
+from dragoman.reasoning.layalign.reasoner import TEXT, prompt_of
 from dragoman.reasoning.layalign.states import StoredStates, stored_states
 from dragoman.reasoning.training.batches import alike
 from dragoman.reasoning.training.beginning import begin_with_weights, begun
 from dragoman.reasoning.training.spans import checksum_of
-
-TEXT = "{text}"
 
 
 @dataclass(frozen=True)
@@ -98,14 +97,6 @@ class Material:
     lengths: list[int]
     """Tokens of each row."""
     languages: list[str]
-
-
-def prompt_of(llm: LanguageModel, before: str, after: str, text: str, answer: str | None = None) -> Prompt:
-    """The LLM's tokens around a soft prompt, within its chat; `{text}` in `after` is the text."""
-    ids = llm.ids(llm.before + before)
-    known = () if answer is None else [*llm.ids(answer), *llm.ends[:1]]
-    first = [] if llm.bos is None or ids[:1] == [llm.bos] else [llm.bos]
-    return Prompt([*first, *ids], llm.ids(after.replace(TEXT, text) + llm.after), known)
 
 
 def material(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from dragoman.service.api import collections, health, jobs, keys, page, qa, rerank, search, tables, translate
+from dragoman.service.api import collections, health, jobs, keys, page, rerank, search, tables
+from dragoman.service.api.reading import qa, reason, translate
 
 ROUTERS: tuple[APIRouter, ...] = (
     collections.router,
@@ -12,6 +13,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     search.router,
     rerank.router,
     qa.router,
+    reason.router,
     jobs.router,
     translate.router,
     keys.router,

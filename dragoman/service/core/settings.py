@@ -256,6 +256,21 @@ class Settings(BaseSettings):
         default=5, gt=0, description="Documents that are read for a question or statement over collections."
     )
 
+    bridge: str | None = Field(
+        default=None,
+        description="Model that reasons: the folder of a bridge made by dragoman train layalign; default: none.",
+    )
+    reason_tokens: int = Field(default=512, gt=0, description="Largest max_tokens of an answer that is generated.")
+    reason_passages: int = Field(default=3, gt=0, description="Documents quoted to the model that reasons.")
+    reason_passage_tokens: int = Field(
+        default=200, gt=0, description="Tokens of each document quoted to the model that reasons."
+    )
+    reason_answers: int = Field(default=32, gt=0, description="Most answers that are generated together.")
+    reason_batch_tokens: int = Field(
+        default=16_384, gt=0, description="Most tokens of prompts and answers that are generated together."
+    )
+    reason_seconds: float = Field(default=60.0, gt=0, description="How long a request waits for a generated answer.")
+
     job_lines: int = Field(default=100_000, gt=0, description="Most lines of a job.")
     jobs_unfinished: int = Field(default=100, gt=0, description="Most unfinished jobs; more are refused with 429.")
     jobs_at_a_time: int = Field(default=2, gt=0, description="Jobs processed concurrently; more are scheduled in turn.")

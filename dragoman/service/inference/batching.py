@@ -28,6 +28,9 @@ logger = logging.getLogger("dragoman")
 Compute = Callable[[Any, list[Any]], Sequence[Any]]
 """Takes a task and its items, returns one result per item; a result that is an exception fails only that item."""
 
+UNFINISHED = object()
+"""The result of an item that the worker computes further, in its task's next batch and before items that wait."""
+
 Cancelled = Callable[[], bool]
 """Whether the request was cancelled, for example because its client disconnected."""
 
@@ -181,7 +184,7 @@ class Worker:
             self._waiting = 0
             self._changed.notify_all()
         for item in left:
-            if item.result.set_running_or_notify_cancel():
+            if item.result.running() or item.result.set_running_or_notify_cancel():
                 item.result.set_exception(Unavailable("the service is stopping"))
         if self._thread is not None:
             self._thread.join(_WAIT_SECONDS)
@@ -205,7 +208,7 @@ class Worker:
             task, items = taken
             started = time.perf_counter()
             with forward_span(type(task).__name__.lower(), [item.origin for item in items]):
-                self._run(task, items)
+                self._continue(task, self._run(task, items))
             self._computing = None
             self._observer.batch(task, len(items), sum(item.cost for item in items), time.perf_counter() - started)
 
@@ -244,7 +247,7 @@ class Worker:
                 requests.appendleft(request)
                 break
             request.popleft()
-            if item.result.set_running_or_notify_cancel():
+            if item.result.running() or item.result.set_running_or_notify_cancel():
                 items.append(item)
                 spent += item.cost
             else:
@@ -269,19 +272,37 @@ class Worker:
                 del self._request[task]
         self._waiting = sum(1 for _ in _items(self._request))
 
-    def _run(self, task: Hashable, items: list[_Item]) -> None:
-        """Compute a batch; if that fails, compute its halves, so that only the bad items fail."""
+    def _continue(self, task: Hashable, items: Sequence[_Item]) -> None:
+        """Put items that are not finished before all others of their task."""
+        if not items:
+            return
+        with self._changed:
+            if not self._closing:
+                self._waiting += len(items)
+                requests = self._request.setdefault(task, deque())
+                requests.extendleft(deque([item]) for item in reversed(items))
+                return
+        for item in items:
+            item.result.set_exception(Unavailable("the service is stopping"))
+
+    def _run(self, task: Hashable, items: list[_Item]) -> list[_Item]:
+        """Compute a batch, and return its unfinished items.
+
+        If it fails, compute its halves, so that only the bad items fail.
+        """
         results = self._results(task, items)
         if results is None:  # retried here, after the exception and its memory have been released
             half = len(items) // 2
-            self._run(task, items[:half])
-            self._run(task, items[half:])
-            return
+            return self._run(task, items[:half]) + self._run(task, items[half:])
+        unfinished = []
         for item, result in zip(items, results, strict=True):
-            if isinstance(result, Exception):
+            if result is UNFINISHED:
+                unfinished.append(item)
+            elif isinstance(result, Exception):
                 item.result.set_exception(result)
             else:
                 item.result.set_result(result)
+        return unfinished
 
     def _results(self, task: Hashable, items: list[_Item]) -> Sequence[Any] | None:
         """One result per item, or the exception that all failed with; None if the halves should be tried."""

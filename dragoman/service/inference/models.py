@@ -23,6 +23,7 @@ from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled, Limits, Worker, gathered
 from dragoman.service.inference.encoding import EncodedQuery, EncoderInfo, SentenceEncoder, embedded, encoded_queries
+from dragoman.service.inference.generation import Generate, generated, load_reasoner
 from dragoman.service.inference.reading import Judge, Read, judgements, load_reader, load_statement_reader, spans
 from dragoman.service.observability.metrics import Metrics
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from dragoman.ranking.passages import Passage
     from dragoman.ranking.scoring import AnyScorer
     from dragoman.reasoning.inference import SpanScorer, StatementScorer
+    from dragoman.reasoning.layalign.reasoner import Reasoner
 
 logger = logging.getLogger("dragoman")
 
@@ -168,6 +170,15 @@ class Models:
         info: StatementScorer = self._info("statement_reader", cancelled)
         return info
 
+    def reasoner(self, cancelled: Cancelled | None = None) -> Reasoner:
+        """The configured bridge with its LLM, loaded now if necessary; any thread may prepare questions with it.
+
+        Raises:
+            Unavailable: there is none, or it cannot be loaded.
+        """
+        info: Reasoner = self._info("reasoner", cancelled)
+        return info
+
     def encode(self, text: str, cancelled: Cancelled | None = None) -> EncodedQuery:
         """A query's vector, and the states of its subwords.
 
@@ -219,6 +230,8 @@ class Models:
         settings = self._settings
         if isinstance(task, Score | Read | Judge):
             return Limits(settings.worker_batch_tokens, settings.worker_batch_tokens)
+        if isinstance(task, Generate):
+            return Limits(settings.reason_answers, settings.reason_batch_tokens)
         if isinstance(task, Embed):  # in the background: requests wait for a batch that is being computed
             return Limits(settings.worker_batch, min(settings.worker_batch_chars, _EMBED_CHARS))
         return Limits(settings.worker_batch, settings.worker_batch_chars)
@@ -232,6 +245,8 @@ class Models:
             return self._translate(task, texts)
         if isinstance(task, Read):
             return spans(self._load("reader")[0], texts)
+        if isinstance(task, Generate):
+            return generated(self._load("reasoner")[0], texts)
         if isinstance(task, Judge):
             return judgements(self._load("statement_reader")[0], texts)
         encoder, info = self._load("encoder")
@@ -377,6 +392,7 @@ _LOADERS: dict[str, Callable[[Settings, Shared], tuple[Any, Any]]] = {
     "reranker": _load_reranker,
     "reader": lambda settings, shared: (load_reader(settings),) * 2,
     "statement_reader": lambda settings, shared: (load_statement_reader(settings),) * 2,
+    "reasoner": lambda settings, shared: (load_reasoner(settings),) * 2,
 }
 
 

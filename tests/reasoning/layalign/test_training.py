@@ -18,8 +18,9 @@ from dragoman.backbone.training.config import ConfigError
 from dragoman.reasoning.examples import Completion, ExamplesError, read_completions, write_examples
 from dragoman.reasoning.layalign.bridges import load_bridge
 from dragoman.reasoning.layalign.model import Prompt
+from dragoman.reasoning.layalign.reasoner import prompt_of
 from dragoman.reasoning.layalign.states import read_texts, stored_states
-from dragoman.reasoning.training.layalign import LayAlignTraining, prompt_of, train_layalign
+from dragoman.reasoning.training.layalign import LayAlignTraining, train_layalign
 from tests.backbone.samples import curves, run_with_kills
 from tests.backbone.test_llm import written
 from tests.ranking.samples import write_encoder

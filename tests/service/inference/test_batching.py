@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.service.core.errors import TooManyRequests, Unavailable
-from dragoman.service.inference.batching import Limits, Worker, gathered
+from dragoman.service.inference.batching import UNFINISHED, Limits, Worker, gathered
 
 pytestmark = pytest.mark.slow
 
@@ -153,6 +153,48 @@ def test_background_work_gives_way_but_is_not_starved() -> None:
         assert order[0] == "t"
         assert 5 <= order.index("slow") <= 9
         assert order.count("slow") == 3
+
+
+class Counting:
+    """Each item, a list of one number, is computed so many times; other tasks are answered at once."""
+
+    def __init__(self) -> None:
+        self.batches: list[tuple[Any, list[Any]]] = []
+
+    def __call__(self, task: Any, items: list[Any]) -> Sequence[Any]:
+        self.batches.append((task, [list(item) for item in items]))
+        if task != "count":
+            return [item.upper() for item in items]
+        time.sleep(0.002)
+        for item in items:
+            item[0] -= 1
+        return [item if item[0] == 0 else UNFINISHED for item in items]
+
+
+def test_unfinished_items_go_on_before_new_ones_and_give_way_to_other_tasks() -> None:
+    machine = Counting()
+    worker = Worker(machine, 100, lambda task: Limits(3, 1000))
+    try:
+        long = worker.submit("count", [[60]])[0]
+        short = [worker.submit("count", [[3]])[0] for _ in range(7)]
+        others = [worker.submit("upper", [letter])[0] for letter in "abc"]
+        assert gathered(others, 20) == list("ABC") and not long.done()
+        gathered([long, *short], 20)
+    finally:
+        worker.close()
+    counts = [items for task, items in machine.batches if task == "count"]
+    assert max(map(len, counts)) == 3 and len(counts) == 60  # the long one was in every batch
+    assert worker.waiting() == {}
+
+
+def test_closing_fails_unfinished_items() -> None:
+    worker = Worker(Counting(), 100, lambda task: Limits(3, 1000))
+    futures = [worker.submit("count", [[10**9]])[0] for _ in range(5)]
+    time.sleep(0.05)
+    worker.close()
+    for future in futures:
+        with pytest.raises(Unavailable):
+            future.result(10)
 
 
 def test_closing_fails_what_waits_and_takes_nothing_more() -> None:

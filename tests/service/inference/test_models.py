@@ -252,7 +252,7 @@ from pathlib import Path
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest
 from dragoman.service.core.settings import Settings
-import dragoman.service.app, dragoman.service.api.translate
+import dragoman.service.app, dragoman.service.api.reading.translate
 runtime = Runtime(Settings(data_dir=Path(sys.argv[1])))
 runtime.start()
 runtime.collections.create("de", "de")

@@ -1,0 +1,72 @@
+"""A trained bridge at work: a question becomes a stream of the decoder, and its tokens become text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dragoman.backbone.pretrained.llm import LanguageModel
+from dragoman.reasoning.layalign.bridges import load_bridge
+from dragoman.reasoning.layalign.decoding import Decoder, Stream
+from dragoman.reasoning.layalign.model import Prompt
+
+TEXT = "{text}"
+
+
+def prompt_of(llm: LanguageModel, before: str, after: str, text: str, answer: str | None = None) -> Prompt:
+    """The LLM's tokens around a soft prompt, within its chat; `{text}` in `after` is the text.
+
+    Names of special tokens in the text are plain text, so that it cannot end the user's message.
+    """
+    first, found, last = after.partition(TEXT)
+    follows = [*llm.ids(first), *(llm.plain_ids(text) if found else []), *llm.ids(last + llm.after)]
+    known = () if answer is None else [*llm.plain_ids(answer), *llm.ends[:1]]
+    ids = llm.ids(llm.before + before)
+    bos = [] if llm.bos is None or ids[:1] == [llm.bos] else [llm.bos]
+    return Prompt([*bos, *ids], follows, known)
+
+
+class Reasoner:
+    """A bridge with its encoder and LLM. One thread may decode while any others prepare questions.
+
+    Raises:
+        CheckpointError: the bridge cannot be loaded.
+    """
+
+    def __init__(self, folder: Path, cache: Path, device: str = "cpu") -> None:
+        self.model, self.encoder, about = load_bridge(folder, cache, device)
+        self.decoder = Decoder(self.model, self.encoder)
+        self.name = str(about.get("name", folder.name))
+        self.limits = str(about.get("limits", ""))
+        self.languages = frozenset(map(str, about.get("languages", [])))
+        self._before, self._after = str(about.get("before", "")), str(about.get("after", ""))
+
+    @property
+    def context(self) -> int:
+        """The most tokens of a question, documents and answer together."""
+        return int(self.model.llm.model.config.max_position_embeddings)
+
+    def stream(self, question: str, quoted: str, limit: int, temperature: float, seed: int) -> Stream:
+        """A stream that answers a question, with text that is quoted below it.
+
+        Raises:
+            ValueError: the question is too long for the encoder, or all of it together for the LLM.
+        """
+        ids = self.encoder.subwords([question])[0].ids
+        if len(ids) > self.encoder.room:
+            raise ValueError(f"{len(ids)} subwords; at most {self.encoder.room} can be read")
+        prompt = prompt_of(self.model.llm, self._before, self._after, question)
+        prompt = Prompt(prompt.before, [*self.model.llm.plain_ids(quoted), *prompt.after])
+        made = Stream(self.encoder.framed(ids), prompt, limit, temperature, seed)
+        if made.size + limit > self.context:
+            raise ValueError(f"{made.size} tokens with what is quoted, and {limit} to answer; {self.context} in all")
+        return made
+
+    def cut(self, text: str, tokens: int) -> str:
+        """The text, or its longest beginning of so many tokens."""
+        offsets = self.model.llm.tokenizer.encode(text, add_special_tokens=False).offsets
+        return text if len(offsets) <= tokens else text[: offsets[tokens][0]]
+
+    def text(self, tokens: Sequence[int]) -> str:
+        """The text of an answer's tokens."""
+        return self.model.llm.text(tokens)

@@ -1,0 +1,1 @@
+"""Addresses that read texts: questions, reasoning and translation."""

@@ -1,0 +1,105 @@
+"""``/v1/reason``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio.from_thread
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import StreamingResponse
+
+from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
+from dragoman.service.core.errors import NotInstalled, Unavailable
+from dragoman.service.http.admission import Searches
+from dragoman.service.http.bodies import StrictRoute
+from dragoman.service.http.errors import request_id, unexpected
+from dragoman.service.http.middleware import note_degraded
+from dragoman.service.http.waiting import wait_for_futures
+from dragoman.service.inference.generation import bridge_place
+from dragoman.service.reading.reasoning import Underway
+from dragoman.service.runtime import Runtime
+from dragoman.service.schemas.reason import ConfiguredReasoner, ReasonRequest, ReasonResponse
+
+router = APIRouter(prefix="/v1/reason", route_class=StrictRoute, tags=["reading"])
+
+EVENTS = "text/event-stream"
+
+
+@router.get("")
+async def reasoner(settings: SettingsDep) -> ConfiguredReasoner:
+    """Whether there is a model that reasons; nothing is loaded."""
+    try:
+        return ConfiguredReasoner(model=bridge_place(settings).name)
+    except NotInstalled as fault:
+        return ConfiguredReasoner(model=None, advice=str(fault))
+
+
+@router.post(
+    "",
+    response_model=ReasonResponse,
+    responses={200: {"content": {EVENTS: {}}, "description": "The answer, or its events where it is streamed"}},
+)
+async def reason(body: ReasonRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> Response:
+    """Have the LLM answer a question in a language that it does not know, with documents where collections are given.
+
+    Streamed, `text` events hold the answer's pieces, and the last event, `answer`, the whole response; or `error`.
+    503 where there is no bridge.
+    """
+    identifier = request_id(request)
+    until = time.monotonic() + settings.reason_seconds
+    searches: Searches = request.app.state.searches
+    loop, pieces = asyncio.get_running_loop(), asyncio.Queue[str | None]()
+    if settings.log_queries:
+        request.state.query = body.question
+
+    def cancelled() -> bool:
+        return anyio.from_thread.run(request.is_disconnected)
+
+    def emit(piece: str | None) -> None:
+        loop.call_soon_threadsafe(pieces.put_nowait, piece)
+
+    def begin() -> Underway:
+        return runtime.reasoning.begin(body, identifier, cancelled, emit if body.stream else None)
+
+    underway = await searches.run(begin, cancelled, waits=True)
+    note_degraded(request, underway.response.degraded)
+    if body.stream:
+        underway.future.add_done_callback(lambda _: emit(None))
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(
+            _events(underway, pieces, until, runtime, identifier), media_type=EVENTS, headers=headers
+        )
+    try:
+        with runtime.traffic.live():
+            await wait_for_futures([underway.future], request, until)
+    finally:
+        underway.generation.cancelled.set()
+    return Response(underway.finished().model_dump_json(exclude_unset=True), media_type="application/json")
+
+
+async def _events(
+    underway: Underway, pieces: asyncio.Queue[str | None], until: float, runtime: Runtime, identifier: str
+) -> AsyncIterator[str]:
+    """The events of an answer; the generation ends with the client's connection."""
+    try:
+        with runtime.traffic.live():
+            while (piece := await asyncio.wait_for(pieces.get(), max(0.0, until - time.monotonic()))) is not None:
+                yield _event("text", {"text": piece})
+        underway.future.result()
+        yield _event("answer", underway.finished().model_dump(exclude_unset=True, mode="json"))
+    except TimeoutError:
+        late = Unavailable("the model took too long; ask for fewer tokens, or try again")
+        yield _event("error", late.body(identifier))
+    except Exception as fault:
+        yield _event("error", unexpected(fault, identifier).body(identifier))
+    finally:
+        underway.generation.cancelled.set()
+        underway.future.cancel()
+
+
+def _event(name: str, data: Any) -> str:
+    return f"event: {name}\ndata: {json.dumps(data)}\n\n"

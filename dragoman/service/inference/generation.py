@@ -1,0 +1,88 @@
+"""What the worker computes with a bridge: answers that are decoded together, a few tokens at a time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from dragoman.service.core.errors import InternalError, NotInstalled
+from dragoman.service.core.settings import Settings
+from dragoman.service.inference.batching import UNFINISHED
+from dragoman.service.inference.reading import OFF
+
+if TYPE_CHECKING:
+    from dragoman.reasoning.layalign.decoding import Stream
+    from dragoman.reasoning.layalign.reasoner import Reasoner
+
+logger = logging.getLogger("dragoman")
+
+STEPS = 4
+"""Tokens of each answer between two looks at the queue: so long a search waits at most, and a new question as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """The task of answering questions, each a :class:`Generation`; a result is the same generation, finished."""
+
+
+class Generation:
+    """An answer that is being generated; `emit` is called with each piece of it, on the worker's thread."""
+
+    def __init__(self, stream: Stream, emit: Callable[[str], None] | None = None) -> None:
+        self.stream, self._emit = stream, emit
+        self.cancelled = Event()
+        self.text = ""
+
+    def follow(self, text: str) -> None:
+        """Take the text so far; a character of several tokens is not whole yet."""
+        whole = text.removesuffix("\ufffd") if not self.stream.done else text
+        piece = whole[len(self.text) :]
+        if piece:
+            self.text = whole
+            if self._emit is not None:
+                self._emit(piece)
+
+
+def bridge_place(settings: Settings) -> Path:
+    """The folder of the bridge.
+
+    Raises:
+        NotInstalled: none is configured; none comes with the package.
+    """
+    if settings.bridge in (None, OFF):
+        raise NotInstalled(
+            "there is no model that reasons: set DRAGOMAN_BRIDGE to the folder of a bridge that"
+            " `dragoman train layalign` made"
+        )
+    return Path(str(settings.bridge))
+
+
+def load_reasoner(settings: Settings) -> Reasoner:
+    """The bridge, with its encoder and LLM.
+
+    Raises:
+        NotInstalled: there is none.
+        CheckpointError: it cannot be loaded.
+    """
+    place = bridge_place(settings)
+    from dragoman.reasoning.layalign.reasoner import Reasoner
+
+    return Reasoner(place, settings.data_dir / "models", settings.device)
+
+
+def generated(reasoner: Reasoner, generations: Sequence[Generation]) -> list[Any]:
+    """A few tokens more of each answer: :data:`UNFINISHED`, or the generation that has ended or was cancelled."""
+    live = [one for one in generations if not one.cancelled.is_set()]
+    try:
+        reasoner.decoder.advance([one.stream for one in live], STEPS)
+    except Exception as fault:
+        logger.error("the LLM failed", exc_info=fault)
+        reasoner.decoder.advance([], 0)
+        return [InternalError("the LLM failed on this text; the service's log has the cause")] * len(generations)
+    for one in live:
+        one.follow(reasoner.text(one.stream.tokens))
+    return [one if one.stream.done or one.cancelled.is_set() else UNFINISHED for one in generations]

@@ -1,0 +1,175 @@
+"""Questions for the LLM: read to it by a bridge, with documents that search finds."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dragoman.service.collections.service import Collections
+from dragoman.service.core.errors import InvalidRequest, NotFound
+from dragoman.service.core.settings import Settings
+from dragoman.service.inference.batching import Cancelled
+from dragoman.service.inference.generation import Generate, Generation, bridge_place
+from dragoman.service.inference.models import Models
+from dragoman.service.observability.metrics import Metrics
+from dragoman.service.query.language import FALLBACK, detect
+from dragoman.service.query.translation import undecided
+from dragoman.service.schemas.qa import AnswerDocument
+from dragoman.service.schemas.reason import ReasonRequest, ReasonResponse, Usage
+from dragoman.service.schemas.search import Degraded, Hit, QueryRead, SearchRequest
+from dragoman.service.search.service import Search
+
+if TYPE_CHECKING:
+    from dragoman.reasoning.layalign.reasoner import Reasoner
+
+STAGE = "reason"
+READ = "en"
+"""The language that the LLM reads."""
+TOKENS = 256
+_ANSWER = re.compile(r"\bthe answer is:?\s+", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+
+
+@dataclass(frozen=True)
+class Underway:
+    """An answer that is being generated, and the response that lacks it."""
+
+    generation: Generation
+    future: Future[Any]
+    response: ReasonResponse
+
+    def finished(self) -> ReasonResponse:
+        """The response, once the generation has ended."""
+        stream, response = self.generation.stream, self.response
+        response.reasoning, response.answer = split(self.generation.text)
+        size = stream.size
+        response.usage = Usage(
+            prompt_tokens=size, completion_tokens=len(stream.tokens), total_tokens=size + len(stream.tokens)
+        )
+        if not stream.ended:
+            response.truncated.append(f"answer: cut off after {stream.limit} tokens")
+        return response
+
+
+class Reasoning:
+    """Has the LLM answer questions. Safe from any thread."""
+
+    def __init__(
+        self, models: Models, search: Search, collections: Collections, settings: Settings, metrics: Metrics
+    ) -> None:
+        self._models, self._search, self._collections = models, search, collections
+        self._settings, self._metrics = settings, metrics
+
+    def begin(
+        self,
+        request: ReasonRequest,
+        request_id: str,
+        cancelled: Cancelled | None = None,
+        emit: Callable[[str], None] | None = None,
+    ) -> Underway:
+        """Queue an answer; `emit` receives its pieces on the worker's thread.
+
+        Raises:
+            InvalidRequest: a field is not allowed; the message names it.
+            NotFound: there is no such collection.
+            TooManyRequests: the queue for the models is full.
+            Unavailable: there is no bridge, or it cannot be loaded.
+        """
+        settings = self._settings
+        bridge_place(settings)
+        limit = request.max_tokens or min(TOKENS, settings.reason_tokens)
+        if limit > settings.reason_tokens:
+            raise InvalidRequest(f"max_tokens: {limit}; at most {settings.reason_tokens} are allowed")
+        if len(request.question) > settings.query_chars:
+            raise InvalidRequest(
+                f"question: {len(request.question)} characters; at most {settings.query_chars} are allowed"
+            )
+        reasoner = self._models.reasoner(cancelled)
+        response, quoted = self._found(request, request_id, reasoner, cancelled)
+        try:
+            stream = reasoner.stream(request.question, quoted, limit, request.temperature, secrets.randbits(32))
+        except ValueError as fault:
+            raise InvalidRequest(f"question: {fault}") from fault
+        if reasoner.languages and response.query.language not in reasoner.languages:
+            reason = f"{reasoner.name} did not learn to read {response.query.language!r}"
+            response.degraded.append(Degraded.of(STAGE, reason, "language"))
+        self._metrics.degraded(response.degraded)
+        generation = Generation(stream, emit)
+        (future,) = self._models.worker.submit(Generate(), [generation], costs=[stream.size + limit])
+        return Underway(generation, future, response)
+
+    def _found(
+        self, request: ReasonRequest, request_id: str, reasoner: Reasoner, cancelled: Cancelled | None
+    ) -> tuple[ReasonResponse, str]:
+        """A response without an answer, and the text to quote."""
+        limits = f": {reasoner.limits}" if reasoner.limits else ""
+        common: dict[str, Any] = {
+            "request_id": request_id,
+            "answer": "",
+            "reasoning": "",
+            "model": reasoner.name + limits,
+            "usage": Usage(prompt_tokens=0, completion_tokens=0, total_tokens=0),
+        }
+        if request.collections is None:
+            degraded: list[Degraded] = []
+            language = request.language or _detected(request.question, reasoner, degraded)
+            query = QueryRead(text=request.question, language=language, detected=request.language is None)
+            return ReasonResponse(query=query, degraded=degraded, truncated=[], **common), ""
+        wanted = SearchRequest(
+            query=request.question,
+            query_language=request.language,
+            collections=request.collections,
+            top_k=min(self._settings.reason_passages, self._settings.top_k_max),
+        )
+        found = self._search.search(wanted, request_id, cancelled)
+        response = ReasonResponse(
+            query=found.query,
+            passages=found.hits,
+            degraded=list(found.degraded),
+            truncated=list(found.truncated),
+            **common,
+        )
+        return response, self._quoted(found.hits, reasoner, response)
+
+    def _quoted(self, hits: Sequence[Hit], reasoner: Reasoner, response: ReasonResponse) -> str:
+        """Documents with their ids, each on a line; one that was deleted meanwhile is left out."""
+        lines, documents = [], []
+        for hit in hits:
+            try:
+                text = self._collections.document(hit.collection, hit.id).text
+            except NotFound:
+                continue
+            part = reasoner.cut(text, self._settings.reason_passage_tokens)
+            if len(part) < len(text):
+                place = f"{hit.collection}/{hit.id}"
+                response.truncated.append(f"{place}: {len(part)} of {len(text)} characters were quoted")
+            lines.append(f"\n[{hit.id}] {' '.join(part.split())}")
+            documents.append(AnswerDocument(id=hit.id, collection=hit.collection, language=hit.language))
+        foreign = sorted({one.language for one in documents} - {READ})
+        if foreign:
+            reason = f"documents in {', '.join(foreign)} were quoted as they are, and the LLM reads English alone"
+            response.degraded.append(Degraded.of(STAGE, reason, "language"))
+        response.documents = documents
+        return "".join(lines)
+
+
+def split(text: str) -> tuple[str, str]:
+    """The reasoning and the answer in a generated text."""
+    text = text.strip()
+    found = list(_ANSWER.finditer(text))
+    if found:
+        return text[: found[-1].start()].strip(), text[found[-1].end() :].strip().removesuffix(".")
+    sentences = _SENTENCE.split(text)
+    return text[: len(text) - len(sentences[-1])].strip(), sentences[-1]
+
+
+def _detected(text: str, reasoner: Reasoner, degraded: list[Degraded]) -> str:
+    """The language of a question, among those that the bridge learned; a guess is reported."""
+    found = detect(text, reasoner.languages or {FALLBACK}, lambda language, word: False)
+    if not found.decided:
+        degraded.append(Degraded.of("detect", f"question: {undecided(found.language)}", "undecided"))
+    return found.language

@@ -1,0 +1,64 @@
+"""Request and response bodies of ``/v1/reason``."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+
+from dragoman.service.core.validation import LanguageCode, NotBlank
+from dragoman.service.schemas.qa import AnswerDocument
+from dragoman.service.schemas.search import Degraded, ExplainedHit, Hit, Names, QueryRead
+
+
+class ReasonRequest(BaseModel):
+    """A question for the LLM, which the bridge reads to it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: NotBlank = Field(
+        description="A question or problem, in a language of the model.", examples=["Anna hat 3 Äpfel und kauft 4."]
+    )
+    language: LanguageCode | None = Field(default=None, description="ISO 639-1 code; detected when left out.")
+    collections: Names | None = Field(
+        default=None, description="Collections whose best documents for the question are quoted to the LLM."
+    )
+    max_tokens: StrictInt | None = Field(
+        default=None, gt=0, description="Most tokens of the answer; default: 256, or the service's limit."
+    )
+    temperature: float = Field(
+        default=0.0, ge=0, le=2, allow_inf_nan=False, description="0 takes the likeliest token; else tokens are drawn."
+    )
+    stream: StrictBool = Field(default=False, description="Whether to answer by server-sent events.")
+
+
+class Usage(BaseModel):
+    """What the request cost."""
+
+    prompt_tokens: int = Field(description="Tokens that the LLM read, with those that the bridge made.")
+    completion_tokens: int
+    total_tokens: int
+
+
+class ReasonResponse(BaseModel):
+    """What the LLM answered."""
+
+    request_id: str
+    query: QueryRead = Field(description="The question as it was understood.")
+    answer: str = Field(description="The last part of what was generated: what `The answer is` names, or a sentence.")
+    reasoning: str = Field(description="What was generated before it.")
+    documents: list[AnswerDocument] | None = Field(
+        default=None, description="The documents that were quoted, in their order; only with collections."
+    )
+    passages: list[ExplainedHit | Hit] | None = Field(
+        default=None, description="The hits that were found for the question, as in search; only with collections."
+    )
+    model: str = Field(description="The bridge that answered, and what it can do.")
+    usage: Usage
+    degraded: list[Degraded]
+    truncated: list[str] = Field(description="What was quoted only in part, what search cut, and a cut-off answer.")
+
+
+class ConfiguredReasoner(BaseModel):
+    """The model of this service that reasons."""
+
+    model: str | None = Field(description="The name of its folder; null if the service has none.")
+    advice: str | None = Field(default=None, description="How to get one; only where there is none.")
