@@ -20,6 +20,7 @@ REASONS = {
     "needs the benchmark data",
     "needs parallel text",
     "needs Chromium",
+    "needs a bridge",
     "needs a translator",
     "takes minutes",
 }
