@@ -16,7 +16,7 @@ import uvicorn
 
 from dragoman.service.core.errors import InvalidRequest, Unavailable
 from dragoman.service.core.settings import DATABASE, Settings
-from dragoman.service.http.header_timeout import with_header_timeout
+from dragoman.service.http.header_timeout import KEEP_ALIVE_SECONDS, with_header_timeout
 from dragoman.service.http.starting import Application, StartingApp
 from dragoman.service.observability.tracing import traced
 
@@ -136,6 +136,7 @@ def _run(settings: Settings, name: str, make: Callable[[], Application], ready: 
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=settings.shutdown_seconds,
             http=with_header_timeout(settings.request_head_seconds),
             lifespan="on",

@@ -89,6 +89,17 @@ def test_a_kept_connection_is_closed_when_its_next_head_comes_too_slowly(running
         assert dribbled(connection, endless(b"GET /heal", b"t")) == b""
 
 
+def test_a_connection_may_be_idle_for_longer_than_a_head_may_take(running: Server) -> None:
+    with closing(connected(running)) as connection:
+        for _ in range(2):
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            answer = b""
+            while b"}" not in answer:
+                answer += connection.recv(65536)
+            assert answer.startswith(b"HTTP/1.1 200")
+            time.sleep(6)  # longer than uvicorn's own limit of five seconds, and the timeout of heads here
+
+
 @pytest.mark.parametrize(("path", "kind"), [("/v1/search", JSON), ("/v1/collections/c/documents", LINES)])
 def test_bodies_that_come_too_slowly_are_ended(running: Server, path: str, kind: str) -> None:
     with closing(connected(running)) as connection:

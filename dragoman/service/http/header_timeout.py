@@ -8,6 +8,10 @@ from typing import cast
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+KEEP_ALIVE_SECONDS = 75
+"""How long an idle connection is kept for a next request. Clients and proxies drop theirs earlier (httpx after 5
+seconds, most proxies after 60), so that none sends a request while the server closes."""
+
 
 def with_header_timeout(seconds: float) -> type[asyncio.Protocol]:
     """uvicorn's protocol with a request-header timeout in seconds.
@@ -17,14 +21,22 @@ def with_header_timeout(seconds: float) -> type[asyncio.Protocol]:
 
     class HeaderTimeout(H11Protocol):
         _deadline: asyncio.TimerHandle | None = None
+        _begun = True
+        """Whether some of a request's head has arrived; the first one's is expected at once."""
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
-            self._wait()
+            self._wait(seconds)
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_waiting()
             super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            if not self._begun:
+                self._begun = True
+                self._wait(seconds)
+            super().data_received(data)
 
         def handle_events(self) -> None:
             super().handle_events()
@@ -32,12 +44,13 @@ def with_header_timeout(seconds: float) -> type[asyncio.Protocol]:
                 self._stop_waiting()
 
         def on_response_complete(self) -> None:
-            self._wait()
+            self._begun = bool(self.conn.trailing_data[0])
+            self._wait(seconds if self._begun else KEEP_ALIVE_SECONDS)
             super().on_response_complete()
 
-        def _wait(self) -> None:
+        def _wait(self, longest: float) -> None:
             self._stop_waiting()
-            self._deadline = self.loop.call_later(seconds, self._close)
+            self._deadline = self.loop.call_later(longest, self._close)
 
         def _stop_waiting(self) -> None:
             if self._deadline is not None:
