@@ -74,7 +74,7 @@ def read_examples(path: Path) -> Iterator[Example]:
     Raises:
         ExamplesError: a line that is no example, or a file that is not readable.
     """
-    return _read(path, _example)
+    return read_records(path, _example)
 
 
 def read_completions(path: Path) -> Iterator[Completion]:
@@ -83,10 +83,15 @@ def read_completions(path: Path) -> Iterator[Completion]:
     Raises:
         ExamplesError: a line that is none, or a file that is not readable.
     """
-    return _read(path, _completion)
+    return read_records(path, _completion)
 
 
-def _read(path: Path, of: Callable[[dict[str, Any]], T]) -> Iterator[T]:
+def read_records(path: Path, of: Callable[[dict[str, Any]], T]) -> Iterator[T]:
+    """What is made of each record of a file of JSON, one a line, plain or gzip.
+
+    Raises:
+        ExamplesError: a line that is not of the form, or a file that is not readable; the message names them.
+    """
     number = 0
     try:
         for line in lines(unpacked(file_parts(path)), LONGEST_LINE):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.backbones import tiny_reader
+from tests.service.backbones import tiny_bridge, tiny_reader
 from tests.service.searching import ndjson
 from tests.service.serving import server
 from tests.service.standing_in import STANDING_IN
@@ -23,8 +23,8 @@ SECONDS = int(os.environ.get("DRAGOMAN_TEST_OPENAPI_SECONDS", "10"))
 
 
 def test_no_request_is_answered_with_a_fault_of_the_service(tmp_path: Path) -> None:
-    reader = tiny_reader(tmp_path / "reader")
-    with server(tmp_path / "data", STANDING_IN, translator="upper", reader=reader) as running:
+    reader, bridge = tiny_reader(tmp_path / "reader"), tiny_bridge(tmp_path / "bridge")
+    with server(tmp_path / "data", STANDING_IN, translator="upper", reader=reader, bridge=bridge) as running:
         running.client.post("/v1/collections", json={"name": "de", "language": "de"}).raise_for_status()
         body = ndjson([{"id": "a", "text": "Das Haus steht."}])
         headers = {"content-type": "application/x-ndjson"}

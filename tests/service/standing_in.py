@@ -73,7 +73,7 @@ def _reranker(settings: Settings, shared: Any) -> tuple[Any, RerankerInfo]:
 
 
 def main() -> None:
-    models._LOADERS = {"encoder": _encoder, "translator": _translator, "reranker": _reranker}
+    models._LOADERS |= {"encoder": _encoder, "translator": _translator, "reranker": _reranker}
     command_line.main()
 
 

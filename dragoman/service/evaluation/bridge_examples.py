@@ -1,4 +1,4 @@
-"""What a bridge learns from: short sentences of parallel text, and English ones as they are."""
+"""What a bridge learns from: short parallel sentences, English ones as they are, and word problems in English."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ import hashlib
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from dragoman.backbone.training.config import ConfigError, check_fields
 from dragoman.backbone.training.text_files import TextFile
 from dragoman.reasoning.examples import Completion, write_examples
+from dragoman.reasoning.problems import learned, problems
+from dragoman.reasoning.problems.sets import gsm8k, mawps
 from dragoman.service.evaluation.cloze_examples import files_with
 from dragoman.service.evaluation.qa_examples import claim_folder
 
 HELD_OUT = 32
 """One English sentence in so many is for tuning, whatever language its translations are in."""
+PROBLEMS = "problems.jsonl.gz"
+_PLACES = ("parallel", "mawps", "gsm8k")
 CHARACTERS = 10
 """The most characters of a source, as a multiple of `words`: not all languages put spaces between words."""
 
@@ -25,7 +30,7 @@ CHARACTERS = 10
 class BridgeSources:
     """The table `[sources]` of a configuration of `dragoman train layalign`."""
 
-    parallel: str
+    parallel: str = ""
     """Folder of text parallel to English."""
     languages: list[str] = field(default_factory=list)
     words: int = 12
@@ -39,7 +44,13 @@ class BridgeSources:
     without: list[str] = field(default_factory=list)
     """Beginnings of the names of files that are not used."""
     tuning_pairs: int = 30
-    """Of each language."""
+    """Of each language, and of the problems."""
+    problems: int = 0
+    """Generated problems, in English."""
+    mawps: str = ""
+    """File of MAWPS, but for the fifth to measure by."""
+    gsm8k: str = ""
+    """File of GSM8K, of which the problems with few calculations are used."""
     seed: int = 1
 
     @classmethod
@@ -52,10 +63,15 @@ class BridgeSources:
             check_fields(cls, table)
         except ConfigError as error:
             raise ConfigError(f"sources: {error}") from error
-        if not table.get("parallel") or not table.get("languages"):
-            raise ConfigError("sources: parallel is a folder, and languages is a list of at least one")
-        found = cls(**{**table, "parallel": str((data or Path()) / str(table["parallel"]))})
-        for name, least in (("words", 2), ("pairs", 1), ("tuning_pairs", 1), ("english", 0)):
+        if bool(table.get("parallel")) != bool(table.get("languages")):
+            raise ConfigError(
+                "sources: parallel is a folder, and languages is a list of at least one; they go together"
+            )
+        if not any(table.get(name) for name in ("parallel", "problems", "mawps", "gsm8k")):
+            raise ConfigError("sources: there is neither parallel text nor a problem")
+        places = {name: str((data or Path()) / str(table[name])) for name in _PLACES if table.get(name)}
+        found = cls(**{**table, **places})
+        for name, least in (("words", 2), ("pairs", 1), ("tuning_pairs", 1), ("english", 0), ("problems", 0)):
             if getattr(found, name) < least:
                 raise ConfigError(f"sources: {name} must be at least {least}")
         return found
@@ -70,7 +86,10 @@ def prepare_bridge(sources: BridgeSources, examples: Path, tuning: Path, step: C
     """
     for folder in (examples, tuning):
         claim_folder(sources, folder)
-    for language in [*sources.languages, "en"]:
+    if sources.problems or sources.mawps or sources.gsm8k:
+        _write_problems(sources, examples / PROBLEMS, tuning / PROBLEMS)
+        step()
+    for language in [*sources.languages, "en"] if sources.languages else ():
         learn, tune = (folder / f"{language}.jsonl.gz" for folder in (examples, tuning))
         if learn.exists() and tune.exists():
             continue
@@ -83,6 +102,22 @@ def prepare_bridge(sources: BridgeSources, examples: Path, tuning: Path, step: C
         for path, chosen in ((tune, held[: sources.tuning_pairs]), (learn, learned[:count])):
             write_examples(path, chosen)
         step()
+
+
+def _write_problems(sources: BridgeSources, learn: Path, tune: Path) -> None:
+    """Problems of all sets, shuffled; those for tuning are generated."""
+    if learn.exists() and tune.exists():
+        return
+    found = list(islice(problems(learned(), sources.seed), sources.problems))
+    if sources.mawps:
+        found += mawps(Path(sources.mawps), measured=False)
+    if sources.gsm8k:
+        found += gsm8k(Path(sources.gsm8k))
+    random.Random(sources.seed).shuffle(found)
+    known = {one.texts["en"] for one in found}
+    others = (one for one in problems(learned(), sources.seed + 1) if one.texts["en"] not in known)
+    for path, chosen in ((tune, islice(others, sources.tuning_pairs)), (learn, found)):
+        write_examples(path, (Completion(one.texts["en"], "en", one.solution) for one in chosen))
 
 
 def held_out(english: str) -> bool:

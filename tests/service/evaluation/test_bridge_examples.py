@@ -67,6 +67,22 @@ def test_preferred_files_are_used_up_first_and_others_not_at_all(data: Path) -> 
     assert {one.answer.split()[0] for one in learned["fr"]} == {"Menu"}
 
 
+def test_problems_are_of_all_sets_and_those_for_tuning_are_others(tmp_path: Path) -> None:
+    with (tmp_path / "mawps.jsonl").open("w") as file:
+        for n in range(2, 52):
+            record = {"question": f"{n} and {n} ?", "equation_prefix": f"+ {n} {n}", "answer": str(2 * n)}
+            file.write(json.dumps(record) + "\n")
+    solved = "2+2=<<2+2=4>>4\n#### 4"
+    (tmp_path / "gsm8k.jsonl").write_text(json.dumps({"question": "A hen?", "answer": solved}) + "\n")
+    sources = {"problems": 300, "mawps": "mawps.jsonl", "gsm8k": "gsm8k.jsonl", "tuning_pairs": 20}
+    prepare_bridge(BridgeSources.parse(sources, tmp_path), tmp_path / "learn", tmp_path / "tune", lambda: None)
+    learn, tune = (list(read_completions(tmp_path / name / "problems.jsonl.gz")) for name in ("learn", "tune"))
+    texts = {one.text for one in learn}
+    assert 330 < len(learn) < 351 and "A hen?" in texts  # a fifth of MAWPS is held out
+    assert len(tune) == 20 and not texts & {one.text for one in tune}
+    assert all(one.language == "en" and "The answer is" in one.answer for one in [*learn, *tune])
+
+
 def test_what_is_complete_stays_and_other_sources_are_refused(data: Path) -> None:
     learned, _ = prepared(data)
     path = data / "out" / "learn" / "de.jsonl.gz"
@@ -81,6 +97,8 @@ def test_what_is_complete_stays_and_other_sources_are_refused(data: Path) -> Non
     [
         ({"languages": []}, "languages is a list"),
         ({"parallel": ""}, "parallel is a folder"),
+        ({"parallel": "", "languages": []}, "neither parallel text nor a problem"),
+        ({"problems": -1}, "problems must be at least 0"),
         ({"words": 1}, "words must be at least 2"),
         ({"languages": ["el"]}, "has no text of el and en"),
         ({"colour": 1}, "sources: unknown field colour"),
@@ -125,8 +143,10 @@ tuning_pairs = 2
     assert refused.returncode == 2 and "stage" in refused.stderr
 
 
-def test_the_shipped_configuration_is_one(tmp_path: Path) -> None:
-    (path,) = (Path(__file__).parents[3] / "configs").glob("layalign*.toml")
-    table = read_config(path, tmp_path)
-    BridgeSources.parse(table.pop("sources"), tmp_path)
-    LayAlignTraining.parse(table)
+def test_the_shipped_configurations_are_some(tmp_path: Path) -> None:
+    paths = list((Path(__file__).parents[3] / "configs").glob("layalign*.toml"))
+    assert len(paths) == 2
+    for path in paths:
+        table = read_config(path, tmp_path)
+        BridgeSources.parse(table.pop("sources"), tmp_path)
+        LayAlignTraining.parse(table)
