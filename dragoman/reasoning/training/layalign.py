@@ -31,6 +31,7 @@ from dragoman.reasoning.layalign.states import StoredStates, stored_states
 from dragoman.reasoning.training.batches import alike
 from dragoman.reasoning.training.beginning import begin_with_weights, begun
 from dragoman.reasoning.training.spans import checksum_of
+from dragoman.reasoning.training.words import learn_words, linked_words
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ class LayAlignTraining(TrainingConfig):
     """Folder of the encoder's states and of the LLM, which trainings can share; default: `states` in the output."""
     start: str = ""
     """Output of an earlier training of the same shape, whose best weights this one begins with."""
+    word_steps: int = 0
+    """Steps in which the adapter first learns the LLM's embeddings of words, without the LLM; translation alone."""
     length: int = 256
     """Longest row, in tokens; longer ones are left out."""
     tuning_examples: int = 400
@@ -74,6 +77,10 @@ class LayAlignTraining(TrainingConfig):
         for name in ("length", "tuning_examples", "patience"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1")
+        if self.word_steps < 0:
+            raise ConfigError("word_steps must be at least 0")
+        if self.word_steps and (self.adapter == "none" or self.stage != "translation" or self.start):
+            raise ConfigError("word_steps: needs an adapter, the stage translation, and no start")
         if self.adapter == "none" and self.fusion == "none" and TEXT not in self.after:
             raise ConfigError("adapter and fusion: with neither the LLM would know nothing of the text")
         self.check_length(self.length)
@@ -161,7 +168,8 @@ def train_layalign(
     if config.start:
         begin_with_weights(model, Path(config.start))
     files, tuning_files = files_of(Path(config.examples)), files_of(Path(config.tuning))
-    learned = material(config, _all(files), encoder, llm, cache)
+    texts = _all(files)
+    learned = material(config, texts, encoder, llm, cache)
     tuning = material(config, _all(tuning_files)[: config.tuning_examples], encoder, llm, cache)
     trainer = Trainer(
         model,
@@ -177,6 +185,9 @@ def train_layalign(
     )
     if resume:
         trainer.restore()
+    if config.word_steps and not trainer.progress.step:
+        inputs, tokens = linked_words(encoder, llm, texts, learned.states, workers.device)
+        learn_words(model, inputs, tokens, config.word_steps, config.seed)
     trainer.run(report)
     if workers.first:
         trainer.take_best()

@@ -98,7 +98,7 @@ def test_it_learns_to_say_what_the_encoder_reads(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.kill
 def test_training_that_is_killed_repeatedly_gives_the_same_bridge(folder: Path) -> None:
-    given = table(folder, steps=12, checkpoint_every=3)
+    given = table(folder, steps=12, checkpoint_every=3, word_steps=4)
     train_layalign(LayAlignTraining.parse(given), folder / "whole")
     arguments = ["layalign", json.dumps(given), str(folder / "killed")]
     assert run_with_kills("tests.reasoning.training.slowly", arguments, folder / "killed") > 0
@@ -151,6 +151,10 @@ def test_a_bridge_of_other_models_is_refused(folder: Path, subwords: Subwords) -
         ({"fusion": "all"}, "fusion must be one of"),
         ({"adapter": "none", "fusion": "none"}, "would know nothing of the text"),
         ({"stage": "third"}, "stage: 'third' is not"),
+        ({"word_steps": -1}, "word_steps must be at least 0"),
+        ({"word_steps": 5, "adapter": "none"}, "word_steps: needs an adapter"),
+        ({"word_steps": 5, "stage": "task"}, "the stage translation"),
+        ({"word_steps": 5, "start": "first"}, "and no start"),
         ({"patience": 0}, "patience must be at least 1"),
         ({"examples": ""}, "examples and tuning"),
         ({"tokens": 16}, "tokens must be at least"),
