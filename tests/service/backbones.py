@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -135,7 +136,7 @@ def tiny_t5(folder: Path) -> Path:
     return folder
 
 
-def tiny_bridge(folder: Path) -> Path:
+def tiny_bridge(folder: Path, **about: Any) -> Path:
     """Save a bridge between a tiny backbone and a tiny LLM, with weights that nobody has trained."""
     from dragoman.backbone.loading import load_encoder
     from dragoman.backbone.pretrained.llm import load_llm
@@ -148,6 +149,6 @@ def tiny_bridge(folder: Path) -> Path:
     torch.manual_seed(1)
     model = LayAlign(llm, encoder.width, encoder.layers)
     torch.nn.init.normal_(model.bridge.gates)
-    about = {"before": "the ", "after": "", "stage": "task", "languages": ["de", "en", "sw"], "limits": "knows nothing"}
-    save_bridge(folder, model, encoder, about)
+    known = {"before": "the ", "after": "", "stage": "task", "languages": ["de", "en", "sw"], "limits": "knows nothing"}
+    save_bridge(folder, model, encoder, known | about)
     return folder

@@ -21,7 +21,8 @@ from dragoman.ranking.about import RerankerAbout, StandaloneAbout
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference import models
 from dragoman.service.inference.encoding import EncoderInfo
-from dragoman.service.inference.models import RerankerInfo, TranslatorInfo
+from dragoman.service.inference.models import RerankerInfo
+from dragoman.service.inference.translating import TranslatorInfo
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
 

@@ -19,7 +19,8 @@ from dragoman.service.cli import main as command_line
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference import models
 from dragoman.service.inference.encoding import EncoderInfo
-from dragoman.service.inference.models import RerankerInfo, TranslatorInfo
+from dragoman.service.inference.models import RerankerInfo
+from dragoman.service.inference.translating import TranslatorInfo
 from tests.service.modelling import LinkScorer, Piece, UpperTranslator, WordEncoder
 
 if TYPE_CHECKING:

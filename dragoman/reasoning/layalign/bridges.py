@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError, fill, read_json, read_tensors, write_tensors
 from dragoman.backbone.encoder import Encoder
@@ -51,11 +52,24 @@ def load_bridge(folder: Path, cache: Path, device: str = "cpu") -> tuple[LayAlig
         names = str(about["encoder"]), str(about["llm"])
     except (KeyError, ValueError) as error:
         raise CheckpointError(f"{folder / CONFIG}: {error}") from error
-    encoder, llm = load_encoder(names[0], device), load_llm(names[1], cache)
+    encoder, llm = _pair(*names, cache, device)
     for name, value in pair_of(encoder, llm).items():
         if about.get(name) != value:
             raise CheckpointError(f"{folder / CONFIG}: {name} is {about.get(name)!r}, and what is here is {value!r}")
-    llm.model.to(device)
     model = LayAlign(llm, encoder.width, encoder.layers, config).to(device)
     fill(model.bridge, read_tensors(folder), folder)
     return model.eval(), encoder, about
+
+
+_llms: WeakValueDictionary[tuple[str, ...], LanguageModel] = WeakValueDictionary()
+
+
+def _pair(encoder: str, llm: str, cache: Path, device: str) -> tuple[Encoder, LanguageModel]:
+    """An encoder, and an LLM that the bridges of a process share: it takes most of their memory."""
+    key = (llm, str(cache), device)
+    found = _llms.get(key)
+    if found is None:
+        found = load_llm(llm, cache)
+        found.model.to(device)
+        _llms[key] = found
+    return load_encoder(encoder, device), found

@@ -39,6 +39,7 @@ class Reasoner:
         self.name = str(about.get("name", folder.name))
         self.limits = str(about.get("limits", ""))
         self.languages = frozenset(map(str, about.get("languages", [])))
+        self.quality = {str(language): float(value) for language, value in about.get("quality", {}).items()}
         self._before, self._after = str(about.get("before", "")), str(about.get("after", ""))
 
     @property

@@ -146,7 +146,8 @@ class Settings(BaseSettings):
     )
     translator: str | None = Field(
         default=None,
-        description="Translator: a folder or the Hugging Face name of a seq2seq model; none: no translation.",
+        description="Translator: a folder or the Hugging Face name of a seq2seq model, or the folder of a bridge that"
+        " dragoman train layalign made; off: no translation. Default: the bridge in the package, into English.",
     )
     reranker: str | None = Field(
         default=None,

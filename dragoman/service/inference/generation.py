@@ -26,7 +26,10 @@ STEPS = 4
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """The task of answering questions, each a :class:`Generation`; a result is the same generation, finished."""
+    """The task of answering or translating texts, each a :class:`Generation`; a result is the same one, finished."""
+
+    model: str = "reasoner"
+    """The bridge that reads them: `reasoner` or `translator`."""
 
 
 class Generation:
@@ -36,6 +39,11 @@ class Generation:
         self.stream, self._emit = stream, emit
         self.cancelled = Event()
         self.text = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the LLM ended it, and the limit did not."""
+        return self.stream.ended
 
     def follow(self, text: str) -> None:
         """Take the text so far; a character of several tokens is not whole yet."""

@@ -12,24 +12,24 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dragoman.ranking.about import DEFAULT, LATE, RerankerAbout, shipped_names
 from dragoman.ranking.maxsim import MAX_RARITY
-from dragoman.service.core.errors import InternalError, InvalidRequest, NotInstalled, ServiceError, Unavailable
+from dragoman.service.core.errors import InternalError, ServiceError, Unavailable
 from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled, Limits, Worker, gathered
 from dragoman.service.inference.encoding import EncodedQuery, EncoderInfo, SentenceEncoder, embedded, encoded_queries
 from dragoman.service.inference.generation import Generate, generated, load_reasoner
 from dragoman.service.inference.reading import Judge, Read, judgements, load_reader, load_statement_reader, spans
+from dragoman.service.inference.translating import Translate, TranslatorInfo, load_translator, translated
 from dragoman.service.observability.metrics import Metrics
 
 if TYPE_CHECKING:
     from dragoman.backbone.encoder import Encoder
-    from dragoman.backbone.translator import Translation
     from dragoman.ranking.passages import Passage
     from dragoman.ranking.scoring import AnyScorer
     from dragoman.reasoning.inference import SpanScorer, StatementScorer
@@ -46,15 +46,6 @@ _LOAD_SECONDS = 600.0
 """How long a model may take to be loaded before the worker counts as hung."""
 
 
-class Translator(Protocol):
-    """Translates sentences; see :class:`dragoman.backbone.translator.Translator`."""
-
-    name: str
-    languages: frozenset[str]
-
-    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Encode:
     """The task of encoding queries; a result is an :class:`EncodedQuery`."""
@@ -69,14 +60,6 @@ class Embed:
 
 
 @dataclass(frozen=True, slots=True)
-class Translate:
-    """The task of translating sentences; a result is a sentence."""
-
-    source: str
-    target: str
-
-
-@dataclass(frozen=True, slots=True)
 class Score:
     """The task of scoring documents, each given as its passages paired with the query; a result is a score."""
 
@@ -86,14 +69,6 @@ class Load:
     """The task of loading a model: ``encoder``, ``translator``, ``reranker`` or a reader; the result describes it."""
 
     model: str
-
-
-@dataclass(frozen=True, slots=True)
-class TranslatorInfo:
-    """A translator's name and its languages."""
-
-    name: str
-    languages: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,11 +217,11 @@ class Models:
         if isinstance(task, Score):
             return self._score(texts)
         if isinstance(task, Translate):
-            return self._translate(task, texts)
+            return translated(self._load("translator")[0], task, texts, self._settings.beam)
         if isinstance(task, Read):
             return spans(self._load("reader")[0], texts)
         if isinstance(task, Generate):
-            return generated(self._load("reasoner")[0], texts)
+            return generated(self._load(task.model)[0], texts)
         if isinstance(task, Judge):
             return judgements(self._load("statement_reader")[0], texts)
         encoder, info = self._load("encoder")
@@ -259,17 +234,6 @@ class Models:
         fault = InternalError("the model's score of a document is not a number")
         values = scorer.values(documents)
         return [value if math.isfinite(value) else fault for value in values]
-
-    def _translate(self, task: Translate, texts: list[str]) -> list[Translation]:
-        translator: Translator = self._load("translator")[0]
-        try:
-            return translator.translate(texts, task.source, task.target, beam=self._settings.beam)
-        except Exception as fault:
-            from dragoman.backbone.translator import UnsupportedPair
-
-            if isinstance(fault, UnsupportedPair):
-                raise InvalidRequest(f"source, target: {fault}") from fault
-            raise
 
     def _load(self, model: str) -> tuple[Any, Any]:
         if (loaded := self._loaded.get(model)) is not None:
@@ -319,20 +283,6 @@ class Models:
         self._threads_set = True
 
 
-def translator_place(settings: Settings) -> str:
-    """The name or folder of the translator.
-
-    Raises:
-        NotInstalled: none is configured; no translator comes with the package.
-    """
-    if settings.translator is None:
-        raise NotInstalled(
-            "there is no translator: set DRAGOMAN_TRANSLATOR to the folder or the Hugging Face name of a translation"
-            " model (such as M2M100, mBART, NLLB or T5)"
-        )
-    return settings.translator
-
-
 def _load_encoder(settings: Settings, shared: Shared) -> tuple[SentenceEncoder, EncoderInfo]:
     from dragoman.indexes.dense.codes import shipped_codec
     from dragoman.indexes.dense.language_means import shipped_means
@@ -351,13 +301,6 @@ def _load_encoder(settings: Settings, shared: Shared) -> tuple[SentenceEncoder, 
 def has_encoder(settings: Settings) -> bool:
     """Whether there is a sentence encoder: a configured one, or the one that comes as a package."""
     return settings.encoder is not None or find_spec(PACKAGE) is not None
-
-
-def _load_translator(settings: Settings, shared: Shared) -> tuple[Translator, TranslatorInfo]:
-    from dragoman.backbone.loading import load_translator
-
-    translator = load_translator(translator_place(settings), settings.device)
-    return translator, TranslatorInfo(translator.name, frozenset(translator.languages))
 
 
 def has_reranker(settings: Settings) -> bool:
@@ -388,7 +331,7 @@ Shared = Callable[[str], tuple[Any, "Encoder"]]
 """Gives the sentence encoder of a name or folder, loaded now if necessary."""
 _LOADERS: dict[str, Callable[[Settings, Shared], tuple[Any, Any]]] = {
     "encoder": _load_encoder,
-    "translator": _load_translator,
+    "translator": lambda settings, shared: load_translator(settings),
     "reranker": _load_reranker,
     "reader": lambda settings, shared: (load_reader(settings),) * 2,
     "statement_reader": lambda settings, shared: (load_statement_reader(settings),) * 2,

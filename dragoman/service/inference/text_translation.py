@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import regex
 
@@ -16,8 +17,13 @@ from dragoman.service.core.errors import InvalidRequest, ServiceError
 from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled
-from dragoman.service.inference.models import Models, Translate, TranslatorInfo, translator_place
+from dragoman.service.inference.generation import Generate, Generation
+from dragoman.service.inference.models import Models
+from dragoman.service.inference.translating import Translate, TranslatorInfo, translator_place
 from dragoman.service.schemas.search import Degraded
+
+if TYPE_CHECKING:
+    from dragoman.reasoning.layalign.reasoner import Reasoner
 
 SENTENCE_LENGTH = 300
 """The longest sentence to translate whole, in code points; see :func:`dragoman.indexes.passages.sentences`."""
@@ -37,6 +43,8 @@ class Underway:
     target: str
     spans: list[Span]
     futures: list[Future[Any] | None]
+    generations: list[Generation]
+    """The sentences that a bridge translates."""
 
     def joined(self) -> str:
         """The translation, once all futures are done; white space between sentences is kept.
@@ -50,7 +58,7 @@ class Underway:
             return self.text
         parts: list[str] = [self.text[: self.spans[0][0]]]
         for place, ((start, end), future) in enumerate(zip(self.spans, self.futures, strict=True)):
-            parts.append(self.text[start:end] if future is None else future.result().text)
+            parts.append(self.text[start:end] if future is None else future.result().text.strip())
             if place + 1 < len(self.spans):
                 parts.append(_between(self.text[end : self.spans[place + 1][0]], self.target))
         return "".join(parts) + self.text[self.spans[-1][1] :]
@@ -64,6 +72,9 @@ class Underway:
         return all(future is None or future.done() for future in self.futures)
 
     def cancel(self) -> None:
+        """Compute no more of it."""
+        for generation in self.generations:
+            generation.cancelled.set()
         for future in self.futures:
             if future is not None:
                 future.cancel()
@@ -90,25 +101,37 @@ class Translations:
                 f"texts: {chars} characters together; at most {settings.translate_chars} are allowed in a request"
             )
 
-    def begin(self, texts: Sequence[str], source: str, target: str) -> list[Underway]:
+    def begin(self, info: TranslatorInfo, texts: Sequence[str], source: str, target: str) -> list[Underway]:
         """Queue the sentences of texts, all of them or none.
 
         Raises:
+            InvalidRequest: a sentence is too long for the translator.
             TooManyRequests: the worker's queue is full.
         """
         found = [sentences(text, SENTENCE_LENGTH) for text in texts]
         pieces = [text[start:end] for text, spans in zip(texts, found, strict=True) for start, end in spans]
         request = [piece for piece in pieces if _LETTER.search(piece)]
-        futures = iter(self._models.worker.submit(Translate(source, target), request))
-        return [
-            Underway(
-                text,
-                target,
-                spans,
-                [next(futures) if _LETTER.search(text[start:end]) else None for start, end in spans],
+        if info.bridge is None:
+            generations: list[Generation] = []
+            futures = iter(self._models.worker.submit(Translate(source, target), request))
+        else:
+            generations = _generations(info.bridge, request)
+            costs = [one.stream.size + one.stream.limit for one in generations]
+            futures = iter(self._models.worker.submit(Generate("translator"), generations, costs=costs))
+        own = iter(generations)
+        underway = []
+        for text, spans in zip(texts, found, strict=True):
+            lettered = [_LETTER.search(text[start:end]) is not None for start, end in spans]
+            underway.append(
+                Underway(
+                    text,
+                    target,
+                    spans,
+                    [next(futures) if one else None for one in lettered],
+                    list(islice(own, sum(lettered))),
+                )
             )
-            for text, spans in zip(texts, found, strict=True)
-        ]
+        return underway
 
     def snippets(
         self, snippets: Sequence[tuple[str, str]], target: str, cancelled: Cancelled | None = None
@@ -130,8 +153,8 @@ class Translations:
         for language in foreign:
             places = [place for place, (of, _) in enumerate(snippets) if of == language]
             try:
-                check_pair(info, language, target)
-                begun = self.begin([snippets[place][1] for place in places], language, target)
+                info.check(language, target)
+                begun = self.begin(info, [snippets[place][1] for place in places], language, target)
             except ServiceError as fault:
                 degraded.append(Degraded.of(STAGE, _untranslated(language, target, fault), fault.error_type))
                 continue
@@ -167,14 +190,17 @@ class Translations:
                     _wait_for(future, min(_POLL_SECONDS, until - time.monotonic()))
 
 
-def check_pair(info: TranslatorInfo, source: str, target: str) -> None:
-    """Raise :class:`InvalidRequest`, naming the field, if the translator doesn't know a language."""
-    for field, language in (("source", source), ("target", target)):
-        if language not in info.languages:
-            known = ", ".join(sorted(info.languages))
-            raise InvalidRequest(f"{field}: {info.name} does not know {language!r}; it knows {known}")
-    if source == target:
-        raise InvalidRequest(f"target: {target!r} is the language of the source already")
+def limit_of(bridge: Reasoner, text: str) -> int:
+    """The most tokens of a sentence's translation by a bridge: twice its subwords, and 16."""
+    return 2 * len(bridge.encoder.subwords([text])[0].ids) + 16
+
+
+def _generations(bridge: Reasoner, pieces: Sequence[str]) -> list[Generation]:
+    """Sentences for a bridge, each to be translated by the likeliest tokens."""
+    try:
+        return [Generation(bridge.stream(piece, "", limit_of(bridge, piece), 0.0, 0)) for piece in pieces]
+    except ValueError as fault:
+        raise InvalidRequest(f"a sentence is too long to translate: {fault}") from fault
 
 
 def _wait_for(future: Future[Any], seconds: float) -> None:

@@ -33,10 +33,23 @@ class TranslateRequest(BaseModel):
         return [self.text] if self.text is not None else list(self.texts or ())
 
 
+class Quality(BaseModel):
+    """How well a translator translates from a language."""
+
+    chrf: float = Field(description="chrF, 0 to 100, of its translations against those of people.")
+    measured_on: str = Field(description="The texts that were translated.")
+
+
 class ConfiguredTranslator(BaseModel):
     """The translator of this service."""
 
     model: str | None = Field(description="Its folder or name; null if the service has none and does not translate.")
+    target: str | None = Field(default=None, description="The only language that it translates into, if there is one.")
+    sources: dict[str, Quality | None] | None = Field(
+        default=None,
+        description="The languages that it translates into `target`, with its quality where that was measured.",
+    )
+    advice: str | None = Field(default=None, description="How to get a translator, if there is none.")
 
 
 class TranslateResponse(BaseModel):
@@ -44,6 +57,9 @@ class TranslateResponse(BaseModel):
 
     texts: list[str]
     model: str = Field(description="The translator that made them.")
+    quality: Quality | None = Field(
+        default=None, description="How well it translates from this language; left out where that was not measured."
+    )
     truncated: list[int] | None = Field(
         default=None,
         description="Positions, from 0, of texts with a sentence that was cut off because its translation did not end;"

@@ -4,23 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
+from pathlib import Path
 
 from fastapi import APIRouter, Request
 
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
+from dragoman.service.core.errors import NotInstalled
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.inference.models import Load
-from dragoman.service.inference.text_translation import check_pair
-from dragoman.service.schemas.translate import ConfiguredTranslator, TranslateRequest, TranslateResponse
+from dragoman.service.inference.translating import ENGLISH, MEASURED_ON, about_bridge, good, translator_place
+from dragoman.service.schemas.translate import ConfiguredTranslator, Quality, TranslateRequest, TranslateResponse
 
 router = APIRouter(prefix="/v1/translate", route_class=StrictRoute, tags=["reading"])
 
 
-@router.get("")
+@router.get("", response_model_exclude_unset=True)
 async def translator(settings: SettingsDep) -> ConfiguredTranslator:
-    """Whether texts can be translated, and by what."""
-    return ConfiguredTranslator(model=settings.translator)
+    """Whether texts can be translated, and by what; nothing is loaded."""
+    try:
+        place = translator_place(settings)
+    except NotInstalled as fault:
+        return ConfiguredTranslator(model=None, advice=str(fault))
+    about = about_bridge(place)
+    if about is None:
+        return ConfiguredTranslator(model=place)
+    measured = {language: float(value) for language, value in about.get("quality", {}).items()}
+    served = good(frozenset(about.get("languages", [])), measured)
+    return ConfiguredTranslator(
+        model=str(about.get("name", Path(place).name)),
+        target=ENGLISH,
+        sources={language: _quality(measured, language) for language in sorted(served)},
+    )
 
 
 @router.post("", response_model_exclude_none=True)
@@ -29,7 +45,7 @@ async def translate(
 ) -> TranslateResponse:
     """Translate texts sentence by sentence; white space and line breaks are kept.
 
-    No translator comes with Dragoman: 503 unless `DRAGOMAN_TRANSLATOR` names one.
+    503 where no translator of this pair is good enough to serve; what comes with Dragoman translates into English.
     """
     texts = body.all
     runtime.translations.check_configured()
@@ -40,8 +56,21 @@ async def translate(
         futures = runtime.models.worker.submit(Load("translator"), [""])
         await wait_for_futures(futures, request, until)
         info = futures[0].result()
-    check_pair(info, body.source, body.target)
-    underway = await asyncio.to_thread(runtime.translations.begin, texts, body.source, body.target)
-    await wait_for_futures([one for text in underway for one in text.futures if one is not None], request, until)
+    info.check(body.source, body.target)
+    underway = await asyncio.to_thread(runtime.translations.begin, info, texts, body.source, body.target)
+    try:
+        await wait_for_futures([one for text in underway for one in text.futures if one is not None], request, until)
+    finally:
+        for one in underway:
+            one.cancel()
     cut = [place for place, one in enumerate(underway) if not one.whole]
-    return TranslateResponse(texts=[one.joined() for one in underway], model=info.name, truncated=cut or None)
+    return TranslateResponse(
+        texts=[one.joined() for one in underway],
+        model=info.name,
+        quality=_quality(info.quality, body.source),
+        truncated=cut or None,
+    )
+
+
+def _quality(measured: Mapping[str, float], source: str) -> Quality | None:
+    return Quality(chrf=measured[source], measured_on=MEASURED_ON) if source in measured else None
