@@ -26,13 +26,13 @@ Mlima mrefu.
 """
 
 
-def tiny_veco(folder: Path, seed: int = 0, width: int = 32) -> Path:
+def tiny_veco(folder: Path, seed: int = 0, width: int = 32, max_length: int = 64) -> Path:
     """Save a backbone of two layers as ``folder``."""
     text = folder.parent / f"en.{folder.name}.txt"
     text.write_text(_LINES * 20, encoding="utf-8")
     subwords = train_subwords([TextFile(text, ("en",))], 400, characters=20_000)
     torch.manual_seed(seed)
-    model = Veco(VecoConfig(len(subwords), width=width, layers=2, heads=2, feed_forward=64, max_length=64))
+    model = Veco(VecoConfig(len(subwords), width=width, layers=2, heads=2, feed_forward=64, max_length=max_length))
     save_veco(folder, model, subwords, {"languages": ["en", "de", "sw"]})
     return folder
 

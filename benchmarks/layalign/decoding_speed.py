@@ -1,6 +1,6 @@
 """Tokens a second that are generated through a bridge: 1, 8 and 32 requests at a time, beside plain generation.
 
-    python -m benchmarks.reasoning.decoding_speed --work runs/layalign
+    python -m benchmarks.layalign.decoding_speed --work runs/layalign
 
 A bridge with random weights and gates takes as long as a trained one. "Plain" is `generate` of transformers with the
 same LLM and soft prompts, one request after the other, and no encoder's states to attend to. Each measure is the best

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.reasoning import translation_quality
+from benchmarks.layalign import translation_quality
 from dragoman.reasoning.layalign.reasoner import Reasoner
 from tests.service.backbones import tiny_bridge
 

@@ -1,6 +1,6 @@
 """chrF and BLEU of translations into English that a bridge makes, by language.
 
-    python -m benchmarks.reasoning.translation_quality --bridge runs/layalign/translation/model --work runs/layalign \\
+    python -m benchmarks.layalign.translation_quality --bridge runs/layalign/translation/model --work runs/layalign \\
         --split test --data DATA/flores200 --output runs/layalign/flores
 
 Texts are translated greedily, sentence by sentence, as the service does. `--split test` reads FLORES-200 devtest;

@@ -1,0 +1,1 @@
+"""Benchmarks of LayAlign: its tables, translation quality and speed."""
