@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 
 from dragoman.backbone.training.config import read_config
-from dragoman.backbone.training.loop import Report, Step
+from dragoman.backbone.training.loop import logged
 from dragoman.backbone.training.pretraining import PretrainingConfig, pretrain
 from dragoman.backbone.training.translation_training import TranslationConfig, train_translator
 
@@ -29,24 +29,11 @@ def main() -> None:
     table = read_config(options.config, options.data)
     if options.what == "backbone":
         backbone = PretrainingConfig.parse(table)
-        folder = pretrain(backbone, options.output, resume=options.resume, report=_log_report(backbone.steps))
+        folder = pretrain(backbone, options.output, resume=options.resume, report=logged(backbone.steps))
     else:
         translator = TranslationConfig.parse(table)
-        folder = train_translator(
-            translator, options.output, resume=options.resume, report=_log_report(translator.steps)
-        )
+        folder = train_translator(translator, options.output, resume=options.resume, report=logged(translator.steps))
     logger.info("saved %s", folder)
-
-
-def _log_report(steps: int) -> Report:
-    def log(done: Step) -> None:
-        losses = " ".join(f"{name} {loss:.3f}" for name, loss in done.losses.items())
-        left = (steps - done.step) * done.seconds / done.step
-        logger.info(
-            "step %d of %d: %s, %.0f tokens/s, %.0f s left", done.step, steps, losses, done.tokens_per_second, left
-        )
-
-    return log
 
 
 if __name__ == "__main__":

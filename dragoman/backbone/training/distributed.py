@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from typing import TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+
+T = TypeVar("T")
 
 
 class Workers:
@@ -41,6 +44,15 @@ class Workers:
         """Wait for all processes."""
         if self.count > 1:
             dist.barrier()
+
+    def after_first(self, make: Callable[[], T]) -> T:
+        """What `make` gives; the first process calls it before the others, which find what it wrote to disk."""
+        if not self.first:
+            self.wait()
+        found = make()
+        if self.first:
+            self.wait()
+        return found
 
     def leave(self) -> None:
         if self.count > 1:

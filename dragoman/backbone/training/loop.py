@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import math
 import shutil
 import time
@@ -28,6 +29,8 @@ from dragoman.backbone.training.config import ConfigError, TrainingConfig
 from dragoman.backbone.training.corpus import Corpus, Pairs, Position, batches
 from dragoman.backbone.training.distributed import Workers, keep_freed_memory
 from dragoman.files.atomic import atomic_file, atomic_folder
+
+logger = logging.getLogger("dragoman.training")
 
 KEPT_CHECKPOINTS = 2
 
@@ -340,3 +343,16 @@ def _optimizer(model: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
 def _checkpoints(output: Path) -> list[Path]:
     folder = output / "checkpoints"
     return sorted(path for path in folder.glob("*") if path.name.isdigit()) if folder.exists() else []
+
+
+def logged(steps: int) -> Report:
+    """A report for the log, of a training of so many steps."""
+
+    def log(done: Step) -> None:
+        losses = " ".join(f"{name} {loss:.3f}" for name, loss in done.losses.items())
+        left = (steps - done.step) * done.seconds / done.step
+        logger.info(
+            "step %d of %d: %s, %.0f tokens/s, %.0f s left", done.step, steps, losses, done.tokens_per_second, left
+        )
+
+    return log

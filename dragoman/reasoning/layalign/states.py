@@ -55,6 +55,26 @@ class StoredStates:
         return int(self._ends[place - 1]) if place else 0
 
 
+class FreshStates:
+    """The states of texts, computed each time they are read: for encoders whose states would fill a disk."""
+
+    def __init__(self, encoder: Encoder, texts: Sequence[str]) -> None:
+        self._encoder = encoder
+        self._rows = [encoder.framed(one.ids) for one in encoder.subwords(texts)]
+
+    def lengths(self) -> list[int]:
+        """The subwords of each text, special tokens included."""
+        return [len(row) for row in self._rows]
+
+    def read(self, places: Sequence[int], device: torch.device) -> Read:
+        """The states of some texts, in one batch."""
+        found = read_texts(self._encoder, [self._rows[place] for place in places], device)
+        return Read(found.states.clone().float(), found.mask.clone())  # what inference made cannot be learned from
+
+
+States = StoredStates | FreshStates
+
+
 def stored_states(encoder: Encoder, texts: Sequence[str], folder: Path, device: torch.device) -> StoredStates:
     """The states of texts in a folder, which are computed unless they lie there: about 10 kB a subword of e5-small."""
     digest = hashlib.sha256(f"{encoder.name} {encoder.checksum} {encoder.tokenizer_checksum}".encode())

@@ -18,7 +18,7 @@ from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.pretrained.llm import LanguageModel
 from dragoman.reasoning.examples import Completion, ExamplesError
 from dragoman.reasoning.layalign.model import LayAlign
-from dragoman.reasoning.layalign.states import StoredStates, read_texts
+from dragoman.reasoning.layalign.states import States, read_texts
 
 SUBWORDS = 2_048
 """Of a step."""
@@ -50,7 +50,7 @@ def _spaces(text: str) -> int:
 
 @torch.inference_mode()
 def linked_words(
-    encoder: Encoder, llm: LanguageModel, found: Sequence[Completion], states: StoredStates, device: torch.device
+    encoder: Encoder, llm: LanguageModel, found: Sequence[Completion], states: States, device: torch.device
 ) -> tuple[Tensor, Tensor]:
     """The last states (N, width), in bfloat16, of subwords that are linked, and the LLM's tokens (N,) they mean.
 

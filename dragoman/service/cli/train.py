@@ -154,6 +154,7 @@ def layalign(
     data: Data = None,
     resume: Resume = False,
     threads: Threads = None,
+    prepare: Annotated[bool, typer.Option("--prepare", help="Make the examples of [sources], and stop.")] = False,
 ) -> None:
     """Train a bridge from an encoder into a frozen LLM (LayAlign)."""
     from dragoman.backbone.training.config import ConfigError, read_config
@@ -169,6 +170,8 @@ def layalign(
         examples, tuning = Path(settings.examples), Path(settings.tuning)
         with _counting("making examples", "languages") as step:
             prepare_bridge(BridgeSources.parse(sources, data), examples, tuning, step)
+    if prepare:
+        return
     _run(lambda report: train_layalign(settings, output, resume=resume, report=report), settings.steps, output, threads)
 
 

@@ -145,7 +145,7 @@ tuning_pairs = 2
 
 def test_the_shipped_configurations_are_some(tmp_path: Path) -> None:
     paths = list((Path(__file__).parents[3] / "configs").glob("layalign*.toml"))
-    assert len(paths) == 2
+    assert len(paths) == 3
     for path in paths:
         table = read_config(path, tmp_path)
         BridgeSources.parse(table.pop("sources"), tmp_path)
