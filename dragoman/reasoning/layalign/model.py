@@ -40,12 +40,16 @@ class LayAlignConfig:
     """What the LLM's layers attend to: mixtures of the layers below the last, the last alone, their mean, or none."""
     compat: bool = False
     """As the published code has it: padding is attended to, and queries are rotated where keys are not."""
+    hidden: int = 0
+    """The width between the two layers of `mlp`; 0: twice the encoder's, as published."""
 
     def __post_init__(self) -> None:
         if self.adapter not in ADAPTERS:
             raise ValueError(f"adapter must be one of {', '.join(ADAPTERS)}")
         if self.fusion not in FUSIONS:
             raise ValueError(f"fusion must be one of {', '.join(FUSIONS)}")
+        if self.hidden < 0:
+            raise ValueError("hidden must be at least 0")
 
 
 class Read(NamedTuple):
@@ -75,7 +79,8 @@ class Bridge(nn.Module):
         self.config = config
         self.adapter: nn.Module | None = None
         if config.adapter == "mlp":
-            self.adapter = nn.Sequential(nn.Linear(width, 2 * width), nn.ReLU(), nn.Linear(2 * width, llm_width))
+            hidden = config.hidden or 2 * width
+            self.adapter = nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, llm_width))
         elif config.adapter == "linear":
             self.adapter = nn.Linear(width, llm_width)
         self.separator = nn.Parameter(torch.zeros(llm_width))

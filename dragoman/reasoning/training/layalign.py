@@ -40,12 +40,17 @@ class LayAlignTraining(TrainingConfig):
 
     TEXT = False
 
+    name: str = ""
+    """What answers call the bridge; default: its folder's name."""
+    limits: str = ""
+    """What it cannot do, for those who read its answers."""
     stage: Literal["translation", "task"] = "translation"
     encoder: str = "e5-small"
     llm: str = smollm2.NAME
     adapter: str = "mlp"
     fusion: str = "layers"
     compat: bool = False
+    hidden: int = 0
     before: str = ""
     """Of the LLM's message, what precedes the soft prompt."""
     after: str = ""
@@ -70,7 +75,7 @@ class LayAlignTraining(TrainingConfig):
     tuning_examples: int = 400
     patience: int = 8
 
-    FREE = (*TrainingConfig.FREE, "states")
+    FREE = (*TrainingConfig.FREE, "states", "name", "limits")
 
     def check(self) -> None:
         super().check()
@@ -79,6 +84,8 @@ class LayAlignTraining(TrainingConfig):
         for name, known in (("adapter", ADAPTERS), ("fusion", FUSIONS)):
             if getattr(self, name) not in known:
                 raise ConfigError(f"{name} must be one of {', '.join(known)}")
+        if self.hidden < 0:
+            raise ConfigError("hidden must be at least 0")
         for name in ("length", "tuning_examples", "patience"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1")
@@ -177,12 +184,13 @@ def train_layalign(
         encoder = load_encoder(config.encoder, str(workers.device))
         llm = load_llm(config.llm, cache, dtype=getattr(torch, config.llm_precision))
         tuning = _all(tuning_files)[: config.tuning_examples]
-        parts = [material(config, some, encoder, llm, cache) for some in (texts, tuning)]
-        return encoder, llm, parts[0], parts[1]
+        both = [material(config, some, encoder, llm, cache) for some in (texts, tuning)]
+        return encoder, llm, both[0], both[1]
 
     encoder, llm, learned, tuning = workers.after_first(loaded)
     llm.model.to(workers.device)
-    model = LayAlign(llm, encoder.width, encoder.layers, LayAlignConfig(config.adapter, config.fusion, config.compat))
+    parts = LayAlignConfig(config.adapter, config.fusion, config.compat, config.hidden)
+    model = LayAlign(llm, encoder.width, encoder.layers, parts)
     if config.start:
         begin_with_weights(model, Path(config.start))
     trainer = Trainer(
@@ -206,6 +214,7 @@ def train_layalign(
     if workers.first:
         trainer.take_best()
         about = {"before": config.before, "after": config.after, "stage": config.stage}
+        about |= {name: value for name in ("name", "limits") if (value := getattr(config, name))}
         training = {**asdict(config), "steps": trainer.progress.best_step}
         languages = sorted(set(learned.languages))
         save_bridge(output / "model", model.eval(), encoder, about | {"languages": languages, "training": training})

@@ -259,7 +259,8 @@ class Settings(BaseSettings):
 
     bridge: str | None = Field(
         default=None,
-        description="Model that reasons: the folder of a bridge made by dragoman train layalign; default: none.",
+        description="Model that reasons: the folder of a bridge that dragoman train layalign made; off: none. Default:"
+        " the bridge in the package.",
     )
     reason_tokens: int = Field(default=512, gt=0, description="Largest max_tokens of an answer that is generated.")
     reason_passages: int = Field(default=3, gt=0, description="Documents quoted to the model that reasons.")

