@@ -48,7 +48,9 @@ def load_bridge(folder: Path, cache: Path, device: str = "cpu") -> tuple[LayAlig
     if about.get("model_type") != MODEL_TYPE:
         raise CheckpointError(f"{folder / CONFIG}: its model_type is {about.get('model_type')!r}, not {MODEL_TYPE!r}")
     try:
-        config = LayAlignConfig(**{name: about[name] for name in ("adapter", "fusion", "compat", "hidden")})
+        config = LayAlignConfig(
+            **{name: about[name] for name in ("adapter", "fusion", "compat", "hidden", "soft_layer")}
+        )
         names = str(about["encoder"]), str(about["llm"])
     except (KeyError, ValueError) as error:
         raise CheckpointError(f"{folder / CONFIG}: {error}") from error

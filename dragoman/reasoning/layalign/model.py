@@ -1,6 +1,6 @@
 """LayAlign (Ruan et al. 2025): a multilingual encoder joined to a frozen LLM, layer by layer.
 
-The LLM reads what an adapter makes of the encoder's last states as a soft prompt, and each of its layers attends to a
+The LLM reads what an adapter makes of one of the encoder's layers as a soft prompt, and each of its layers attends to a
 mixture of the encoder's layers as well, by its own frozen projections and a gate that is 0 at the start: then it is the
 LLM with a soft prompt, exactly. LangBridge (Yoon et al. 2024) is `adapter="linear", fusion="none"`, and MindMerger
 (Huang et al. 2024) `fusion="none"` with the question's text after the soft prompt.
@@ -42,6 +42,9 @@ class LayAlignConfig:
     """As the published code has it: padding is attended to, and queries are rotated where keys are not."""
     hidden: int = 0
     """The width between the two layers of `mlp`; 0: twice the encoder's, as published."""
+    soft_layer: int = -1
+    """The encoder's layer whose states the adapter reads: 0 its embeddings, -1 the last, as published. Encoders that
+    were trained to retrieve say more of each word in the middle than at the end."""
 
     def __post_init__(self) -> None:
         if self.adapter not in ADAPTERS:
@@ -74,8 +77,14 @@ class Bridge(nn.Module):
     """All that is trained: the adapter, the separator, the mixture of layers, and the gates."""
 
     def __init__(self, width: int, layers: int, llm_width: int, llm_layers: int, config: LayAlignConfig) -> None:
-        """`width` and `layers` are the encoder's."""
+        """`width` and `layers` are the encoder's.
+
+        Raises:
+            ValueError: if the encoder has no `soft_layer`.
+        """
         super().__init__()
+        if not -1 <= config.soft_layer <= layers:
+            raise ValueError(f"soft_layer must be -1, or one of the encoder's layers: 0 to {layers}")
         self.config = config
         self.adapter: nn.Module | None = None
         if config.adapter == "mlp":
@@ -90,10 +99,10 @@ class Bridge(nn.Module):
             self.gates = nn.Parameter(torch.zeros(llm_layers))
 
     def soft_prompt(self, read: Read) -> Tensor:
-        """I_map (B, L, llm_width), of the encoder's last states."""
+        """I_map (B, L, llm_width), of the states of `soft_layer`."""
         if self.adapter is None:
             return read.states.new_zeros(read.mask.shape[0], 0, self.separator.shape[0])
-        found: Tensor = self.adapter(read.states[-1])
+        found: Tensor = self.adapter(read.states[self.config.soft_layer])
         return found
 
     def mixtures(self, read: Read) -> Tensor:
@@ -236,7 +245,7 @@ class LayAlign(nn.Module):
         """`width` and `layers` are the encoder's.
 
         Raises:
-            ValueError: if the LLM's layers are not as Llama's and Qwen's.
+            ValueError: if the LLM's layers are not as Llama's and Qwen's, or the encoder has no `soft_layer`.
         """
         super().__init__()
         blocks = decoder_layers(llm.model)

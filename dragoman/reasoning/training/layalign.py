@@ -51,6 +51,7 @@ class LayAlignTraining(TrainingConfig):
     fusion: str = "layers"
     compat: bool = False
     hidden: int = 0
+    soft_layer: int = -1
     before: str = ""
     """Of the LLM's message, what precedes the soft prompt."""
     after: str = ""
@@ -86,6 +87,8 @@ class LayAlignTraining(TrainingConfig):
                 raise ConfigError(f"{name} must be one of {', '.join(known)}")
         if self.hidden < 0:
             raise ConfigError("hidden must be at least 0")
+        if self.soft_layer < -1:
+            raise ConfigError("soft_layer must be at least -1")
         for name in ("length", "tuning_examples", "patience"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1")
@@ -189,7 +192,7 @@ def train_layalign(
 
     encoder, llm, learned, tuning = workers.after_first(loaded)
     llm.model.to(workers.device)
-    parts = LayAlignConfig(config.adapter, config.fusion, config.compat, config.hidden)
+    parts = LayAlignConfig(config.adapter, config.fusion, config.compat, config.hidden, config.soft_layer)
     model = LayAlign(llm, encoder.width, encoder.layers, parts)
     if config.start:
         begin_with_weights(model, Path(config.start))
@@ -208,7 +211,7 @@ def train_layalign(
     if resume:
         trainer.restore()
     if config.word_steps and not trainer.progress.step:
-        inputs, tokens = linked_words(encoder, llm, texts, learned.states, workers.device)
+        inputs, tokens = linked_words(encoder, llm, texts, learned.states, workers.device, config.soft_layer)
         learn_words(model, inputs, tokens, config.word_steps, config.seed)
     trainer.run(report)
     if workers.first:

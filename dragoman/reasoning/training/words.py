@@ -50,9 +50,14 @@ def _spaces(text: str) -> int:
 
 @torch.inference_mode()
 def linked_words(
-    encoder: Encoder, llm: LanguageModel, found: Sequence[Completion], states: States, device: torch.device
+    encoder: Encoder,
+    llm: LanguageModel,
+    found: Sequence[Completion],
+    states: States,
+    device: torch.device,
+    soft_layer: int = -1,
 ) -> tuple[Tensor, Tensor]:
-    """The last states (N, width), in bfloat16, of subwords that are linked, and the LLM's tokens (N,) they mean.
+    """States of `soft_layer` (N, width), in bfloat16, of subwords that are linked, and the LLM's tokens (N,) they mean.
 
     Links are by a layer at two thirds of the encoder's height, whose states say most of what a word means.
 
@@ -75,7 +80,7 @@ def linked_words(
             own = read.states[layer, number, 1 : size - 1] - means[0]
             source, target = links(own, english.states[layer, number, 1:last] - means[1])
             meant = tokens_of(llm, one.answer, answer.offsets)
-            inputs.append(read.states[-1, number, 1 + source].to(torch.bfloat16))
+            inputs.append(read.states[soft_layer, number, 1 + source].to(torch.bfloat16))
             tokens.extend(meant[place] for place in target.tolist())
     if not tokens:
         raise ExamplesError("word_steps: no subword of a text is linked to one of its answer")

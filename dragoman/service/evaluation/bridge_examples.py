@@ -34,7 +34,9 @@ class BridgeSources:
     """Folder of text parallel to English."""
     languages: list[str] = field(default_factory=list)
     words: int = 12
-    """The most English words of a pair; two at least."""
+    """The most English words of a pair."""
+    least_words: int = 2
+    """The fewest English words of a pair."""
     pairs: int = 60_000
     """Pairs of all languages together, as many of each as there are."""
     english: float = 0.1
@@ -71,7 +73,8 @@ class BridgeSources:
             raise ConfigError("sources: there is neither parallel text nor a problem")
         places = {name: str((data or Path()) / str(table[name])) for name in _PLACES if table.get(name)}
         found = cls(**{**table, **places})
-        for name, least in (("words", 2), ("pairs", 1), ("tuning_pairs", 1), ("english", 0), ("problems", 0)):
+        bounds = {"least_words": 2, "words": found.least_words, "pairs": 1, "tuning_pairs": 1}
+        for name, least in (bounds | {"english": 0, "problems": 0}).items():
             if getattr(found, name) < least:
                 raise ConfigError(f"sources: {name} must be at least {least}")
         return found
@@ -99,6 +102,8 @@ def prepare_bridge(sources: BridgeSources, examples: Path, tuning: Path, step: C
             count = int(sources.english * sources.pairs)
         learned = [one for one in pairs if not held_out(one.answer)]
         held = [one for one in pairs if held_out(one.answer)]
+        held = held[: max(count // HELD_OUT, sources.tuning_pairs)]  # of the same files as what is learned
+        random.Random(f"{sources.seed} {language} held").shuffle(held)
         for path, chosen in ((tune, held[: sources.tuning_pairs]), (learn, learned[:count])):
             write_examples(path, chosen)
         step()
@@ -131,7 +136,7 @@ def _pairs(sources: BridgeSources, language: str) -> list[Completion]:
     files = files_with(Path(sources.parallel), language, sources.without)
     ranks: list[list[Completion]] = [[] for _ in range(len(sources.preferred) + 1)]
     for file in files:
-        ranks[_rank(file, sources.preferred)] += _short(file, language, sources.words)
+        ranks[_rank(file, sources.preferred)] += _short(file, language, sources)
     for one in ranks:
         noise.shuffle(one)
     return list(dict.fromkeys(one for rank in ranks for one in rank))
@@ -142,11 +147,13 @@ def _rank(file: TextFile, preferred: Sequence[str]) -> int:
     return next((number for number, one in enumerate(preferred) if name.startswith(one)), len(preferred))
 
 
-def _short(file: TextFile, language: str, words: int) -> Iterator[Completion]:
+def _short(file: TextFile, language: str, sources: BridgeSources) -> Iterator[Completion]:
     own = file.languages.index(language)
     for row in file.rows():
         source, english = row[own], row[1 - own]
-        if 2 <= len(english.split()) <= words and len(source) <= CHARACTERS * words and source != english:
+        size = len(english.split())
+        short = size <= sources.words and len(source) <= CHARACTERS * sources.words
+        if short and size >= sources.least_words and source != english:
             yield Completion(source, language, english)
 
 

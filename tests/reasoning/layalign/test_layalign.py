@@ -212,6 +212,24 @@ def test_the_baselines_are_configurations() -> None:
             LayAlignConfig(**given)
 
 
+@pytest.mark.parametrize("layer", [-1, 0, 1, LAYERS])
+def test_the_soft_prompt_is_of_one_layer_of_the_encoder(layer: int) -> None:
+    model = joined(llm(), LayAlignConfig(fusion="none", soft_layer=layer))
+    found = read(LENGTHS)
+    before = model.losses(found, PROMPTS)
+    for other in range(LAYERS + 1):
+        changed = found.states.clone()
+        changed[other] += 1
+        same = torch.equal(model.losses(found._replace(states=changed), PROMPTS), before)
+        assert same == (other != layer % (LAYERS + 1))
+
+
+def test_a_layer_that_the_encoder_lacks_is_refused() -> None:
+    for layer in (-2, LAYERS + 1):
+        with pytest.raises(ValueError, match=f"one of the encoder's layers: 0 to {LAYERS}"):
+            joined(llm(), LayAlignConfig(soft_layer=layer))
+
+
 def test_an_llm_of_another_kind_is_refused() -> None:
     class Other(nn.Module):
         def get_decoder(self) -> nn.Module:

@@ -56,7 +56,7 @@ def test_states_that_are_not_stored_train_the_same_bridge(hub: dict[str, Path], 
     (tmp_path / "learn").mkdir()
     found = [Completion(f"river {n}", "de", "the bee" if n % 2 else "honey") for n in range(20)]
     write_examples(tmp_path / "learn" / "de.jsonl.gz", found)
-    table = read_config(CONFIG) | SMALL | {"llm_precision": "float32", "hidden": 5, "name": "five"}
+    table = read_config(CONFIG) | SMALL | {"llm_precision": "float32", "hidden": 5, "soft_layer": 1, "name": "five"}
     table |= {"encoder": str(hub["mt5-encoder"]), "llm": str(written(tmp_path / "llm"))}
     table |= {"examples": str(tmp_path / "learn"), "tuning": str(tmp_path / "learn")}
     del table["sources"]
@@ -69,5 +69,5 @@ def test_states_that_are_not_stored_train_the_same_bridge(hub: dict[str, Path], 
     train_layalign(LayAlignTraining.parse(table | {"llm_precision": "bfloat16"}), tmp_path / "lower")
     assert curves(tmp_path / "lower")[-1]["losses"]["answers"] == pytest.approx(losses[False][-1], rel=0.1)
     model, _, about = load_bridge(tmp_path / "lower" / "model", tmp_path)
-    assert model.bridge.config.hidden == 5 and about["name"] == "five"
+    assert model.bridge.config.hidden == 5 and model.bridge.config.soft_layer == 1 and about["name"] == "five"
     assert next(tuple(one.shape) for one in model.bridge.adapter.parameters())[0] == 5  # type: ignore[union-attr]

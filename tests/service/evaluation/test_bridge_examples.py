@@ -51,6 +51,12 @@ def test_each_language_has_its_share_of_short_pairs_and_english_is_repeated(data
     assert all(len(part) == 3 for part in tuned.values())
 
 
+def test_pairs_have_as_many_words_as_said(data: Path) -> None:
+    learned, tuned = prepared(data, least_words=4, words=4, pairs=600)
+    found = [one for folder in (learned, tuned) for part in folder.values() for one in part]
+    assert found and {len(one.answer.split()) for one in found} == {4}
+
+
 def test_no_english_sentence_is_in_both(data: Path) -> None:
     learned, tuned = prepared(data, pairs=2000, tuning_pairs=100)
     answers = {one.answer for part in learned.values() for one in part}
@@ -100,6 +106,8 @@ def test_what_is_complete_stays_and_other_sources_are_refused(data: Path) -> Non
         ({"parallel": "", "languages": []}, "neither parallel text nor a problem"),
         ({"problems": -1}, "problems must be at least 0"),
         ({"words": 1}, "words must be at least 2"),
+        ({"words": 5, "least_words": 6}, "words must be at least 6"),
+        ({"least_words": 1}, "least_words must be at least 2"),
         ({"languages": ["el"]}, "has no text of el and en"),
         ({"colour": 1}, "sources: unknown field colour"),
     ],
