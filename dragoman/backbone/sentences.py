@@ -148,6 +148,20 @@ class SentenceEncoder:
         vectors, states = self.encode_ids([text.ids for text in subwords], kind, layer, tokens)
         return vectors, [TokenStates(text.ids, text.offsets, own) for text, own in zip(subwords, states, strict=True)]
 
+    def states(self, texts: Sequence[str], kind: str, layer: int, tokens: int = TOKENS_AT_ONCE) -> list[TokenStates]:
+        """As :meth:`encode_tokens`, without vectors: layers above `layer` are not computed.
+
+        Raises:
+            ValueError: if `layer` is above that of the vectors.
+        """
+        subwords = self.encoder.subwords(texts)
+        ids = [text.ids for text in subwords]
+        _, found = self._encode(ids, kind, tokens, (self._checked(layer),), vectors=False)
+        return [
+            TokenStates(text.ids, text.offsets, own)
+            for text, own in zip(subwords, map(_unit, found[layer]), strict=True)
+        ]
+
     def encode_ids(
         self, texts: Sequence[Sequence[int]], kind: str, layer: int, tokens: int = TOKENS_AT_ONCE
     ) -> tuple[NDArray[np.float32], list[NDArray[np.float32]]]:
@@ -165,9 +179,15 @@ class SentenceEncoder:
         return layer
 
     def _encode(
-        self, texts: Sequence[Sequence[int]], kind: str, tokens: int, layers: Sequence[int]
+        self,
+        texts: Sequence[Sequence[int]],
+        kind: str,
+        tokens: int,
+        layers: Sequence[int],
+        *,
+        vectors: bool = True,
     ) -> tuple[NDArray[np.float32], dict[int, list[NDArray[np.float32]]]]:
-        """Unit vectors (texts, width), and of each of `layers` the states of each text's own subwords."""
+        """Unit vectors (texts, width), or 0, and of each of `layers` the states of each text's own subwords."""
         prefix = self._prefixes.get(kind, [])
         room = self.encoder.room - len(prefix)
         windows = [_Window(number, part) for number, text in enumerate(texts) for part in cut(text, room)]
@@ -177,9 +197,11 @@ class SentenceEncoder:
         parts: dict[int, dict[int, NDArray[np.float32]]] = {layer: {} for layer in layers}
         with torch.inference_mode(), _threads(sum(map(len, rows))):
             for batch in _batches([len(row) for row in rows], tokens):
-                found = self._states([rows[number] for number in batch], sorted({*layers, self.layer}))
-                for number, states in zip(batch, found[self.layer], strict=True):
-                    sums[windows[number].text] += states.float().sum(0).cpu().numpy()
+                wanted = {*layers, self.layer} if vectors else {*layers}
+                found = self._states([rows[number] for number in batch], sorted(wanted))
+                if vectors:
+                    for number, states in zip(batch, found[self.layer], strict=True):
+                        sums[windows[number].text] += states.float().sum(0).cpu().numpy()
                 for layer in layers:
                     for number, states in zip(batch, found[layer], strict=True):
                         own = states[start : start + len(windows[number].ids)]

@@ -148,6 +148,20 @@ def claim(config: Config, output: Path, resume: bool) -> None:
         unfinished.write_text(json.dumps(asdict(config), indent=2) + "\n", encoding="utf-8")
 
 
+def begun(config: TrainingConfig, output: Path, resume: bool) -> Workers:
+    """Join the processes of a training, claim its folder and seed what is drawn.
+
+    Raises:
+        ConfigError: if `output` has a training and `resume` is false, or its configuration differs.
+    """
+    workers = Workers.join(config.device)
+    if workers.first:
+        claim(config, output, resume)
+    workers.wait()
+    torch.manual_seed(config.seed)
+    return workers
+
+
 def _text(config: PretrainingConfig, output: Path) -> tuple[Subwords, Corpus]:
     files, own = config.files(), output / "tokenizer.json"
     if config.tokenizer is not None:

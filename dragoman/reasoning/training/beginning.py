@@ -1,4 +1,4 @@
-"""How a training begins: its processes and folder, and the weights of an earlier one."""
+"""How a training begins with the weights of an earlier one."""
 
 from __future__ import annotations
 
@@ -10,29 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.backbone.checkpoints import CheckpointError, fill, read_file
-from dragoman.backbone.training.config import TrainingConfig
-from dragoman.backbone.training.distributed import Workers
-from dragoman.backbone.training.pretraining import claim
 from dragoman.reasoning.low_rank import LowRank
 from dragoman.reasoning.spans import SpanReader
 from dragoman.reasoning.statements import StatementReader
 from dragoman.reasoning.structured_encoder import plain
 
 Model = SpanReader | StatementReader
-
-
-def begun(config: TrainingConfig, output: Path, resume: bool) -> Workers:
-    """Join the processes of a training, claim its folder and seed what is drawn.
-
-    Raises:
-        ConfigError: if `output` has a training and `resume` is false, or its configuration differs.
-    """
-    workers = Workers.join(config.device)
-    if workers.first:
-        claim(config, output, resume)
-    workers.wait()
-    torch.manual_seed(config.seed)
-    return workers
 
 
 def begin_with_weights(model: nn.Module, output: Path) -> None:

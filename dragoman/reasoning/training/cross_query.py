@@ -26,11 +26,11 @@ from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.training.config import ConfigError, TrainingConfig
 from dragoman.backbone.training.corpus import Corpus, Pairs, Position, prepare
 from dragoman.backbone.training.loop import Report, Source, Trainer, pairs_of
+from dragoman.backbone.training.pretraining import begun
 from dragoman.files.atomic import atomic_folder
 from dragoman.reasoning.deltas import encoder_of, load_cross, save_cross
 from dragoman.reasoning.structured_attention import Masks, plain_masks, structured_masks
 from dragoman.reasoning.structured_encoder import Row, StructuredEncoder, languages_of, row_of
-from dragoman.reasoning.training.beginning import begun
 
 MASKED = 0.15
 FIRST = "en"

@@ -23,13 +23,14 @@ from dragoman.backbone.pretrained.llm import LanguageModel, load_llm
 from dragoman.backbone.training.config import ConfigError, TrainingConfig
 from dragoman.backbone.training.corpus import Position
 from dragoman.backbone.training.loop import EarlyStopping, Report, Source, Trainer
+from dragoman.backbone.training.pretraining import begun
 from dragoman.reasoning.examples import Completion, ExamplesError, files_of, read_completions
 from dragoman.reasoning.layalign.bridges import pair_of, save_bridge
 from dragoman.reasoning.layalign.model import ADAPTERS, FUSIONS, LayAlign, LayAlignConfig, Prompt
 from dragoman.reasoning.layalign.reasoner import TEXT, prompt_of
 from dragoman.reasoning.layalign.states import FreshStates, States, stored_states
 from dragoman.reasoning.training.batches import alike
-from dragoman.reasoning.training.beginning import begin_with_weights, begun
+from dragoman.reasoning.training.beginning import begin_with_weights
 from dragoman.reasoning.training.spans import checksum_of
 from dragoman.reasoning.training.words import learn_words, linked_words
 

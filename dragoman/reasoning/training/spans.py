@@ -18,6 +18,7 @@ from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.training.config import ConfigError, TrainingConfig
 from dragoman.backbone.training.loop import EarlyStopping, Report, Trainer
+from dragoman.backbone.training.pretraining import begun
 from dragoman.reasoning.answers import exact, f1
 from dragoman.reasoning.deltas import load_cross, save_deltas
 from dragoman.reasoning.examples import Example, ExamplesError, files_of, read_examples
@@ -28,7 +29,7 @@ from dragoman.reasoning.spans import MODEL_TYPE, SpanReader
 from dragoman.reasoning.structured_attention import structured_masks
 from dragoman.reasoning.structured_encoder import StructuredEncoder, languages_of
 from dragoman.reasoning.training.batches import RowBatch, Tokenized, readable, source_of, tokenized
-from dragoman.reasoning.training.beginning import begin_with, begun
+from dragoman.reasoning.training.beginning import begin_with
 from dragoman.reasoning.training.calibration import fit_calibration
 
 MIN_LENGTH = 16

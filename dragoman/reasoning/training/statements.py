@@ -23,13 +23,14 @@ from dragoman.backbone.padding import batches
 from dragoman.backbone.training.config import ConfigError
 from dragoman.backbone.training.corpus import Position
 from dragoman.backbone.training.loop import EarlyStopping, Report, Source, Trainer
+from dragoman.backbone.training.pretraining import begun
 from dragoman.reasoning.deltas import save_deltas
 from dragoman.reasoning.examples import Example, ExamplesError, files_of, read_examples
 from dragoman.reasoning.statements import MODEL_TYPE, StatementReader
 from dragoman.reasoning.structured_attention import Masks, dropout_masks, joined_masks, structured_masks
 from dragoman.reasoning.structured_encoder import Row, languages_of, row_of
 from dragoman.reasoning.training.batches import RowBatch, Tokenized, readable, source_of, tokenized
-from dragoman.reasoning.training.beginning import begin_with, begun
+from dragoman.reasoning.training.beginning import begin_with
 from dragoman.reasoning.training.calibration import logistic
 from dragoman.reasoning.training.spans import SpanTraining, checksum_of, place_loss, structured_encoder
 

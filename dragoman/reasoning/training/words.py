@@ -16,6 +16,7 @@ from torch.nn import functional as F
 
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.pretrained.llm import LanguageModel
+from dragoman.backbone.products import fastest
 from dragoman.reasoning.examples import Completion, ExamplesError
 from dragoman.reasoning.layalign.model import LayAlign
 from dragoman.reasoning.layalign.states import States, read_texts
@@ -24,6 +25,8 @@ SUBWORDS = 2_048
 """Of a step."""
 LEARNING_RATE = 1e-3
 TEXTS_AT_ONCE = 64
+TEXTS = 40_000
+"""The most texts, taken evenly from all, that words are learned from."""
 
 
 def links(source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
@@ -67,18 +70,22 @@ def linked_words(
     layer = 2 * encoder.layers // 3
     inputs: list[Tensor] = []
     tokens: list[int] = []
-    for begin in range(0, len(found), TEXTS_AT_ONCE):
-        group = found[begin : begin + TEXTS_AT_ONCE]
+    taken = range(0, len(found), -(-len(found) // TEXTS) or 1)
+    lower = fastest(device.type, (torch.float32, torch.bfloat16)) == torch.bfloat16
+    for begin in range(0, len(taken), TEXTS_AT_ONCE):
+        places = taken[begin : begin + TEXTS_AT_ONCE]
+        group = [found[place] for place in places]
         answers = encoder.subwords([one.answer for one in group])
-        english = read_texts(encoder, [encoder.framed(one.ids) for one in answers], device)
-        read = states.read(range(begin, begin + len(group)), device)
-        means = [one.states[layer][one.mask].mean(0) for one in (read, english)]
+        with torch.autocast(device.type, torch.bfloat16, enabled=lower):
+            english = read_texts(encoder, [encoder.framed(one.ids) for one in answers], device)
+            read = states.read(places, device)
+        means = [one.states[layer][one.mask].float().mean(0) for one in (read, english)]
         for number, (one, answer) in enumerate(zip(group, answers, strict=True)):
             size, last = int(read.mask[number].sum()), len(answer.ids) + 1
             if size < 3 or last < 2:
                 continue
-            own = read.states[layer, number, 1 : size - 1] - means[0]
-            source, target = links(own, english.states[layer, number, 1:last] - means[1])
+            own = read.states[layer, number, 1 : size - 1].float() - means[0]
+            source, target = links(own, english.states[layer, number, 1:last].float() - means[1])
             meant = tokens_of(llm, one.answer, answer.offsets)
             inputs.append(read.states[soft_layer, number, 1 + source].to(torch.bfloat16))
             tokens.extend(meant[place] for place in target.tolist())

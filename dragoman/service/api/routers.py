@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from dragoman.service.api import collections, health, jobs, keys, page, rerank, search, tables
-from dragoman.service.api.reading import qa, reason, translate
+from dragoman.service.api.reading import qa, reason, tag, translate
 
 ROUTERS: tuple[APIRouter, ...] = (
     collections.router,
@@ -14,6 +14,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     rerank.router,
     qa.router,
     reason.router,
+    tag.router,
     jobs.router,
     translate.router,
     keys.router,

@@ -175,6 +175,22 @@ def layalign(
     _run(lambda report: train_layalign(settings, output, resume=resume, report=report), settings.steps, output, threads)
 
 
+@train.command("tagger")
+def tagger(
+    config: ConfigFile, output: Output, data: Data = None, resume: Resume = False, threads: Threads = None
+) -> None:
+    """Train a tagger of names or parts of speech on labelled sentences."""
+    from dragoman.backbone.training.config import read_config
+    from dragoman.tagging.training import TaggerTraining, train_tagger
+
+    table = read_config(config)
+    for name in ("labelled", "tuning", "more"):
+        if data is not None and isinstance(table.get(name), list):
+            table[name] = [str(data / str(file)) for file in table[name]]
+    settings = TaggerTraining.parse(table)
+    _run(lambda report: train_tagger(settings, output, resume=resume, report=report), settings.steps, output, threads)
+
+
 @train.command("codebook")
 def codebook(config: ConfigFile, output: Output, data: Data = None, threads: Threads = None) -> None:
     """Train a codec for the states of an encoder's subwords, and compute the mean vector of each language."""

@@ -252,6 +252,20 @@ class Settings(BaseSettings):
         description="Reader that judges statements: the folder of a model made by dragoman train qa, or off; default:"
         " the package's.",
     )
+    ner_tagger: str | None = Field(
+        default=None,
+        description="Tagger of names: the folder of a model made by dragoman train tagger, or off; default: the"
+        " package's.",
+    )
+    pos_tagger: str | None = Field(
+        default=None,
+        description="Tagger of parts of speech: the folder of a model made by dragoman train tagger, or off; default:"
+        " the package's.",
+    )
+    tag_texts: int = Field(default=1_000, gt=0, description="Most texts in one tagging request.")
+    tag_chars: int = Field(
+        default=200_000, gt=0, description="Most characters in all texts of one tagging request together."
+    )
     qa_chars: int = Field(default=100_000, gt=0, description="Longest context of a question or statement, characters.")
     qa_passages: int = Field(
         default=5, gt=0, description="Documents that are read for a question or statement over collections."

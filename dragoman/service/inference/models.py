@@ -25,6 +25,7 @@ from dragoman.service.inference.batching import Cancelled, Limits, Worker, gathe
 from dragoman.service.inference.encoding import EncodedQuery, EncoderInfo, SentenceEncoder, embedded, encoded_queries
 from dragoman.service.inference.generation import Generate, generated, load_reasoner
 from dragoman.service.inference.reading import Judge, Read, judgements, load_reader, load_statement_reader, spans
+from dragoman.service.inference.tagging import TagTexts, load_tagger, tagger_model, tags
 from dragoman.service.inference.translating import Translate, TranslatorInfo, load_translator, translated
 from dragoman.service.observability.metrics import Metrics
 
@@ -66,7 +67,7 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The task of loading a model: ``encoder``, ``translator``, ``reranker`` or a reader; the result describes it."""
+    """The task of loading a model, one of ``_LOADERS``; the result describes it."""
 
     model: str
 
@@ -224,6 +225,8 @@ class Models:
             return generated(self._load(task.model)[0], texts)
         if isinstance(task, Judge):
             return judgements(self._load("statement_reader")[0], texts)
+        if isinstance(task, TagTexts):
+            return tags(self._load(tagger_model(task.task))[0], texts)
         encoder, info = self._load("encoder")
         if isinstance(task, Embed):
             return embedded(encoder, info, texts, task.states)
@@ -336,6 +339,8 @@ _LOADERS: dict[str, Callable[[Settings, Shared], tuple[Any, Any]]] = {
     "reader": lambda settings, shared: (load_reader(settings),) * 2,
     "statement_reader": lambda settings, shared: (load_statement_reader(settings),) * 2,
     "reasoner": lambda settings, shared: (load_reasoner(settings),) * 2,
+    "ner_tagger": lambda settings, shared: (load_tagger(settings, "ner", shared),) * 2,
+    "pos_tagger": lambda settings, shared: (load_tagger(settings, "pos", shared),) * 2,
 }
 
 

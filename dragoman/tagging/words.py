@@ -1,0 +1,67 @@
+"""Words and their states: one vector a word, from the states of its subwords."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from dragoman.backbone.sentences import SentenceEncoder
+from dragoman.lexicon.text.segmentation import UNSPACED_LETTERS
+
+_UNSPACED = rf"[{UNSPACED_LETTERS}]"
+_WORD = regex.compile(
+    rf"(?P<unspaced>{_UNSPACED}[{UNSPACED_LETTERS}\p{{M}}]*+)"
+    rf"|(?:(?!{_UNSPACED})[\p{{L}}\p{{N}}\p{{M}}])++(?:[.,’'](?=\p{{N}}|(?<=\p{{L}}.)\p{{L}})"
+    rf"(?:(?!{_UNSPACED})[\p{{L}}\p{{N}}\p{{M}}])++)*+|[^\s\p{{C}}]",
+    regex.V1,
+)
+Offsets = list[tuple[int, int]]
+
+
+def word_offsets(text: str, subwords: Sequence[tuple[int, int]]) -> Offsets:
+    """Where the words of a text stand: letters and digits in a row, and each other character by itself.
+
+    Scripts without spaces are divided as the `subwords` (their offsets in the text) divide them.
+    """
+    starts = {start for start, _ in subwords}
+    found: Offsets = []
+    for match in _WORD.finditer(text):
+        if match["unspaced"] is None:
+            found.append(match.span())
+            continue
+        begin = match.start()
+        for place in range(match.start() + 1, match.end()):
+            if place in starts:
+                found.append((begin, place))
+                begin = place
+        found.append((begin, match.end()))
+    return found
+
+
+def word_states(
+    encoder: SentenceEncoder, layer: int, texts: Sequence[str], words: Sequence[Offsets] | None = None
+) -> tuple[list[Offsets], list[NDArray[np.float32]]]:
+    """Where words stand, and a state (words, width) of each: the mean of its subwords' unit states, times √width.
+
+    A word without subwords has the state 0. Without `words` they are those of :func:`word_offsets`.
+    """
+    tokens = encoder.states(texts, "passage", layer)
+    places = (
+        list(words)
+        if words is not None
+        else [word_offsets(text, own.offsets) for text, own in zip(texts, tokens, strict=True)]
+    )
+    found: list[NDArray[np.float32]] = []
+    for offsets, own in zip(places, tokens, strict=True):
+        states = np.zeros((len(offsets), encoder.width), np.float32)
+        starts = np.array([start for start, _ in own.offsets], np.int64)
+        ends = np.array([end for _, end in own.offsets], np.int64)
+        for row, (start, end) in zip(states, offsets, strict=True):
+            inside = own.states[(starts < end) & (ends > start)]
+            if len(inside):
+                row[:] = inside.mean(0) * encoder.width**0.5
+        found.append(states)
+    return places, found

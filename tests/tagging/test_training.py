@@ -1,0 +1,138 @@
+"""Training of taggers, what it writes, and the tagger that it makes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dragoman.backbone.checkpoints import CheckpointError
+from dragoman.backbone.loading import load_encoder
+from dragoman.backbone.sentences import SentenceEncoder
+from dragoman.backbone.tokenizer import Subwords
+from dragoman.backbone.training.config import ConfigError
+from dragoman.tagging.encoders import KINDS
+from dragoman.tagging.sentences import read_sentences
+from dragoman.tagging.tagger import Tagger, load_tagger
+from dragoman.tagging.training import TaggerTraining, learned_from, train_tagger
+from tests.ranking.samples import write_encoder
+
+NAMES = ("Anna", "Kofi", "Mira", "Otto")
+PLACES = ("Köln", "Accra", "Lima", "Oslo")
+
+
+@pytest.fixture
+def data(tmp_path: Path, subwords: Subwords) -> Path:
+    """Sentences about people and places, and an encoder that nobody trained."""
+    noise = np.random.default_rng(1)
+    rows = []
+    for _ in range(60):
+        person, place = noise.choice(NAMES), noise.choice(PLACES)
+        words = [("the", "O"), ("ship", "O"), ("of", "O"), (person, "B-PER"), ("in", "O"), (place, "B-LOC")]
+        rows.append("\n".join(f"{word}\t{label}" for word, label in words))
+    (tmp_path / "learn.bio").write_text("\n\n".join(rows[:48]), encoding="utf-8")
+    (tmp_path / "tune.bio").write_text("\n\n".join(rows[48:]), encoding="utf-8")
+    write_encoder(tmp_path / "encoder", subwords)
+    return tmp_path
+
+
+def config(data: Path, **changes: Any) -> TaggerTraining:
+    table = {
+        "labelled": [str(data / "learn.bio")], "tuning": [str(data / "tune.bio")], "encoder": str(data / "encoder"),
+        "layer": 1, "steps": 60, "warm_up": 2, "checkpoint_every": 20, "learning_rate": 5e-3, "heads": 2, "width": 32,
+        "states": str(data / "states"), "name": "people", "languages": ["en"],
+    }  # fmt: skip
+    return TaggerTraining.parse(table | changes)
+
+
+def loaded(data: Path, folder: Path) -> Tagger:
+    return load_tagger(folder, SentenceEncoder(load_encoder(str(data / "encoder")), 1))
+
+
+def test_it_learns_to_find_names(data: Path) -> None:
+    folder = train_tagger(config(data), data / "out")
+    tagger = loaded(data, folder)
+    assert tagger.name == "people" and tagger.languages == {"en"} and tagger.labels == ["B-LOC", "B-PER", "O"]
+    text = "the ship of Anna in Oslo"
+    (found,), none = tagger.tag([text])[:1], tagger.tag([""])
+    assert [(one.text, one.label) for one in found] == [("Anna", "PER"), ("Oslo", "LOC")]
+    assert all(text[one.start : one.end] == one.text and 0 < one.score <= 1 for one in found)
+    assert none == [[]]
+    among = tagger.tag(["Lima", text, "the ship"])[1]  # what else is tagged changes nothing but rounding
+    assert [asdict(one) | {"score": 0} for one in among] == [asdict(one) | {"score": 0} for one in found]
+    assert [one.score for one in among] == pytest.approx([one.score for one in found], rel=0.02)
+    report = json.loads((data / "out" / "report.json").read_text())
+    assert report["tuning_score"] == 1.0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("crf", [True, False])
+def test_every_encoder_is_trained_written_and_read_again(data: Path, kind: str, crf: bool) -> None:
+    width = load_encoder(str(data / "encoder")).width if kind == "copied" else 32
+    folder = train_tagger(config(data, kind=kind, crf=crf, steps=20, width=width), data / "out")
+    tagger = loaded(data, folder)
+    assert tagger.model.encoder.config.kind == kind and (tagger.model.crf is not None) == crf
+    assert all(0 <= tag.score <= 1 for tag in tagger.tag(["Anna in Oslo"])[0])
+
+
+def test_an_interrupted_training_goes_on_exactly(data: Path) -> None:
+    whole = config(data, steps=40)
+    train_tagger(whole, data / "whole")
+    train_tagger(config(data, steps=20), data / "parts")
+    train_tagger(whole, data / "parts", resume=True)
+
+    def losses(folder: str) -> list[Any]:
+        lines = (data / folder / "curves.jsonl").read_text().splitlines()
+        return [(step["step"], step["losses"]) for step in map(json.loads, lines)]
+
+    assert losses("whole") != [] and [step for step, _ in losses("parts")] == [step for step, _ in losses("whole")]
+    with pytest.raises(ConfigError, match="holds a training already"):
+        train_tagger(whole, data / "whole")
+    with pytest.raises(ConfigError, match="another kind"):
+        train_tagger(config(data, kind="lstm"), data / "whole", resume=True)
+
+
+def test_more_sentences_and_other_orders(data: Path) -> None:
+    assert len(learned_from(config(data))) == 48
+    more = [str(data / "tune.bio")]
+    found = learned_from(config(data, more=more, more_share=0.25))
+    assert len(found) == 51 and set(found[48:]) <= set(read_sentences(data / "tune.bio"))
+    copies = learned_from(config(data, shuffled=3))
+    assert len(copies) == 144 and len({one.words for one in copies}) > 100
+
+
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"labelled": []}, "labelled and tuning"),
+    ({"more_share": 0.5}, "more_share"),
+    ({"kind": "deep"}, "kind must be one of"),
+    ({"names": {"x": 3}}, "names: x"),
+    ({"sentences": 0}, "sentences must be at least 1"),
+    ({"shuffled": -1}, "shuffled and layer"),
+])  # fmt: skip
+def test_configurations_that_cannot_be_are_refused(data: Path, changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        config(data, **changes)
+
+
+def test_a_layer_that_the_encoder_lacks_is_refused(data: Path) -> None:
+    with pytest.raises(ConfigError, match=r"layer: .* has 2 layers"):
+        train_tagger(config(data, layer=3), data / "out")
+
+
+@pytest.mark.parametrize(("changes", "said"), [
+    ({"encoder_checksum": "other"}, "encoder_checksum is 'other'"),
+    ({"model_type": "mart"}, "model_type is 'mart'"),
+    ({"labels": 3}, "not usable"),
+    ({"layer": 40}, "not usable"),
+    ({"labels": ["O"]}, "weights don't fit"),
+])  # fmt: skip
+def test_what_is_no_tagger_of_this_encoder_is_refused(data: Path, changes: dict[str, Any], said: str) -> None:
+    folder = train_tagger(config(data, steps=20), data / "out")
+    about = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(about | changes))
+    with pytest.raises(CheckpointError, match=said):
+        loaded(data, folder)
