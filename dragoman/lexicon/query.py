@@ -33,6 +33,7 @@ TRANSLITERATED = -2
 LONGEST_PHRASE = 4
 LEAST_PROBABILITY = 0.003
 _ALPHABETIC = regex.compile(r"[\p{L}\p{M}']+")
+_LATIN = regex.compile(r"\p{Latin}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ class TermGroup:
     """Whether the term has no translation in the active tables."""
     repeated: tuple[tuple[int, int], ...] = ()
     """Offsets of its further occurrences in a structured query."""
+    kept: bool = False
+    """Whether it is a word of a name, and matched by its form and sound alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,17 @@ class Bridge:
 
     identical: Callable[[str], str]
     sounds_like: Callable[[str], Sequence[tuple[str, float]]] = lambda term: ()
+    holds: Callable[[str], bool] = lambda term: True
+    """Whether the collection has an index term."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name in a query, at ``start`` to ``end``; ``whole`` is what tables have as translations of all of it."""
+
+    start: int
+    end: int
+    whole: tuple[Alternative, ...] = ()
 
 
 _CACHED_TERMS = 20_000
@@ -103,6 +117,7 @@ def psq(
     glossaries: frozenset[int] = frozenset(),
     min_probability: float = LEAST_PROBABILITY,
     aside: Callable[[Token], bool] = lambda token: False,
+    names: Sequence[Name] = (),
 ) -> TranslatedQuery:
     """Probabilistic structured query over an analysed table whose source is the query's language.
 
@@ -113,21 +128,53 @@ def psq(
     other phrases were distributed over their words when the table was analysed. A term without an entry is
     marked ``oov`` and searched by its identical string and by sound. Words for which ``aside`` is true are left
     out, unless the query has no others.
+
+    One of the ``names`` that a table has as a whole is one query term. The words of another one are not translated:
+    they match by their form and sound, unless the collection has nothing like them.
     """
     groups: dict[str, TermGroup] = {}
     units = list(_units(tokens, table, glossaries))
     for token in [unit for unit in units if not aside(unit)] or units:
+        name = next((one for one in names if one.start <= token.start and token.end <= one.end), None)
+        identical = bridge.identical(token.word)
+        found, known = alternatives(token.term, identical, table, glossaries, min_probability)
+        if name is not None and " " not in token.term:
+            kept = _listed(name.whole) if name.whole else _by_form(token, identical, found, bridge)
+            if kept and (name.whole or token.term not in groups):
+                group = _named(token, name, tokens, kept)
+                groups.setdefault(group.query_term, group)
+                continue
         repeated = groups.get(token.term)
         if repeated is not None:
             further = (*repeated.repeated, (token.start, token.end))
             groups[token.term] = replace(repeated, weight=repeated.weight + 1, repeated=further)
             continue
-        identical = bridge.identical(token.word)
-        found, known = alternatives(token.term, identical, table, glossaries, min_probability)
         if not known:
             found = _with_sounds(tuple(found), tuple(bridge.sounds_like(token.term)), identical)
         groups[token.term] = TermGroup(token.word, token.term, token.start, token.end, found, oov=not known)
     return TranslatedQuery("psq", list(groups.values()))
+
+
+def _named(token: Token, name: Name, tokens: Sequence[Token], found: list[Alternative]) -> TermGroup:
+    """The query term of a whole name, or of a word of one that is kept."""
+    if not name.whole:
+        return TermGroup(token.word, token.term, token.start, token.end, found, kept=True)
+    inside = [one for one in tokens if name.start <= one.start and one.end <= name.end]
+    words, terms = (" ".join(part) for part in zip(*((one.word, one.term) for one in inside), strict=True))
+    return TermGroup(words, terms, name.start, name.end, found)
+
+
+def _by_form(token: Token, identical: str, translations: Sequence[Alternative], bridge: Bridge) -> list[Alternative]:
+    """What a word of a name matches: itself, and the translations that sound like it, or else what sounds like it.
+
+    What is written in the script of the word itself sounds alike only by chance, where the collection has the word.
+    """
+    own = tuple(_identical(identical)) if identical and bridge.holds(identical) else ()
+    latin = bool(_LATIN.match(identical))
+    sounds = [one for one in bridge.sounds_like(token.term) if not own or bool(_LATIN.match(one[0])) != latin]
+    alike = {term for term, _ in sounds} - {identical}
+    agreed = [one for one in translations if one.term in alike]
+    return _listed((*own, *agreed)) if agreed else _with_sounds(own, tuple(sounds), identical)
 
 
 def smt(tokens: Sequence[Token], table: Lookup | None, best: int = 10) -> TranslatedQuery:
@@ -215,6 +262,12 @@ def _best_words(word: str, table: Lookup | None, best: int) -> list[Entry]:
         if len(found) == best or limit is None or len(entries) < limit:
             break
     return found
+
+
+@lru_cache(maxsize=_CACHED_TERMS)
+def _listed(found: tuple[Alternative, ...]) -> list[Alternative]:
+    """The same alternatives as the same object while it is cached."""
+    return list(found)
 
 
 @lru_cache(maxsize=_CACHED_TERMS)

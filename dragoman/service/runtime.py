@@ -29,6 +29,7 @@ from dragoman.service.reading.reasoning import Reasoning
 from dragoman.service.rerank.request import RerankRequests
 from dragoman.service.rerank.scoring import Reranking
 from dragoman.service.search.dense import DenseStage
+from dragoman.service.search.names import NameFinder
 from dragoman.service.search.rerank import RerankStage
 from dragoman.service.search.service import Search
 from dragoman.service.storage.data_dir import DataDirectory
@@ -97,6 +98,7 @@ class Runtime:
                 self.translations,
                 RerankStage(self.reranking, self.collections, settings, has_reranker(settings)),
                 self.traffic,
+                NameFinder(self.models, settings),
             )
             self.qa = QuestionAnswering(
                 self.models, self.search, self.collections, settings, self.metrics, self.traffic

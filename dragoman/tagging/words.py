@@ -12,10 +12,13 @@ from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.lexicon.text.segmentation import UNSPACED_LETTERS
 
 _UNSPACED = rf"[{UNSPACED_LETTERS}]"
+_LETTER = rf"(?:(?!{_UNSPACED})[\p{{L}}\p{{N}}\p{{M}}])"
 _WORD = regex.compile(
     rf"(?P<unspaced>{_UNSPACED}[{UNSPACED_LETTERS}\p{{M}}]*+)"
-    rf"|(?:(?!{_UNSPACED})[\p{{L}}\p{{N}}\p{{M}}])++(?:[.,’'](?=\p{{N}}|(?<=\p{{L}}.)\p{{L}})"
-    rf"(?:(?!{_UNSPACED})[\p{{L}}\p{{N}}\p{{M}}])++)*+|[^\s\p{{C}}]",
+    rf"|['’][sS](?!\p{{L}})"
+    rf"|\p{{L}}{{1,3}}['’](?=\p{{L}}{{2}})"
+    rf"|{_LETTER}++(?:(?!['’][sS](?!\p{{L}}))[.,’'](?=\p{{N}}|(?<=\p{{L}}.)\p{{L}}){_LETTER}++)*+"
+    rf"|[^\s\p{{C}}]",
     regex.V1,
 )
 Offsets = list[tuple[int, int]]
@@ -23,6 +26,8 @@ Offsets = list[tuple[int, int]]
 
 def word_offsets(text: str, subwords: Sequence[tuple[int, int]]) -> Offsets:
     """Where the words of a text stand: letters and digits in a row, and each other character by itself.
+
+    As in Universal Dependencies, 's is a word of its own, and so is what is elided before another word (l', d').
 
     Scripts without spaces are divided as the `subwords` (their offsets in the text) divide them.
     """

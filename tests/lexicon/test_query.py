@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, Bridge, psq, smt, untranslated
+from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, Alternative, Bridge, Name, psq, smt, untranslated
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import PlainAnalysis, Token
 
@@ -185,3 +185,61 @@ def test_psq_agrees_with_a_plain_reading_of_the_table(
         assert {a.term: a.weight for a in group.alternatives} == expected
         assert group.oov == (not expected)
     assert math.fsum(group.weight for group in result.groups) == len(query)
+
+
+NAMES = [
+    ("rice", "reis", 1.0, 0.9),
+    ("bush", "busch", 1.0, 0.9),
+    ("sea of japan", "japanisches meer", 1.0, 0.8),
+    ("sea", "meer", 1.0, 0.7),
+    ("japan", "japan", 1.0, 0.9),
+]
+
+
+def named_table() -> Table:
+    return Table.from_entries("en", "de", NAMES)
+
+
+def test_the_words_of_a_name_match_by_form_and_sound_alone() -> None:
+    sounds = {"condoleezza": [("kondoleeza", 0.8)], "rice": [("reis", 0.9), ("райс", 0.7)]}
+    bridge = Bridge(lambda word: word, lambda term: sounds.get(term, []), lambda term: term != "condoleezza")
+    text = "rice for Condoleezza Rice"
+    groups = psq(tokens(text, stop="for"), named_table(), bridge, names=[Name(9, 25)]).groups
+    assert [(group.query_word, group.start, group.kept) for group in groups] == [
+        ("rice", 0, False), ("condoleezza", 9, True)
+    ]  # fmt: skip
+    assert weights(groups[0]) == {"rice": 1.0, "reis": 0.9}  # the same word elsewhere in the query is as it was
+    assert weights(groups[1]) == {"kondoleeza": 0.8}
+    (kept,) = psq(tokens("Rice"), named_table(), bridge, names=[Name(0, 4)]).groups
+    assert weights(kept) == {"rice": 1.0, "райс": 0.7} and kept.kept and not kept.oov
+
+
+def test_a_name_that_the_collection_has_nothing_like_is_translated() -> None:
+    bridge = Bridge(lambda word: word, holds=lambda term: False)
+    groups = psq(tokens("Bush"), named_table(), bridge, names=[Name(0, 4)]).groups
+    assert groups == psq(tokens("Bush"), named_table(), bridge).groups and not groups[0].kept
+
+
+def test_a_name_that_a_table_has_whole_is_one_term() -> None:
+    whole = (Alternative("japanisches", 0.4, 0), Alternative("meer", 0.4, 0))
+    text = "the deep Sea of Japan fish"
+    query = psq(tokens(text), named_table(), IDENTICAL_FORM, names=[Name(9, 21, whole)])
+    assert [(group.query_word, group.query_term, group.start, group.end) for group in query.groups] == [
+        ("deep", "deep", 4, 8), ("sea of japan", "sea  japan", 9, 21), ("fish", "fish", 22, 26)
+    ]  # fmt: skip
+    assert weights(query.groups[1]) == {"japanisches": 0.4, "meer": 0.4}
+
+
+@given(st.lists(st.sampled_from(["rice", "bush", "sea", "of", "japan", "fish"]), min_size=1, max_size=6), st.data())
+def test_names_change_no_term_outside_of_them(words: list[str], data: st.DataObject) -> None:
+    text = " ".join(words)
+    found = tokens(text)
+    first = data.draw(st.integers(0, len(found) - 1))
+    name = Name(found[first].start, found[data.draw(st.integers(first, len(found) - 1))].end)
+    before = psq(found, named_table(), IDENTICAL_FORM).groups
+    after = psq(found, named_table(), IDENTICAL_FORM, names=[name]).groups
+    outside = [group for group in before if not name.start <= group.start < name.end]
+    assert [one.query_term for one in after if one.start in {group.start for group in outside}] == [
+        one.query_term for one in outside
+    ]
+    assert {one.query_term for one in after} == {one.query_term for one in before}

@@ -17,7 +17,9 @@ from dragoman.tagging.words import word_offsets, word_states
 @pytest.mark.parametrize(("text", "words"), [
     ("Don't go, Anna-Lena.", ["Don't", "go", ",", "Anna", "-", "Lena", "."]),
     ("3.5 U.S.A. 1,000", ["3.5", "U.S.A", ".", "1,000"]),
-    ("l’été في بيروت!", ["l’été", "في", "بيروت", "!"]),
+    ("l’été في بيروت!", ["l’", "été", "في", "بيروت", "!"]),
+    ("Tesla's, James' O'Brien’s", ["Tesla", "'s", ",", "James", "'", "O'", "Brien", "’s"]),
+    ("aujourd'hui qu'il", ["aujourd'hui", "qu'", "il"]),
     ("", []),
     (" \n\t", []),
     ("नमस्ते दुनिया", ["नमस्ते", "दुनिया"]),

@@ -9,7 +9,17 @@ from typing import NamedTuple
 
 from dragoman.indexes.analysis.function_words import function_words
 from dragoman.indexes.bm25 import BM25
-from dragoman.lexicon.query import Bridge, TermGroup, TranslatedQuery, psq, smt, untranslated
+from dragoman.lexicon.query import (
+    LEAST_PROBABILITY,
+    Alternative,
+    Bridge,
+    Name,
+    TermGroup,
+    TranslatedQuery,
+    psq,
+    smt,
+    untranslated,
+)
 from dragoman.lexicon.text.tokens import Analysis, Token, is_elided
 from dragoman.service.core.errors import Unavailable
 from dragoman.service.core.priority import in_background
@@ -23,6 +33,7 @@ BM25_OF = {"psq": BM25(k1=0.2, b=0.3), "smt": BM25(k1=1.2, b=0.75), "none": BM25
 _SHOWN = 10
 
 Sounds = Callable[[str], Sequence[tuple[str, float]]]
+Offsets = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +60,13 @@ def translate(
     snapshot: Snapshot,
     analysis: Callable[[str], Analysis],
     sounds: Sounds,
+    holds: Callable[[str], bool] = lambda term: True,
+    names: Sequence[Offsets] = (),
 ) -> Translated:
     """Translate the query ``text`` from ``source`` for documents in ``target``.
 
-    ``sounds`` finds the index terms that sound like a term, for words that no table has.
+    ``sounds`` finds the index terms that sound like a term, for words that no table has; ``holds`` says whether the
+    documents have a term. ``names`` are those of the query that stay whole (psq).
     """
     document_analysis = analysis(target)
     if method == "none" or source == target:
@@ -62,11 +76,28 @@ def translate(
     if method == "smt":
         return Translated(target, smt(tokens, view.surface if view else None), view, True)
 
-    bridge = Bridge(partial(identical, analysis, target), sounds)
+    bridge = Bridge(partial(identical, analysis, target), sounds, holds)
     aside = partial(is_function_word, text, function_words(source), view)
     if view is None:
-        return Translated(target, psq(tokens, None, bridge, aside=aside), None, True)
-    return Translated(target, psq(tokens, view.analysed, bridge, view.glossaries, aside=aside), view, True)
+        kept = [Name(*name) for name in names]
+        return Translated(target, psq(tokens, None, bridge, aside=aside, names=kept), None, True)
+    kept = [Name(*name, whole_translations(tokens, name, view, document_analysis)) for name in names]
+    query = psq(tokens, view.analysed, bridge, view.glossaries, aside=aside, names=kept)
+    return Translated(target, query, view, True)
+
+
+def whole_translations(
+    tokens: Sequence[Token], name: Offsets, view: View | PivotView, analysis: Analysis
+) -> tuple[Alternative, ...]:
+    """What tables have as translations of a name of several words, as index terms; each word has its share."""
+    words = [token.word for token in tokens if name[0] <= token.start and token.end <= name[1]]
+    found: dict[str, Alternative] = {}
+    for entry in view.surface.translations(" ".join(words), least_backward=LEAST_PROBABILITY) if len(words) > 1 else ():
+        terms = [token.term for token in analysis.tokens(entry.term) if token.term]
+        for term in terms:
+            weight = entry.p_backward / len(terms) + (found[term].weight if term in found else 0.0)
+            found[term] = Alternative(term, min(1.0, weight), entry.origin)
+    return tuple(found.values())
 
 
 def is_function_word(text: str, known: frozenset[str], view: View | PivotView | None, token: Token) -> bool:
@@ -102,19 +133,21 @@ def identical(analysis: Callable[[str], Analysis], language: str, word: str) -> 
     return found[0].term if len(found) == 1 else ""
 
 
-def described(text: str, analysis: Analysis, translations: Sequence[Translated]) -> Translation:
+def described(
+    text: str, analysis: Analysis, translations: Sequence[Translated], names: Sequence[Offsets] = ()
+) -> Translation:
     """Describe the translation into all languages for the response; ``analysis`` is that of the query's language."""
     terms: dict[str, list[TermTranslation]] = {}
     for one in translations:
         for group in one.query.groups:
             found = terms.setdefault(query_term(text, group), [])
-            if one.view is not None:
+            if one.view is not None and not group.kept:
                 found.extend(_shown(one, one.view, group))
     return Translation(
         tables=tables_used(map(_consulted, translations)),
         terms=[QueryTerm(term=term, translations=found) for term, found in terms.items()],
         oov=oov(text, translations),
-        names=[],
+        names=list(dict.fromkeys(text[start:end] for start, end in names)),
         ignored=ignored(text, analysis, translations),
     )
 

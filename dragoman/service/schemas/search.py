@@ -78,8 +78,8 @@ class SearchRequest(_Request):
     )
     names: StrictBool = Field(
         default=True,
-        description="Whether names in the query are marked and kept. No model marks names yet: they match by their form"
-        " and sound like other words without a translation.",
+        description="Whether names in the query stay whole: a table has all of one, or its words match by form and"
+        " sound. Names are looked for in hybrid searches, and in those of psq that say true here.",
     )
     gloss: StrictBool = Field(
         default=False,
@@ -282,7 +282,7 @@ class Translation(BaseModel):
         " glossary; searched untranslated. Languages without such words are left out.",
         examples=[{"de": ["qwertyzxcvb"]}],
     )
-    names: list[str] = Field(description="Names that a model marked in the query; none does so yet.")
+    names: list[str] = Field(description="Names in the query that stayed whole: those of several words, and persons.")
     ignored: list[str] = Field(
         description="Query words that are not searched in any language: stop words, and other words of the question's"
         " form."

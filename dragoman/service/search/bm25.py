@@ -23,7 +23,7 @@ from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import NotFound, ServiceError, Unavailable, classify
 from dragoman.service.core.priority import in_background
 from dragoman.service.observability.tracing import span
-from dragoman.service.query.translation import Translated, translate, without_tables
+from dragoman.service.query.translation import Offsets, Translated, translate, without_tables
 from dragoman.service.schemas.search import Degraded
 from dragoman.service.tables.snapshot import Snapshot
 
@@ -89,8 +89,9 @@ class FirstStage:
         snapshot: Snapshot,
         collections: Sequence[CollectionInfo],
         k: int,
+        names: Sequence[Offsets] = (),
     ) -> FirstStageResult:
-        """The ``k`` best documents of all collections for a query in language ``source``.
+        """The ``k`` best documents of all collections for a query in language ``source``, with ``names`` kept whole.
 
         Raises:
             Unavailable: there are collections, but none can be searched now. In background work also: a required
@@ -107,6 +108,8 @@ class FirstStage:
                     snapshot,
                     self._analysis,
                     partial(self._sounding, collections, language),
+                    partial(self._holds, collections, language),
+                    names,
                 )
                 for language in sorted({language for one in collections for language in one.languages})
             }
@@ -204,3 +207,12 @@ class FirstStage:
                 with suppress(NotFound, Unavailable, IndexFault), self._indexes.use(collection.key) as index:
                     found.update(index.sounding(language, term))
         return sorted(found.items(), key=lambda item: (-item[1], item[0]))
+
+    def _holds(self, collections: Sequence[CollectionInfo], language: str, term: str) -> bool:
+        """Whether a collection has an index term of ``language``."""
+        for collection in collections:
+            if language in collection.languages:
+                with suppress(NotFound, Unavailable, IndexFault), self._indexes.use(collection.key) as index:
+                    if index.document_frequency(language, term):
+                        return True
+        return False

@@ -15,7 +15,7 @@ from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.encoding import EncodedQuery
 from dragoman.service.observability.tracing import span
-from dragoman.service.query.translation import Translated
+from dragoman.service.query.translation import Offsets, Translated
 from dragoman.service.schemas.search import Degraded, Fusion, Method, RankedBy, SearchRequest
 from dragoman.service.search.bm25 import STAGE as BM25_STAGE
 from dragoman.service.search.bm25 import FirstStage, FirstStageResult, Match, Part, Place
@@ -75,8 +75,9 @@ class SearchRanking:
         snapshot: Snapshot,
         collections: Sequence[CollectionInfo],
         cancelled: Cancelled | None,
+        names: Sequence[Offsets] = (),
     ) -> Answer:
-        """The ``request.top_k`` best documents of the collections.
+        """The ``request.top_k`` best documents of the collections; ``names`` are those of the query.
 
         Raises:
             ServiceError: they cannot be ranked now.
@@ -85,10 +86,10 @@ class SearchRanking:
             with span("dense"):
                 return _of_dense(self._dense.rank(request.query, collections, request.top_k, cancelled))
         if request.method == "hybrid":
-            return self._hybrid(request, language, snapshot, collections, cancelled)
+            return self._hybrid(request, language, snapshot, collections, cancelled, names)
         method = request.method or "psq"
         return _of_bm25(
-            method, self._first_stage.rank(request.query, language, method, snapshot, collections, request.top_k)
+            method, self._first_stage.rank(request.query, language, method, snapshot, collections, request.top_k, names)
         )
 
     def _hybrid(
@@ -98,6 +99,7 @@ class SearchRanking:
         snapshot: Snapshot,
         collections: Sequence[CollectionInfo],
         cancelled: Cancelled | None,
+        names: Sequence[Offsets],
     ) -> Answer:
         """Both rankings, fused; only one, marked as degraded, if the other is unavailable."""
         languages = {language for collection in collections for language in collection.languages}
@@ -106,7 +108,7 @@ class SearchRanking:
         started = time.perf_counter()
         unmatched: ServiceError | None = None
         try:
-            bm25 = self._first_stage.rank(request.query, language, "psq", snapshot, collections, depth)
+            bm25 = self._first_stage.rank(request.query, language, "psq", snapshot, collections, depth, names)
         except Unavailable as fault:
             if in_background():
                 raise

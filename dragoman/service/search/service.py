@@ -22,7 +22,7 @@ from dragoman.service.inference.text_translation import Translations
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.observability.tracing import span
 from dragoman.service.query.language import FALLBACK, detect
-from dragoman.service.query.translation import described, foreign_words, undecided, unknown_everywhere
+from dragoman.service.query.translation import Offsets, described, foreign_words, undecided, unknown_everywhere
 from dragoman.service.schemas.search import (
     Degraded,
     Hit,
@@ -38,6 +38,7 @@ from dragoman.service.search.dense import DenseStage
 from dragoman.service.search.fusion import Answer, SearchRanking
 from dragoman.service.search.gloss import Glosses
 from dragoman.service.search.hits import Found, HitBuilder, hit_by_meaning
+from dragoman.service.search.names import NameFinder
 from dragoman.service.search.rerank import RerankStage
 from dragoman.service.search.suggestions import other_readings
 from dragoman.service.tables.service import check_active, check_detectable
@@ -57,6 +58,15 @@ class Run(NamedTuple):
     method: Method
 
 
+class Ranking(NamedTuple):
+    """The query as understood, the snapshot with the tables that were used, the names in the query, and the ranking."""
+
+    query: QueryRead
+    snapshot: Snapshot
+    names: list[Offsets]
+    answer: Answer
+
+
 class Search:
     """Answers searches. Every method may be called from any thread."""
 
@@ -72,6 +82,7 @@ class Search:
         translations: Translations,
         rerank: RerankStage,
         traffic: Traffic,
+        names: NameFinder,
     ) -> None:
         self._collections = collections
         self._registry = registry
@@ -84,6 +95,7 @@ class Search:
         self._translations = translations
         self._rerank = rerank
         self._traffic = traffic
+        self._names = names
         self._places = BoundedSemaphore(_WAITING)
 
     def search(
@@ -130,6 +142,7 @@ class Search:
             request.method is None
             or request.method in MODEL_METHODS
             or request.translate_snippets
+            or self._names.wanted(request)
             or self._rerank.options(request) is not None
         )
 
@@ -138,7 +151,7 @@ class Search:
     ) -> SearchResponse:
         started = time.perf_counter()
         snapshot = snapshot or self._registry.snapshot
-        query, used, answer = self._rank(request, cancelled, snapshot)
+        query, used, names, answer = self._rank(request, cancelled, snapshot)
         hits = self._hits(request, answer)
         timings = Timings(
             translate=_milliseconds(answer.translate_seconds),
@@ -164,7 +177,7 @@ class Search:
             query=query,
             method=answer.method,
             hits=hits,
-            translation=described(request.query, self._analysis(query.language), answer.translations),
+            translation=described(request.query, self._analysis(query.language), answer.translations, names),
             suggestions=self._suggestions(request, query.language, answer, snapshot),
             degraded=answer.degraded,
             truncated=[*_cut_words(request.query, self._analysis(query.language)), *answer.truncated],
@@ -233,7 +246,7 @@ class Search:
             ServiceError: as :meth:`search`.
         """
         with self._traffic.live(), self._admitted(self._with_method(request), request.method) as (admitted, degraded):
-            _, _, answer = self._rank(admitted, cancelled, None)
+            answer = self._rank(admitted, cancelled, None).answer
         ids = self._collections.ids_by_keys([place.key for place in answer.places])
         lines = [
             RunLine(place.collection.name, ids[place.key], place.score) for place in answer.places if place.key in ids
@@ -241,10 +254,7 @@ class Search:
         cut = [Degraded.of("truncated", reason, "truncated") for reason in answer.truncated]
         return Run(lines, [*degraded, *answer.degraded, *cut], answer.method)
 
-    def _rank(
-        self, request: SearchRequest, cancelled: Cancelled | None, snapshot: Snapshot | None
-    ) -> tuple[QueryRead, Snapshot, Answer]:
-        """The query as understood, the snapshot with the tables that were used, and the ranking."""
+    def _rank(self, request: SearchRequest, cancelled: Cancelled | None, snapshot: Snapshot | None) -> Ranking:
         started = time.perf_counter()
         snapshot = snapshot or self._registry.snapshot
         check_active(request.tables or (), snapshot)
@@ -253,10 +263,15 @@ class Search:
         query, degraded = self._understood(request, snapshot, languages)
         if request.tables is not None:
             snapshot = self._registry.select(snapshot, request.tables, query.language, languages)
+        names: list[Offsets] = []
+        if languages - {query.language} and self._names.wanted(request):
+            with span("names"):
+                names, faults = self._names.find(request.query, cancelled)
+            degraded += faults
         prepared = time.perf_counter()
         rerank = self._rerank.options(request)
         wanted = request if rerank is None else request.model_copy(update={"top_k": max(request.top_k, rerank.depth)})
-        answer = self._ranking.rank(wanted, query.language, snapshot, collections, cancelled)
+        answer = self._ranking.rank(wanted, query.language, snapshot, collections, cancelled, names)
         answer.translate_seconds += prepared - started
         answer.degraded[:0] = degraded
         if rerank is not None:
@@ -275,7 +290,7 @@ class Search:
         self._metrics.degraded(answer.degraded)
         words, oov = foreign_words(answer.translations), unknown_everywhere(answer.translations)
         self._metrics.query(query.language, len(words), len(oov))
-        return query, snapshot, answer
+        return Ranking(query, snapshot, names, answer)
 
     def _with_method(self, request: SearchRequest) -> SearchRequest:
         """The valid request with a method."""

@@ -1,0 +1,147 @@
+"""Tagging in languages that no example was in: the comparisons of Liu et al. 2020 at our size.
+
+    python -m benchmarks.tagging.tables --data DATA --output runs/tagging --threads 2
+
+One command trains and measures what the paper compares, on frozen states of the encoder: parts of speech, names and
+slots, learned in English and tested in other languages. Its tables 1 to 3 are a task each, by encoder of words; table 6
+takes parts of OIT away; table 7 has the English tuning sentences with words in another order, none farther than k from
+its place; figure 1 adds a share of the target language's training sentences (slots). A gazetteer of the names
+learned stands beside the names.
+
+Prints means over the seeds, and writes `report.json` and `few-shot.png`. What is complete in the output is kept, so an
+interrupted command goes on when it is given again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.tagging.runs import METHODS, NOISE, SHARES, TASKS, Plan, Runs, gazetteer
+from dragoman.backbone.loading import load_encoder
+from dragoman.backbone.sentences import SentenceEncoder
+from dragoman.files.atomic import atomic_file
+from dragoman.tagging.sentences import read_sentences
+from dragoman.tagging.training import score
+
+FEW = "slots"
+FEW_METHODS = ("lstm", "transformer", "oit")
+Cells = dict[str, dict[str, dict[str, list[float]]]]
+"""Scores of the seeds by task, method and test."""
+
+
+def main() -> None:
+    """Train and measure what is missing, and print the tables."""
+    arguments = parsed()
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    console = Console()
+    plan = Plan(
+        arguments.data, arguments.output, arguments.encoder, arguments.layer, arguments.steps, arguments.sentences
+    )
+    encoder = SentenceEncoder(load_encoder(plan.encoder), plan.layer)
+    runs = Runs(plan, encoder, lambda line: Console(stderr=True).print(line, markup=False, highlight=False))
+    seeds = [int(one) for one in arguments.seeds.split(",")]
+    tasks, methods = arguments.tasks.split(","), arguments.methods.split(",")
+    cells: Cells = {task: {} for task in tasks}
+    few: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for task in tasks:
+        for method in methods:
+            found = [runs.cells(task, method, seed) for seed in seeds]
+            cells[task][method] = {test: [one[test] for one in found] for test in found[0]}
+            write(arguments.output, cells, few)
+        if task == "ner":
+            cells[task]["gazetteer"] = by_gazetteer(plan)
+    if FEW in tasks and not arguments.no_few:
+        for language in TASKS[FEW].tests:
+            for method in [one for one in FEW_METHODS if one in methods]:
+                few.setdefault(language, {})[method] = {
+                    str(share): [runs.few(FEW, method, seed, language, share) for seed in seeds] for share in SHARES
+                }
+                few[language][method]["0"] = cells[FEW][method][language]
+                write(arguments.output, cells, few)
+        draw(few, arguments.output / "few-shot.png")
+    write(arguments.output, cells, few)
+    show(cells, console)
+
+
+def parsed() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with tagging and research_only/tagging")
+    parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--tasks", default=",".join(TASKS))
+    parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--seeds", default="1,2,3")
+    parser.add_argument("--encoder", default="e5-small", help="a name, or a folder")
+    parser.add_argument("--layer", type=int, default=8)
+    parser.add_argument("--steps", type=float, default=1.0, help="factor of the steps of each training")
+    parser.add_argument("--sentences", type=int, default=0, help="the first ones of each test; 0: all")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--no-few", action="store_true", help="leave the few-shot curve out")
+    found = parser.parse_args()
+    for name, known in (("tasks", TASKS), ("methods", METHODS)):
+        if unknown := set(getattr(found, name).split(",")) - set(known):
+            parser.error(f"--{name}: {', '.join(sorted(unknown))} is not one of {', '.join(known)}")
+    return found
+
+
+def by_gazetteer(plan: Plan) -> dict[str, list[float]]:
+    """The score of names that are looked up among those of the training sentences."""
+    task = TASKS["ner"]
+    learned = [one for path in plan.paths(task.labelled) for one in read_sentences(Path(path), task.names)]
+    tests = {name: plan.test("ner", name) for name in task.tests}
+    return {name: [score(found, gazetteer(learned, found), True)] for name, found in tests.items()}
+
+
+def write(output: Path, cells: Cells, few: dict[str, Any]) -> None:
+    """Write `report.json`, whole or not at all."""
+    with atomic_file(output / "report.json") as unfinished:
+        unfinished.write_text(json.dumps({"cells": cells, "few": few}, indent=1) + "\n", encoding="utf-8")
+
+
+def show(cells: Cells, console: Console) -> None:
+    """Print a table for each task: the mean and deviation over the seeds, in percent."""
+    noisy = [f"en k={k}" for k in NOISE]
+    for task, methods in cells.items():
+        tests = [*TASKS[task].tests, *noisy]
+        targets = [one for one in TASKS[task].tests if not one.startswith("en")]
+        table = Table("method", *tests, "mean of targets", title=task)
+        for method, found in methods.items():
+            means = [shown(found[test]) if test in found else "" for test in tests]
+            over = np.mean([found[test] for test in targets], axis=0)
+            table.add_row(method, *means, shown(list(over)))
+        console.print(table)
+
+
+def shown(values: list[float]) -> str:
+    """Mean and deviation in percent."""
+    deviation = f" ±{100 * float(np.std(values, ddof=1)):.1f}" if len(values) > 1 else ""
+    return f"{100 * float(np.mean(values)):.1f}{deviation}"
+
+
+def draw(few: dict[str, dict[str, dict[str, list[float]]]], path: Path) -> None:
+    """The few-shot curves, one plot a language."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.5 * len(few), 3.6), layout="constrained")
+    for place, (language, methods) in enumerate(few.items(), start=1):
+        axes = figure.add_subplot(1, len(few), place)
+        for method, shares in methods.items():
+            points = sorted((float(share), 100 * float(np.mean(values))) for share, values in shares.items())
+            axes.plot([100 * share for share, _ in points], [value for _, value in points], marker="o", label=method)
+        axes.set(title=language, xlabel="target sentences, %", ylabel="F1")
+        axes.legend()
+    with atomic_file(path) as unfinished:
+        figure.savefig(unfinished, format="png", dpi=120)
+
+
+if __name__ == "__main__":
+    main()

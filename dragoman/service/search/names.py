@@ -1,0 +1,68 @@
+"""The names in a query: found by the tagger, so that they stay whole when the query is translated."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dragoman.service.core.errors import NotInstalled, ServiceError
+from dragoman.service.core.priority import in_background, wait_limit
+from dragoman.service.core.settings import Settings
+from dragoman.service.inference.batching import Cancelled, gathered
+from dragoman.service.inference.models import Models
+from dragoman.service.inference.tagging import TagTexts, tagger_place
+from dragoman.service.query.translation import Offsets
+from dragoman.service.schemas.search import Degraded, SearchRequest
+
+STAGE = "names"
+LEAST_SCORE = 0.5
+"""Names of a lower probability are read as other words are."""
+PERSON = "PER"
+
+
+class FoundNames(NamedTuple):
+    """Where the names of a query stand."""
+
+    places: list[Offsets]
+    degraded: list[Degraded]
+
+
+class NameFinder:
+    """Finds the names in queries. Safe from any thread."""
+
+    def __init__(self, models: Models, settings: Settings) -> None:
+        self._models = models
+        self._settings = settings
+
+    def wanted(self, request: SearchRequest) -> bool:
+        """Whether a search finds names: one that needs the models anyway, or that says so itself."""
+        if not request.names or request.method in ("dense", "none", "smt"):
+            return False
+        if request.method != "hybrid" and "names" not in request.model_fields_set:
+            return False
+        try:
+            tagger_place(self._settings, "ner")
+        except NotInstalled:
+            return False
+        return True
+
+    def find(self, text: str, cancelled: Cancelled | None) -> FoundNames:
+        """The names in a query that are to stay whole: those of several words, and persons.
+
+        The name of a place or organisation that is one word is as any other word: a table has it whole or not at all.
+
+        Raises:
+            ServiceError: in background work, they cannot be found now.
+        """
+        try:
+            (tags,) = gathered(
+                self._models.worker.submit(TagTexts("ner"), [text]),
+                wait_limit(self._settings.worker_seconds),
+                cancelled,
+            )
+        except ServiceError as fault:
+            if in_background():
+                raise
+            reason = f"names in the query were translated as other words: {fault}"
+            return FoundNames([], [Degraded.of(STAGE, reason, fault.error_type)])
+        kept = [(tag.start, tag.end) for tag in tags if tag.score >= LEAST_SCORE and tag.label == PERSON]
+        return FoundNames(kept, [])
