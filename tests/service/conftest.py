@@ -37,7 +37,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 
 @pytest.fixture
 def settings(tmp_path: Path, database_url: str | None) -> Settings:
-    return Settings(data_dir=tmp_path / "data", database_url=database_url, index_commit_seconds=0.2)
+    return Settings(data_dir=tmp_path / "data", database_url=database_url, index_commit_seconds=0.2, ner_tagger="off")
 
 
 @pytest.fixture

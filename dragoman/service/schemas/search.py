@@ -78,8 +78,8 @@ class SearchRequest(_Request):
     )
     names: StrictBool = Field(
         default=True,
-        description="Whether names in the query stay whole: a table has all of one, or its words match by form and"
-        " sound. Names are looked for in hybrid searches, and in those of psq that say true here.",
+        description="Whether names of persons in the query stay whole: a table has all of one, or its words match by"
+        " form and sound. Names are looked for in hybrid searches, and in those of psq that say true here.",
     )
     gloss: StrictBool = Field(
         default=False,

@@ -46,9 +46,9 @@ class NameFinder:
         return True
 
     def find(self, text: str, cancelled: Cancelled | None) -> FoundNames:
-        """The names in a query that are to stay whole: those of several words, and persons.
+        """The names in a query that are to stay whole: those of persons.
 
-        The name of a place or organisation that is one word is as any other word: a table has it whole or not at all.
+        Names of places, organisations and works are mostly made of words that are translated ("United Nations").
 
         Raises:
             ServiceError: in background work, they cannot be found now.
