@@ -14,6 +14,7 @@ from dragoman.backbone.training.pretraining import PretrainingConfig, claim
 from dragoman.backbone.training.text_files import CorpusError
 from dragoman.backbone.training.translation_training import TranslationConfig
 from dragoman.service.evaluation.codebook_training import CodebookTraining
+from dragoman.tagging.training import TaggerTraining
 
 CONFIGS = sorted((Path(__file__).parents[3] / "configs").glob("*.toml"))
 
@@ -76,7 +77,7 @@ def test_a_translators_configuration_is_checked_too(changes: dict[str, Any], mes
     ids=lambda path: path.stem,
 )
 def test_the_configurations_we_ship_are_valid(path: Path) -> None:
-    kinds = {"translator": TranslationConfig, "codebook": CodebookTraining}
+    kinds = {"translator": TranslationConfig, "codebook": CodebookTraining, "tagger": TaggerTraining}
     kinds.get(path.stem.split("-")[0], PretrainingConfig).parse(read_config(path))
 
 
