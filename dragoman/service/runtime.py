@@ -10,6 +10,7 @@ from dragoman.indexes.java import jvm
 from dragoman.service.access.audit import Audit
 from dragoman.service.access.keys import Keys
 from dragoman.service.collections.dense_registry import DenseIndexes
+from dragoman.service.collections.entities import Entities
 from dragoman.service.collections.lucene_registry import Indexes
 from dragoman.service.collections.service import Collections
 from dragoman.service.core.errors import InvalidRequest, NotInstalled, Unavailable
@@ -29,6 +30,7 @@ from dragoman.service.reading.reasoning import Reasoning
 from dragoman.service.rerank.request import RerankRequests
 from dragoman.service.rerank.scoring import Reranking
 from dragoman.service.search.dense import DenseStage
+from dragoman.service.search.entities import EntityStage
 from dragoman.service.search.names import NameFinder
 from dragoman.service.search.rerank import RerankStage
 from dragoman.service.search.service import Search
@@ -72,7 +74,9 @@ class Runtime:
             )
             opened.callback(self.dense.close)
             self.translations = Translations(self.models, settings)
-            self.collections = Collections(self.store, self.indexes, settings, self.metrics, self.dense)
+            self.entities = Entities(self.store, self.models, settings.worker_seconds)
+            opened.callback(self.entities.close)
+            self.collections = Collections(self.store, self.indexes, settings, self.metrics, self.dense, self.entities)
             self.tables = Tables(
                 self.store,
                 settings,
@@ -99,6 +103,7 @@ class Runtime:
                 RerankStage(self.reranking, self.collections, settings, has_reranker(settings)),
                 self.traffic,
                 NameFinder(self.models, settings),
+                EntityStage(self.entities),
             )
             self.qa = QuestionAnswering(
                 self.models, self.search, self.collections, settings, self.metrics, self.traffic
@@ -119,6 +124,7 @@ class Runtime:
         self.tables.start()
         self.indexes.start(self.settings.startup_wait_seconds)
         self.dense.start(embed=serving)
+        self.entities.start(tag=serving)
         if not serving:
             return
         by_default = self.settings.rerank == "auto" and not _embeds_all(self.settings)

@@ -76,6 +76,11 @@ class NewCollection(BaseModel):
         description="Whether states of all subwords are kept with the embeddings (48 bytes each), which improves the"
         " order of hybrid; when left out, while they take at most DRAGOMAN_LATE_MEGABYTES.",
     )
+    entities: StrictBool = Field(
+        default=False,
+        description="Whether names are found in the documents, in the background after an import: hits show them, and"
+        " searches can be limited to documents that hold some. 503 if there is no tagger of names.",
+    )
 
 
 class IndexInfo(BaseModel):
@@ -95,6 +100,15 @@ class EmbeddingsInfo(BaseModel):
     late_interaction: bool = Field(description="Whether the states of subwords are kept for late interaction.")
 
 
+class EntitiesInfo(BaseModel):
+    """The names in a collection's documents."""
+
+    state: Literal["building", "complete"]
+    tagged: int = Field(description="Documents that were read for names.")
+    failed: int = Field(description="Documents that could not be read; the log says why.")
+    total: int
+
+
 class CollectionBody(BaseModel):
     """A collection."""
 
@@ -105,6 +119,7 @@ class CollectionBody(BaseModel):
     generation: int = Field(description="Increases with every change of the documents.")
     index: IndexInfo
     embeddings: EmbeddingsInfo | None = Field(description="Null if the collection has none and gets none by itself.")
+    entities: EntitiesInfo | None = Field(description="Null if names are not found in its documents.")
     created_at: datetime
 
 
@@ -146,7 +161,7 @@ class DocumentBody(BaseModel):
 def create_collection(new: NewCollection, runtime: RuntimeDep, record: RecordDep) -> CollectionBody:
     """Create an empty collection; 409 if there is one of this name."""
     with record("collection.create", new.name):
-        made = runtime.collections.create(new.name, new.language, new.description, new.late_interaction)
+        made = runtime.collections.create(new.name, new.language, new.description, new.late_interaction, new.entities)
     return _collection(made, runtime)
 
 
@@ -219,6 +234,14 @@ def _embeddings(info: CollectionInfo, runtime: Runtime) -> EmbeddingsInfo | None
     )
 
 
+def _entities(info: CollectionInfo, runtime: Runtime) -> EntitiesInfo | None:
+    if not info.entities:
+        return None
+    found = runtime.entities.coverage(info.key)
+    state: Literal["building", "complete"] = "complete" if found.tagged + found.failed == found.total else "building"
+    return EntitiesInfo(state=state, tagged=found.tagged, failed=found.failed, total=found.total)
+
+
 def _collection(info: CollectionInfo, runtime: Runtime) -> CollectionBody:
     return CollectionBody(
         name=info.name,
@@ -228,6 +251,7 @@ def _collection(info: CollectionInfo, runtime: Runtime) -> CollectionBody:
         generation=info.generation,
         index=IndexInfo(state=info.index_state, generation=info.index_generation),
         embeddings=_embeddings(info, runtime),
+        entities=_entities(info, runtime),
         created_at=info.created_at,
     )
 

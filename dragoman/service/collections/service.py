@@ -13,12 +13,14 @@ from sqlalchemy.exc import IntegrityError
 from dragoman.lexicon.text.languages import check_language
 from dragoman.service.collections.changes import Change
 from dragoman.service.collections.dense_registry import DenseIndexes
+from dragoman.service.collections.entities import Entities
 from dragoman.service.collections.importing import DocumentImport, Imported
 from dragoman.service.collections.lucene_index import CollectionIndex, IndexState
 from dragoman.service.collections.lucene_registry import Indexes
 from dragoman.service.core.errors import Conflict, InvalidRequest, NotFound
 from dragoman.service.core.names import check_name, is_name
 from dragoman.service.core.settings import Settings
+from dragoman.service.inference.tagging import tagger_place
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection, Document
@@ -37,6 +39,8 @@ class CollectionInfo:
     index_state: str
     index_generation: int
     languages: tuple[str, ...]
+    entities: bool
+    """Whether names are found in its documents."""
     created_at: datetime
 
 
@@ -58,29 +62,45 @@ class Collections:
     """Creates, fills and deletes collections. Every method may be called from any thread."""
 
     def __init__(
-        self, store: Store, indexes: Indexes, settings: Settings, metrics: Metrics, dense: DenseIndexes
+        self,
+        store: Store,
+        indexes: Indexes,
+        settings: Settings,
+        metrics: Metrics,
+        dense: DenseIndexes,
+        entities: Entities,
     ) -> None:
         self._store = store
         self._indexes = indexes
         self._settings = settings
         self._metrics = metrics
         self._dense = dense
+        self._entities = entities
 
     def create(
-        self, name: str, language: str, description: str | None = None, late_interaction: bool | None = None
+        self,
+        name: str,
+        language: str,
+        description: str | None = None,
+        late_interaction: bool | None = None,
+        entities: bool = False,
     ) -> CollectionInfo:
-        """Create an empty collection; for ``late_interaction`` see :class:`Collection`.
+        """Create an empty collection; for ``late_interaction`` and ``entities`` see :class:`Collection`.
 
         Raises:
             InvalidRequest: the name is not allowed, or the language is unknown.
+            NotInstalled: there is no tagger, and names are to be found.
             Conflict: there is a collection of this name.
         """
+        if entities:
+            tagger_place(self._settings, "ner")
         try:
             row = Collection(
                 name=check_name(name),
                 language=check_language(language),
                 description=description,
                 late_interaction=late_interaction,
+                entities=entities,
             )
         except ValueError as fault:
             raise InvalidRequest(str(fault)) from fault
@@ -137,6 +157,7 @@ class Collections:
             return work.run(parts, gzip)
         finally:
             self._dense.changed(row.id)
+            self._entities.changed(row.id)
 
     def document(self, name: str, id: str) -> DocumentInfo:
         """One document by its id.
@@ -241,6 +262,7 @@ class Collections:
             index_state=index.state.value if index else IndexState.BUILDING.value,
             index_generation=index.generation if index else -1,
             languages=index.languages if index else (),
+            entities=row.entities,
             created_at=row.created_at,
         )
 

@@ -81,6 +81,13 @@ class SearchRequest(_Request):
         description="Whether names of persons in the query stay whole: a table has all of one, or its words match by"
         " form and sound. Names are looked for in hybrid searches, and in those of psq that say true here.",
     )
+    entities: Annotated[list[Name], Field(min_length=1, max_length=100)] | None = Field(
+        default=None,
+        description="Only documents that hold all of these names: as written, as a table translates the whole name from"
+        " the query's language, or alike in sound in another script. Of collections made with `entities`; without"
+        " `collections`, of those alone.",
+        examples=[["Angela Merkel"]],
+    )
     gloss: StrictBool = Field(
         default=False,
         description="Add to each hit the translations of its words into the query's language, from the active tables.",
@@ -138,6 +145,17 @@ class Gloss(BaseModel):
     translations: list[str] = Field(
         description="The three best at most, by P(query term | document term); the best one first."
     )
+
+
+class Entity(BaseModel):
+    """A name in a document, ``document[field][start:end]`` in code points of that field."""
+
+    text: str
+    label: str = Field(description="PER, LOC, ORG or MISC.")
+    score: float = Field(description="The probability of the label.")
+    field: TextField
+    start: int
+    end: int
 
 
 class Scores(BaseModel):
@@ -201,6 +219,11 @@ class Hit(BaseModel):
         default=None,
         description="Only if requested: the content words of the title and the snippet that the tables have, in this"
         " order. Empty if the hit is in the query's language.",
+    )
+    entities: list[Entity] | None = Field(
+        default=None,
+        description="Only in collections with `entities`: the distinct names in the document, each where it stands"
+        " first; null if the document has not been read for names yet.",
     )
     snippet_translation: str | None = Field(
         default=None,

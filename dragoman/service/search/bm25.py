@@ -5,17 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.indexes.bm25 import Ranking
+from dragoman.indexes.bm25 import Hit, Ranking
 from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.fusion import normalised
+from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.collections.lucene_index import IndexState
 from dragoman.service.collections.lucene_registry import Indexes
@@ -25,6 +26,7 @@ from dragoman.service.core.priority import in_background
 from dragoman.service.observability.tracing import span
 from dragoman.service.query.translation import Offsets, Translated, translate, without_tables
 from dragoman.service.schemas.search import Degraded
+from dragoman.service.search.entities import Permitted
 from dragoman.service.tables.snapshot import Snapshot
 
 STAGE = "first_stage"
@@ -90,8 +92,11 @@ class FirstStage:
         collections: Sequence[CollectionInfo],
         k: int,
         names: Sequence[Offsets] = (),
+        permitted: Permitted | None = None,
     ) -> FirstStageResult:
         """The ``k`` best documents of all collections for a query in language ``source``, with ``names`` kept whole.
+
+        With ``permitted``, the best of these documents.
 
         Raises:
             Unavailable: there are collections, but none can be searched now. In background work also: a required
@@ -117,7 +122,7 @@ class FirstStage:
         result = FirstStageResult(translations=list(translations.values()))
         result.degraded.extend(without_tables(source, result.translations, snapshot))
         with span("first_stage"):
-            result.parts = self._parts(collections, translations, k, result.degraded)
+            result.parts = self._parts(collections, translations, k, result.degraded, permitted)
             scores = {id(part): dict(part.ranking.hits) for part in result.parts}
             result.places = [
                 Place(part, key, share, scores[id(part)][key])
@@ -167,12 +172,14 @@ class FirstStage:
         translations: Mapping[str, Translated],
         k: int,
         degraded: list[Degraded],
+        permitted: Permitted | None,
     ) -> list[Part]:
         parts: list[Part] = []
         faults: list[ServiceError] = []
         for collection in collections:
             try:
-                parts.extend(self._ranked(collection, [translations[one] for one in collection.languages], k))
+                own = None if permitted is None else permitted.get(collection.key, ())
+                parts.extend(self._ranked(collection, [translations[one] for one in collection.languages], k, own))
             except (NotFound, Unavailable, IndexFault) as fault:
                 if in_background() and not isinstance(fault, NotFound):
                     raise
@@ -190,11 +197,16 @@ class FirstStage:
             raise faults[0]
         return parts
 
-    def _ranked(self, collection: CollectionInfo, translations: Sequence[Translated], k: int) -> list[Part]:
+    def _ranked(
+        self, collection: CollectionInfo, translations: Sequence[Translated], k: int, permitted: Sequence[int] | None
+    ) -> list[Part]:
         parts = []
         with self._indexes.use(collection.key) as index:
             for translated in translations:
-                ranking, statistics = index.explained(translated.query, translated.language, k, translated.bm25)
+                query, language = translated.query, translated.language
+                ranking, statistics = index.explained(query, language, k, translated.bm25)
+                if permitted is not None and ranking.hits:
+                    ranking = replace(ranking, hits=_best(index, translated, permitted, k))
                 if ranking.hits:
                     parts.append(Part(collection, translated, ranking, statistics))
         return parts
@@ -216,3 +228,13 @@ class FirstStage:
                     if index.document_frequency(language, term):
                         return True
         return False
+
+
+def _best(index: LuceneIndex, translated: Translated, keys: Sequence[int], k: int) -> list[Hit]:
+    """The ``k`` best of these documents, the first of equal ones by key."""
+    if not keys:
+        return []
+    scores, _ = index.parts(translated.query, translated.language, keys, translated.bm25)
+    totals = scores @ np.array([group.weight for group in translated.query.groups])
+    found = sorted((-total, key) for total, key in zip(totals.tolist(), keys, strict=True) if total > 0)
+    return [Hit(key, -total) for total, key in found[:k]]

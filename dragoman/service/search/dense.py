@@ -23,6 +23,7 @@ from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.encoding import EncodedQuery
 from dragoman.service.inference.models import Models
 from dragoman.service.schemas.search import Degraded
+from dragoman.service.search.entities import Permitted
 
 STAGE = "dense"
 _MOST_FETCHED = 1_000
@@ -94,8 +95,11 @@ class DenseStage:
         k: int,
         cancelled: Cancelled | None = None,
         others: Mapping[int, Sequence[int]] = MappingProxyType({}),
+        permitted: Permitted | None = None,
     ) -> DenseResult:
         """The ``k`` best documents of all collections; one encoder makes their scores comparable.
+
+        With ``permitted``, the best of these documents.
 
         Documents without an embedding are embedded first, until the configured timeout. ``others`` are keys of
         documents by the key of their collection, whose scores are wanted too.
@@ -119,7 +123,8 @@ class DenseStage:
                 continue
             result.degraded.extend(_missing(collection.name, found))
             try:
-                hits, beside = self._searched(collection, vector, k, others.get(collection.key, ()))
+                own = None if permitted is None else permitted.get(collection.key, ())
+                hits, beside = self._searched(collection, vector, k, others.get(collection.key, ()), own)
             except (NotFound, Unavailable) as fault:
                 reason = f"collection '{collection.name}' was not searched: {fault}"
                 result.degraded.append(Degraded.of(STAGE, reason, fault.error_type))
@@ -139,9 +144,16 @@ class DenseStage:
         return result
 
     def _searched(
-        self, collection: CollectionInfo, vector: NDArray[np.float32], k: int, others: Sequence[int]
+        self,
+        collection: CollectionInfo,
+        vector: NDArray[np.float32],
+        k: int,
+        others: Sequence[int],
+        permitted: Sequence[int] | None,
     ) -> tuple[list[DenseHit], list[DenseHit]]:
         """The hits, more of a collection in several languages, and those of ``others`` that are not among them."""
+        if permitted is not None:
+            return self._dense.score(collection.key, vector, permitted, collection.generation), []
         fetched = max(k, min(k * len(collection.languages), _MOST_FETCHED))
         hits = self._dense.search(collection.key, vector, fetched, collection.generation)
         known = {hit.key for hit in hits}

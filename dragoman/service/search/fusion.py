@@ -20,6 +20,7 @@ from dragoman.service.schemas.search import Degraded, Fusion, Method, RankedBy, 
 from dragoman.service.search.bm25 import STAGE as BM25_STAGE
 from dragoman.service.search.bm25 import FirstStage, FirstStageResult, Match, Part, Place
 from dragoman.service.search.dense import STAGE, DensePlace, DenseResult, DenseStage
+from dragoman.service.search.entities import Permitted
 from dragoman.service.search.late import DEPTH as LATE_DEPTH
 from dragoman.service.search.late import reordered
 from dragoman.service.search.ranked import Ranked
@@ -76,20 +77,26 @@ class SearchRanking:
         collections: Sequence[CollectionInfo],
         cancelled: Cancelled | None,
         names: Sequence[Offsets] = (),
+        permitted: Permitted | None = None,
     ) -> Answer:
-        """The ``request.top_k`` best documents of the collections; ``names`` are those of the query.
+        """The ``request.top_k`` best documents of the collections, or of the ``permitted`` ones.
+
+        ``names`` are those of the query.
 
         Raises:
             ServiceError: they cannot be ranked now.
         """
         if request.method == "dense":
             with span("dense"):
-                return _of_dense(self._dense.rank(request.query, collections, request.top_k, cancelled))
+                found = self._dense.rank(request.query, collections, request.top_k, cancelled, permitted=permitted)
+            return _of_dense(found)
         if request.method == "hybrid":
-            return self._hybrid(request, language, snapshot, collections, cancelled, names)
+            return self._hybrid(request, language, snapshot, collections, cancelled, names, permitted)
         method = request.method or "psq"
+        k = request.top_k
         return _of_bm25(
-            method, self._first_stage.rank(request.query, language, method, snapshot, collections, request.top_k, names)
+            method,
+            self._first_stage.rank(request.query, language, method, snapshot, collections, k, names, permitted),
         )
 
     def _hybrid(
@@ -100,6 +107,7 @@ class SearchRanking:
         collections: Sequence[CollectionInfo],
         cancelled: Cancelled | None,
         names: Sequence[Offsets],
+        permitted: Permitted | None,
     ) -> Answer:
         """Both rankings, fused; only one, marked as degraded, if the other is unavailable."""
         languages = {language for collection in collections for language in collection.languages}
@@ -108,7 +116,9 @@ class SearchRanking:
         started = time.perf_counter()
         unmatched: ServiceError | None = None
         try:
-            bm25 = self._first_stage.rank(request.query, language, "psq", snapshot, collections, depth, names)
+            bm25 = self._first_stage.rank(
+                request.query, language, "psq", snapshot, collections, depth, names, permitted
+            )
         except Unavailable as fault:
             if in_background():
                 raise
@@ -117,7 +127,8 @@ class SearchRanking:
             bm25 = FirstStageResult(degraded=[Degraded.of(BM25_STAGE, reason, fault.error_type)])
         try:
             with span("dense"):
-                dense = self._dense.rank(request.query, collections, depth, cancelled, _by_collection(bm25.places))
+                others = _by_collection(bm25.places)
+                dense = self._dense.rank(request.query, collections, depth, cancelled, others, permitted)
         except Exception as fault:
             if unmatched is not None:
                 raise unmatched from fault

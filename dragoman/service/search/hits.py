@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -22,8 +22,10 @@ from dragoman.service.schemas.search import (
     Hit,
     MatchKind,
     Scores,
+    SearchRequest,
     TextField,
 )
+from dragoman.service.search.fusion import Answer
 from dragoman.service.search.snippets import Match, Matcher, Window, best_window, inside, sentence_window
 
 _WITHOUT_TABLE: dict[int, MatchKind] = {IDENTICAL: "identical", TRANSLITERATED: "sound"}
@@ -116,6 +118,49 @@ class HitBuilder:
             )
             for group, score in zip(translated.query.groups, scores, strict=True)
         ]
+
+
+def hits_of(
+    request: SearchRequest, answer: Answer, documents: Mapping[int, DocumentInfo], analysis: Callable[[str], Analysis]
+) -> list[Hit]:
+    """The hits of a ranking, by the ``documents`` by key; those deleted or replaced meanwhile are left out."""
+    builders: dict[int, HitBuilder] = {}
+    hits: list[Hit] = []
+    for place in answer.places:
+        document = documents.get(place.key)
+        if document is None:
+            continue
+        passage = place.passage
+        if passage is not None and document.generation != passage.generation:
+            if place.part is None:
+                continue  # just replaced: the passage no longer exists
+            passage = None
+        found = Found(
+            len(hits) + 1,
+            place.score,
+            place.first_stage,
+            dense=place.dense,
+            late=place.late,
+            fusion=place.fusion,
+            rerank=place.rerank,
+            sentence=passage.sentence if passage else None,
+        )
+        part = place.part or answer.part(place.collection.key, document.language)
+        if part is None:
+            hits.append(hit_by_meaning(found, request.query, place.collection.name, document, request.explain))
+            continue
+        builder = builders.get(id(part))
+        if builder is None:
+            builder = builders[id(part)] = HitBuilder(
+                request.query,
+                part.collection.name,
+                part.translated,
+                part.statistics,
+                analysis(part.translated.language),
+                request.explain,
+            )
+        hits.append(builder.hit(found, document))
+    return hits
 
 
 def hit_by_meaning(found: Found, query: str, collection: str, document: DocumentInfo, explained: bool) -> Hit:

@@ -35,9 +35,10 @@ from dragoman.service.schemas.search import (
 )
 from dragoman.service.search.bm25 import FirstStage
 from dragoman.service.search.dense import DenseStage
+from dragoman.service.search.entities import EntityStage
 from dragoman.service.search.fusion import Answer, SearchRanking
 from dragoman.service.search.gloss import Glosses
-from dragoman.service.search.hits import Found, HitBuilder, hit_by_meaning
+from dragoman.service.search.hits import hits_of
 from dragoman.service.search.names import NameFinder
 from dragoman.service.search.rerank import RerankStage
 from dragoman.service.search.suggestions import other_readings
@@ -83,6 +84,7 @@ class Search:
         rerank: RerankStage,
         traffic: Traffic,
         names: NameFinder,
+        entities: EntityStage,
     ) -> None:
         self._collections = collections
         self._registry = registry
@@ -96,6 +98,7 @@ class Search:
         self._rerank = rerank
         self._traffic = traffic
         self._names = names
+        self._entities = entities
         self._places = BoundedSemaphore(_WAITING)
 
     def search(
@@ -152,7 +155,9 @@ class Search:
         started = time.perf_counter()
         snapshot = snapshot or self._registry.snapshot
         query, used, names, answer = self._rank(request, cancelled, snapshot)
-        hits = self._hits(request, answer)
+        documents = self._collections.by_keys([place.key for place in answer.places])
+        hits = hits_of(request, answer, documents, self._analysis)
+        self._entities.add(hits, [place.collection for place in answer.places], documents.values())
         timings = Timings(
             translate=_milliseconds(answer.translate_seconds),
             first_stage=_milliseconds(answer.rank_seconds),
@@ -197,7 +202,9 @@ class Search:
     def _suggestions(
         self, request: SearchRequest, language: str, answer: Answer, snapshot: Snapshot
     ) -> list[Suggestion]:
-        if request.method in ("none", "dense") or answer.parts or any(place.part for place in answer.places):
+        if request.method in ("none", "dense") or request.entities:
+            return []
+        if answer.parts or any(place.part for place in answer.places):
             return []
         collections = self._chosen(request)
         targets = {one for collection in collections for one in collection.languages}
@@ -263,6 +270,8 @@ class Search:
         query, degraded = self._understood(request, snapshot, languages)
         if request.tables is not None:
             snapshot = self._registry.select(snapshot, request.tables, query.language, languages)
+        limited = self._entities.limited(request, query.language, snapshot, collections)
+        degraded += limited.degraded
         names: list[Offsets] = []
         if languages - {query.language} and self._names.wanted(request):
             with span("names"):
@@ -271,7 +280,9 @@ class Search:
         prepared = time.perf_counter()
         rerank = self._rerank.options(request)
         wanted = request if rerank is None else request.model_copy(update={"top_k": max(request.top_k, rerank.depth)})
-        answer = self._ranking.rank(wanted, query.language, snapshot, collections, cancelled, names)
+        answer = self._ranking.rank(
+            wanted, query.language, snapshot, limited.collections, cancelled, names, limited.permitted
+        )
         answer.translate_seconds += prepared - started
         answer.degraded[:0] = degraded
         if rerank is not None:
@@ -336,46 +347,6 @@ class Search:
         if not found.decided:
             degraded.append(Degraded.of("detect", undecided(found.language), "undecided"))
         return QueryRead(text=request.query, language=found.language, detected=True), degraded
-
-    def _hits(self, request: SearchRequest, answer: Answer) -> list[Hit]:
-        documents = self._collections.by_keys([place.key for place in answer.places])
-        builders: dict[int, HitBuilder] = {}
-        hits: list[Hit] = []
-        for place in answer.places:
-            document = documents.get(place.key)
-            if document is None:
-                continue
-            passage = place.passage
-            if passage is not None and document.generation != passage.generation:
-                if place.part is None:
-                    continue  # just replaced: the passage no longer exists
-                passage = None
-            found = Found(
-                len(hits) + 1,
-                place.score,
-                place.first_stage,
-                dense=place.dense,
-                late=place.late,
-                fusion=place.fusion,
-                rerank=place.rerank,
-                sentence=passage.sentence if passage else None,
-            )
-            part = place.part or answer.part(place.collection.key, document.language)
-            if part is None:
-                hits.append(hit_by_meaning(found, request.query, place.collection.name, document, request.explain))
-                continue
-            builder = builders.get(id(part))
-            if builder is None:
-                builder = builders[id(part)] = HitBuilder(
-                    request.query,
-                    part.collection.name,
-                    part.translated,
-                    part.statistics,
-                    self._analysis(part.translated.language),
-                    request.explain,
-                )
-            hits.append(builder.hit(found, document))
-        return hits
 
 
 def _cut_words(text: str, analysis: Analysis) -> list[str]:

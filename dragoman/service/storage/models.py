@@ -71,6 +71,8 @@ class Collection(Base):
     description: Mapped[str | None] = mapped_column(Text)
     late_interaction: Mapped[bool | None] = mapped_column(Boolean)
     """Whether states of subwords are kept; null: up to the size that the settings have."""
+    entities: Mapped[bool] = mapped_column(Boolean, default=False, server_default=sql("false"))
+    """Whether names are found in its documents."""
     generation: Mapped[int] = mapped_column(BigInteger, default=0)
     document_count: Mapped[int] = mapped_column(BigInteger, default=0)
     created_at: Mapped[datetime] = mapped_column(Instant, default=now)
@@ -103,6 +105,39 @@ class Document(Base):
             postgresql_where=sql("deleted"),
         ),
         {"sqlite_autoincrement": True},
+    )
+
+
+class DocumentEntities(Base):
+    """The names in one generation of a document; another generation of it has not been read for names yet."""
+
+    __tablename__ = "document_entities"
+
+    document_key: Mapped[int] = mapped_column(
+        BigKey, ForeignKey("documents.key", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    generation: Mapped[int] = mapped_column(BigInteger)
+    failed: Mapped[bool] = mapped_column(Boolean, default=False)
+    found: Mapped[list[Any]] = mapped_column(JSON)
+    """For each name its field, start, end, label and score, in the order of the document."""
+
+
+class EntityName(Base):
+    """One form by which a document is found: a whole name or a word of a person's, and a skeleton of its sounds."""
+
+    __tablename__ = "entity_names"
+
+    document_key: Mapped[int] = mapped_column(
+        BigKey, ForeignKey("document_entities.document_key", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    number: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
+    collection_id: Mapped[int] = mapped_column(BigKey)
+    name: Mapped[str] = mapped_column(Text)
+    sound: Mapped[str] = mapped_column(Text)
+
+    __table_args__ = (
+        Index("ix_entity_names_name", "collection_id", "name"),
+        Index("ix_entity_names_sound", "collection_id", "sound"),
     )
 
 

@@ -1,0 +1,274 @@
+"""The names in the documents of collections that ask for them: found in the background, kept in the database."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Sequence
+from dataclasses import astuple, dataclass
+from threading import Condition, Thread
+from typing import Any
+
+from sqlalchemy import and_, delete, false, func, insert, or_, select, true
+
+from dragoman.indexes.passages import passages
+from dragoman.service.collections.entity_names import Mention, MentionField, forms, sounds_like, sounds_of
+from dragoman.service.core.errors import ServiceError, TooManyRequests, Unavailable
+from dragoman.service.inference.batching import gathered
+from dragoman.service.inference.models import Models
+from dragoman.service.inference.tagging import TagTexts
+from dragoman.service.storage.database import Store
+from dragoman.service.storage.models import Collection as CollectionRow
+from dragoman.service.storage.models import Document, DocumentEntities, EntityName
+
+logger = logging.getLogger("dragoman")
+
+_DOCUMENTS_AT_ONCE = 16
+_CHUNK = 1000
+_RETRY_SECONDS = 5.0
+
+_TAGGED = and_(DocumentEntities.document_key == Document.key, DocumentEntities.generation == Document.generation)
+"""Joins a document with its names, if they are of its present generation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Untagged:
+    """A document to read for names."""
+
+    key: int
+    generation: int
+    language: str
+    fields: dict[MentionField, str]
+
+
+@dataclass(frozen=True, slots=True)
+class EntityCoverage:
+    """How many documents were read for names, how many could not be, and how many there are."""
+
+    tagged: int
+    failed: int
+    total: int
+
+
+class _Closing(Exception):
+    """The service is stopping."""
+
+
+class Entities:
+    """The names in documents. Every method may be called from any thread."""
+
+    def __init__(self, store: Store, models: Models, seconds: float) -> None:
+        """A document is read for names within ``seconds``, or tried again later."""
+        self._store = store
+        self._models = models
+        self._seconds = seconds
+        self._changed = Condition()
+        self._queue: dict[int, None] = {}
+        self._closing = False
+        self._follows = False
+        self._thread: Thread | None = None
+
+    def start(self, *, tag: bool = True) -> None:
+        """With ``tag``, read the documents that have not been read yet in the background, and those imported later."""
+        self._follows = tag
+        with self._store.read() as session:
+            wanted = session.scalars(select(CollectionRow.id).where(CollectionRow.entities == true())).all()
+        for id in wanted:
+            self._enqueue(id)
+
+    def changed(self, collection_id: int) -> None:
+        """A collection's documents have changed."""
+        with self._store.read() as session:
+            wanted = session.scalar(select(CollectionRow.entities).where(CollectionRow.id == collection_id))
+        if wanted:
+            self._enqueue(collection_id)
+
+    def close(self) -> None:
+        """Stop reading documents; the next start goes on."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join()
+
+    def coverage(self, collection_id: int) -> EntityCoverage:
+        """How many of a collection's documents were read for names."""
+        with self._store.read() as session:
+            total, tagged, failed = session.execute(
+                select(
+                    func.count(),
+                    func.count(DocumentEntities.document_key),
+                    func.count().filter(DocumentEntities.failed == true()),
+                )
+                .select_from(Document)
+                .outerjoin(DocumentEntities, _TAGGED)
+                .where(Document.collection_id == collection_id, Document.deleted == false())
+            ).one()
+        return EntityCoverage(tagged - failed, failed, total)
+
+    def of(self, keys: Sequence[int]) -> dict[int, tuple[int, list[Mention]]]:
+        """The generations and names of documents by key; documents that have not been read are left out."""
+        found: dict[int, tuple[int, list[Mention]]] = {}
+        with self._store.read() as session:
+            for start in range(0, len(keys), _CHUNK):
+                rows = session.execute(
+                    select(DocumentEntities.document_key, DocumentEntities.generation, DocumentEntities.found).where(
+                        DocumentEntities.document_key.in_(keys[start : start + _CHUNK]),
+                        DocumentEntities.failed == false(),
+                    )
+                )
+                found.update((key, (generation, [Mention(*one) for one in own])) for key, generation, own in rows)
+        return found
+
+    def holding(self, collection_id: int, names: Collection[str], translations: Collection[str]) -> set[int]:
+        """The keys of a collection's documents that hold one of the folded forms of a name, or a translation of it."""
+        sounds = {sound for name in names for sound in sounds_of(name)}
+        exact = {*names, *translations}
+        alike = or_(EntityName.name.in_(exact), EntityName.sound.in_(sounds))
+        with self._store.read() as session:
+            known = session.scalars(
+                select(EntityName.name).where(EntityName.collection_id == collection_id, alike).distinct()
+            )
+            same = [form for form in known if form in exact or any(sounds_like(form, name) for name in names)]
+            found: set[int] = set()
+            for start in range(0, len(same), _CHUNK):
+                found.update(
+                    session.scalars(
+                        select(Document.key)
+                        .join(DocumentEntities, _TAGGED)
+                        .join(EntityName, EntityName.document_key == Document.key)
+                        .where(
+                            EntityName.collection_id == collection_id,
+                            EntityName.name.in_(same[start : start + _CHUNK]),
+                            Document.deleted == false(),
+                        )
+                        .distinct()
+                    )
+                )
+        return found
+
+    def _enqueue(self, collection_id: int) -> None:
+        with self._changed:
+            if self._closing or not self._follows:
+                return
+            self._queue[collection_id] = None
+            if self._thread is None:
+                self._thread = Thread(target=self._work, name="dragoman-entities", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._closing or self._queue)
+                if self._closing:
+                    return
+                id = next(iter(self._queue))
+                del self._queue[id]
+            try:
+                self._read(id)
+            except _Closing:
+                return
+            except Exception as fault:
+                if isinstance(fault, ServiceError):
+                    logger.warning("documents are not read for names now: %s", fault)
+                else:
+                    logger.exception("documents could not be read for names")
+                with self._changed:
+                    self._changed.wait_for(lambda: self._closing, _RETRY_SECONDS)
+                    self._queue[id] = None
+
+    def _read(self, collection_id: int) -> None:
+        """Read all documents of a collection that have not been read."""
+        last = 0
+        while documents := self._next(collection_id, last):
+            last = documents[-1].key
+            self._keep(collection_id, documents, [self._mentions(one) for one in documents])
+
+    def _next(self, collection_id: int, last: int) -> list[Untagged]:
+        statement = (
+            select(Document.key, Document.generation, Document.language, Document.title, Document.text)
+            .outerjoin(DocumentEntities, _TAGGED)
+            .where(
+                Document.collection_id == collection_id,
+                Document.deleted == false(),
+                Document.key > last,
+                DocumentEntities.document_key.is_(None),
+            )
+            .order_by(Document.key)
+            .limit(_DOCUMENTS_AT_ONCE)
+        )
+        with self._store.read() as session:
+            rows = session.execute(statement).all()
+        return [
+            Untagged(key, made, language, {"title": title or "", "text": text})
+            for key, made, language, title, text in rows
+        ]
+
+    def _mentions(self, document: Untagged) -> list[Mention] | None:
+        """The names in a document, None if the tagger cannot read it.
+
+        Raises:
+            TooManyRequests, Unavailable: it cannot be read now.
+        """
+        spans = [(name, *span) for name, text in document.fields.items() for span in passages(text)]
+        texts = [document.fields[name][start:end] for name, start, end in spans]
+        try:
+            futures = self._models.worker.submit(TagTexts("ner"), texts, background=True)
+            tags = gathered(futures, self._seconds, lambda: self._closing)
+        except (TooManyRequests, Unavailable):
+            if self._closing:
+                raise _Closing from None
+            raise
+        except Exception as fault:
+            logger.warning("document with key %s cannot be read for names: %s", document.key, fault)
+            return None
+        found = {
+            (name, start + tag.start, start + tag.end): Mention(
+                name, start + tag.start, start + tag.end, tag.label, round(tag.score, 4)
+            )
+            for (name, start, _), own in zip(spans, tags, strict=True)
+            for tag in own
+        }
+        return list(found.values())
+
+    def _keep(
+        self, collection_id: int, documents: Sequence[Untagged], found: Sequence[Sequence[Mention] | None]
+    ) -> None:
+        """Store the names of documents that have not changed meanwhile."""
+        keys = [one.key for one in documents]
+        rows: list[dict[str, Any]] = []
+        names: list[dict[str, Any]] = []
+        with self._store.write() as session:
+            session.execute(select(CollectionRow.id).where(CollectionRow.id == collection_id).with_for_update())
+            present = select(Document.key, Document.generation).where(
+                Document.key.in_(keys), Document.deleted == false()
+            )
+            current = {row.key: row.generation for row in session.execute(present)}
+            for document, mentions in zip(documents, found, strict=True):
+                if current.get(document.key) != document.generation:
+                    continue
+                own = mentions or ()
+                rows.append(
+                    {
+                        "document_key": document.key,
+                        "generation": document.generation,
+                        "failed": mentions is None,
+                        "found": [astuple(one) for one in own],
+                    }
+                )
+                texts = [(document.fields[one.field][one.start : one.end], one.label) for one in own]
+                names += [
+                    {
+                        "document_key": document.key,
+                        "number": number,
+                        "collection_id": collection_id,
+                        "name": form,
+                        "sound": sound,
+                    }
+                    for number, (form, sound) in enumerate(forms(texts, document.language))
+                ]
+            session.execute(delete(DocumentEntities).where(DocumentEntities.document_key.in_(keys)))
+            if rows:
+                session.execute(insert(DocumentEntities), rows)
+            if names:
+                session.execute(insert(EntityName), names)
