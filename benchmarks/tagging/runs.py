@@ -72,6 +72,8 @@ TASKS = {
     ),
 }  # fmt: skip
 """English training halves of the slots are not at hand: the tests of English serve, which no test here is in."""
+FINE_TUNING = {"kind": "oit", "layers": 0, "rates": {"pretrained": 0.1}}
+"""Nothing but an output above the encoder, which learns at 5e-5."""
 METHODS: dict[str, dict[str, Any]] = {
     "lstm": {"kind": "lstm"},
     "lstm-shuffled": {"kind": "lstm", "shuffled": 10},
@@ -84,6 +86,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "oit-kernel-1": {"kind": "oit", "kernel": 1},
     "oit-kernel-2": {"kind": "oit", "kernel": 2},
     "oit-kernel-5": {"kind": "oit", "kernel": 5},
+    "fine-tuned": {"fine_tune": "all", **FINE_TUNING},
+    "fine-tuned-fixed-positions": {"fine_tune": "all_but_positions", **FINE_TUNING},
 }
 NOISE = (1, 2)
 """How far words move in the noisy English tests."""
@@ -164,8 +168,11 @@ class Runs:
             self._say(f"training {name}")
             train_tagger(config, folder, resume=(folder / "config.json").exists())
         tagger = load_tagger(folder / "model", self._encoder)
+        stored = self._stored
+        if tagger.encoder is not self._encoder:  # it has changed the encoder
+            stored = StoredWords(tagger.encoder, self.plan.layer, folder / "states")
         found = {
-            test: score(sentences, tagged(tagger.model, self._stored.of(sentences), tagger.labels), TASKS[task].spans)
+            test: score(sentences, tagged(tagger.model, stored.of(sentences), tagger.labels), TASKS[task].spans)
             for test, sentences in tests.items()
         }
         with atomic_file(done) as unfinished:

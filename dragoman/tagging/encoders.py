@@ -28,6 +28,7 @@ class EncoderConfig:
 
     kind: str = "oit"
     layers: int = 1
+    """0 for a linear layer alone, above an encoder that learns itself."""
     heads: int = 4
     width: int = 384
     kernel: int = 3
@@ -37,9 +38,11 @@ class EncoderConfig:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}")
-        for name in ("layers", "heads", "width", "kernel"):
+        for name in ("heads", "width", "kernel"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1")
+        if self.layers < (self.kind == "lstm"):
+            raise ValueError("layers must be at least 0, and 1 of an lstm")
         if self.width % (2 * self.heads):
             raise ValueError("width must be a multiple of twice the heads")
         if not 0 <= self.dropout < 1:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError, fill, read_json, read_tensors, write_tensors
+from dragoman.backbone.encoder import Encoder
+from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.padding import batches
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.files.atomic import atomic_folder
@@ -25,6 +28,8 @@ from dragoman.tagging.labels import spans
 from dragoman.tagging.words import word_states
 
 MODEL_TYPE = "tagger"
+CHANGED = "pretrained."
+"""What the names of the encoder's changed weights begin with."""
 WORDS_AT_ONCE = 4_096
 
 
@@ -130,20 +135,30 @@ class Tagger:
 
 
 def save_tagger(
-    folder: Path, model: TaggerModel, encoder: SentenceEncoder, labels: Sequence[str], about: Mapping[str, Any]
+    folder: Path,
+    model: TaggerModel,
+    pretrained: Encoder,
+    labels: Sequence[str],
+    about: Mapping[str, Any],
+    changed: Mapping[str, Tensor] = MappingProxyType({}),
 ) -> None:
-    """Write a tagger in bfloat16, whole or not at all; the pretrained encoder is named, not written."""
+    """Write a tagger in bfloat16, whole or not at all.
+
+    The pretrained encoder is named, not written, except for the weights of it that were `changed`.
+    """
     own = {"labels": list(labels), "crf": model.crf is not None, "word_encoder": asdict(model.encoder.config)}
-    pretrained = encoder.encoder
-    own |= {"encoder": pretrained.name, "encoder_checksum": pretrained.checksum, "width": encoder.width}
+    own |= {"encoder": pretrained.name, "encoder_checksum": pretrained.checksum, "width": pretrained.width}
+    if changed:
+        own |= {"fine_tuned": True}
+    tensors = {**model.state_dict(), **{f"{CHANGED}{name}": value for name, value in changed.items()}}
     with atomic_folder(folder) as unfinished:
         config = {"model_type": MODEL_TYPE, **about, **own, "tokenizer": pretrained.tokenizer_checksum}
         (unfinished / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-        write_tensors(unfinished, {name: value.to(torch.bfloat16) for name, value in model.state_dict().items()})
+        write_tensors(unfinished, {name: value.to(torch.bfloat16) for name, value in tensors.items()})
 
 
 def load_tagger(folder: Path, encoder: SentenceEncoder, device: str = "cpu") -> Tagger:
-    """A tagger above an encoder that others may use as well.
+    """A tagger above an encoder that others may use as well; one that changes its encoder has another for itself.
 
     Raises:
         CheckpointError: if it is missing, damaged, or of another encoder.
@@ -161,6 +176,9 @@ def load_tagger(folder: Path, encoder: SentenceEncoder, device: str = "cpu") -> 
         config = EncoderConfig(**{name: value for name, value in about["word_encoder"].items() if name in known})
         labels, layer = [str(label) for label in about["labels"]], int(about["layer"])
         tensors = {name: value.float() for name, value in read_tensors(folder).items()}
+        if about.get("fine_tuned"):
+            own = {name.removeprefix(CHANGED): tensors.pop(name) for name in list(tensors) if name.startswith(CHANGED)}
+            encoder = _changed(pretrained.name, own, layer, device)
         positions = tensors.get("encoder.positions")
         model = TaggerModel(encoder.width, len(labels), config, crf=bool(about["crf"]), positions=positions)
         assert isinstance(about["spans"], bool) and 0 <= layer <= encoder.layer
@@ -168,3 +186,15 @@ def load_tagger(folder: Path, encoder: SentenceEncoder, device: str = "cpu") -> 
         raise CheckpointError(f"{folder / CONFIG}: not usable: {error!r}") from error
     fill(model, tensors, folder)
     return Tagger(model.to(device), encoder, about, str(about.get("name", folder.name)))
+
+
+def _changed(name: str, weights: Mapping[str, Tensor], layer: int, device: str) -> SentenceEncoder:
+    """The pretrained encoder with weights that learned."""
+    encoder = load_encoder(name, device)
+    own = dict(encoder.named_parameters())
+    with torch.no_grad():
+        for part, value in weights.items():
+            if own[part].shape != value.shape:
+                raise ValueError(f"{part}: its shape is {tuple(value.shape)}, not {tuple(own[part].shape)}")
+            own[part].copy_(value)
+    return SentenceEncoder(encoder, layer)

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -20,10 +20,12 @@ from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.backbone.training.config import ConfigError, TrainingConfig
 from dragoman.backbone.training.corpus import Position
-from dragoman.backbone.training.loop import EarlyStopping, Report, Source, Trainer
+from dragoman.backbone.training.distributed import Workers
+from dragoman.backbone.training.loop import Batch, EarlyStopping, Report, Source, Trainer
 from dragoman.backbone.training.pretraining import begun
 from dragoman.files.atomic import atomic_file
 from dragoman.tagging.encoders import EncoderConfig
+from dragoman.tagging.fine_tuning import FineTuned, SubwordBatch, SubwordSentences, position_table
 from dragoman.tagging.labels import accuracy, span_f1
 from dragoman.tagging.sentences import Sentence, read_sentences
 from dragoman.tagging.shuffling import shuffled
@@ -31,6 +33,8 @@ from dragoman.tagging.tagger import TaggerModel, best_labels, padded_states, sav
 from dragoman.tagging.words import word_states
 
 TEXTS_AT_ONCE = 1_024
+FINE_TUNE = ("", "all", "all_but_positions")
+B = TypeVar("B", bound=Batch, covariant=True)
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,9 @@ class TaggerTraining(TrainingConfig):
     states: str = ""
     """Folder of the words' states, which trainings can share; default: `states` in the output."""
     patience: int = 5
+    fine_tune: str = ""
+    """What of the pretrained encoder learns as well: nothing, `all` up to `layer`, or `all_but_positions`. `rates`
+    slows it down by the name `pretrained`."""
 
     FREE = (*TrainingConfig.FREE, "states", "name")
 
@@ -84,6 +91,8 @@ class TaggerTraining(TrainingConfig):
         for name, new in self.names.items():
             if not isinstance(new, str):
                 raise ConfigError(f"names: {name}: {new!r} is not text")
+        if self.fine_tune not in FINE_TUNE:
+            raise ConfigError(f"fine_tune: {self.fine_tune!r} is not one of {', '.join(map(repr, FINE_TUNE))}")
         for name in ("sentences", "patience"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1")
@@ -180,14 +189,23 @@ def _read(paths: Sequence[str], config: TaggerTraining) -> list[Sentence]:
     return [one for path in paths for one in read_sentences(Path(path), config.names)]
 
 
-def source_of(found: Labelled, labels: Sequence[str], config: TaggerTraining) -> Source[WordBatch]:
+class Sentences(Protocol[B]):
+    """Labelled sentences as a model reads them."""
+
+    @property
+    def sentences(self) -> list[Sentence]: ...
+
+    def batch(self, places: Sequence[int], numbers: Mapping[str, int]) -> B: ...
+
+
+def source_of(found: Sentences[B], labels: Sequence[str], config: TaggerTraining) -> Source[B]:
     """Batches of sentences of like length; a round has each sentence once."""
     numbers = {label: number for number, label in enumerate(labels)}
     sizes = np.array([len(one.words) for one in found.sentences])
     count = -(-len(sizes) // config.sentences)
     digest = hashlib.sha256("\n".join(f"{one.words} {one.labels}" for one in found.sentences).encode()).hexdigest()
 
-    def draw(start: Position) -> Iterator[tuple[Position, WordBatch]]:
+    def draw(start: Position) -> Iterator[tuple[Position, B]]:
         position = start
         while True:
             noise = np.random.default_rng([config.seed, position.round])
@@ -233,25 +251,19 @@ def train_tagger(config: TaggerTraining, output: Path, *, resume: bool = False, 
     sentences, tuning = learned_from(config), _read(config.tuning, config)
     labels = sorted({label for one in sentences for label in one.labels})
     pretrained = load_encoder(config.encoder, str(workers.device))
-    positions = position_table(pretrained) if config.kind == "copied" else None
-    encoder = SentenceEncoder(pretrained, _layer(config, pretrained))
-    stored = StoredWords(encoder, config.layer, Path(config.states or output / "states"))
-    learned, held = workers.after_first(lambda: (stored.of(sentences), stored.of(tuning)))
-    model = TaggerModel(encoder.width, len(labels), config.word_encoder(), crf=config.crf, positions=positions)
-    trainer = Trainer(
-        model,
-        lambda batch, _generator, device: batch_loss(model, batch, device),
-        ("labels",),
-        source_of(learned, labels, config),
-        config,
-        output,
-        workers,
-        EarlyStopping(
-            lambda: {"score": score(held.sentences, tagged(model, held, labels), config.spans)},
-            "score",
-            config.patience,
-        ),
-    )
+    if config.layer > pretrained.layers:
+        raise ConfigError(f"layer: {pretrained.name} has {pretrained.layers} layers")
+    positions = None
+    if config.kind == "copied":
+        table, first = position_table(pretrained)
+        positions = table.detach()[first:]
+    model = TaggerModel(pretrained.width, len(labels), config.word_encoder(), crf=config.crf, positions=positions)
+    trainer: Trainer[Any]
+    if config.fine_tune:
+        whole = FineTuned(pretrained, model, config.layer, positions=config.fine_tune == "all")
+        trainer = _fine_tuning(whole, SubwordSentences(pretrained, sentences), tuning, labels, config, output, workers)
+    else:
+        trainer = _on_states(model, pretrained, sentences, tuning, labels, config, output, workers)
     if resume:
         trainer.restore()
     trainer.run(report)
@@ -260,29 +272,64 @@ def train_tagger(config: TaggerTraining, output: Path, *, resume: bool = False, 
         training = {**asdict(config), "steps": trainer.progress.best_step, "tuning_score": trainer.progress.best}
         about: dict[str, Any] = {"name": config.name} if config.name else {}
         about |= {"task": config.task, "spans": config.spans, "layer": config.layer, "languages": config.languages}
-        save_tagger(output / "model", model.eval(), encoder, labels, about)
+        changed = whole.changed() if config.fine_tune else {}
+        save_tagger(output / "model", model.eval(), pretrained, labels, about, changed)
         (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
     workers.leave()
     return output / "model"
 
 
-def _layer(config: TaggerTraining, encoder: Encoder) -> int:
-    if config.layer > encoder.layers:
-        raise ConfigError(f"layer: {encoder.name} has {encoder.layers} layers")
-    return config.layer
+def _on_states(
+    model: TaggerModel,
+    pretrained: Encoder,
+    sentences: Sequence[Sentence],
+    tuning: Sequence[Sentence],
+    labels: Sequence[str],
+    config: TaggerTraining,
+    output: Path,
+    workers: Workers,
+) -> Trainer[WordBatch]:
+    """The training of a tagger on stored states."""
+    stored = StoredWords(
+        SentenceEncoder(pretrained, config.layer), config.layer, Path(config.states or output / "states")
+    )
+    learned, held = workers.after_first(lambda: (stored.of(sentences), stored.of(tuning)))
+    stopping = EarlyStopping(
+        lambda: {"score": score(held.sentences, tagged(model, held, labels), config.spans)}, "score", config.patience
+    )
+    return Trainer(
+        model,
+        lambda batch, _generator, device: batch_loss(model, batch, device),
+        ("labels",),
+        source_of(learned, labels, config),
+        config,
+        output,
+        workers,
+        stopping,
+    )
 
 
-def position_table(encoder: Encoder) -> Tensor:
-    """The table of learned positions (longest, width) of an encoder with BERT's layers.
-
-    Raises:
-        ConfigError: it has none.
-    """
-    model: Any = getattr(encoder, "model", None)
-    table = getattr(model, "positions", None)
-    if isinstance(table, nn.Embedding):
-        return table.weight[model.config.position_offset :]
-    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
-    if isinstance(table, nn.Embedding):
-        return table.weight
-    raise ConfigError(f"kind copied: {encoder.name} has no table of positions")
+def _fine_tuning(
+    model: FineTuned,
+    learned: SubwordSentences,
+    tuning: Sequence[Sentence],
+    labels: Sequence[str],
+    config: TaggerTraining,
+    output: Path,
+    workers: Workers,
+) -> Trainer[SubwordBatch]:
+    """The training of a tagger and the encoder below it."""
+    held = SubwordSentences(model.encoder, tuning)
+    stopping = EarlyStopping(
+        lambda: {"score": score(held.sentences, model.tagged(held, labels), config.spans)}, "score", config.patience
+    )
+    return Trainer(
+        model,
+        lambda batch, _generator, _device: {"labels": model.loss(batch)},
+        ("labels",),
+        source_of(learned, labels, config),
+        config,
+        output,
+        workers,
+        stopping,
+    )

@@ -105,7 +105,8 @@ def test_copied_positions_do_not_learn_and_have_an_end() -> None:
 
 
 @pytest.mark.parametrize(("given", "said"), [
-    ({"kind": "deep"}, "kind must be one of"), ({"layers": 0}, "layers"), ({"heads": 5}, "multiple of twice the heads"),
+    ({"kind": "deep"}, "kind must be one of"), ({"layers": -1}, "layers"), ({"kind": "lstm", "layers": 0}, "layers"),
+    ({"heads": 5}, "multiple of twice the heads"),
     ({"kernel": 0}, "kernel"), ({"dropout": 1.0}, "dropout"), ({"width": 0}, "width"),
 ])  # fmt: skip
 def test_what_cannot_be_is_refused(given: dict[str, Any], said: str) -> None:

@@ -9,16 +9,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.backbone.training.config import ConfigError
-from dragoman.tagging.encoders import KINDS
-from dragoman.tagging.sentences import read_sentences
-from dragoman.tagging.tagger import Tagger, load_tagger
+from dragoman.tagging.encoders import KINDS, EncoderConfig
+from dragoman.tagging.fine_tuning import FineTuned, SubwordSentences
+from dragoman.tagging.labels import spans
+from dragoman.tagging.sentences import Sentence, read_sentences
+from dragoman.tagging.tagger import Tagger, TaggerModel, load_tagger
 from dragoman.tagging.training import TaggerTraining, learned_from, train_tagger
+from dragoman.tagging.words import word_states
 from tests.ranking.samples import write_encoder
 
 NAMES = ("Anna", "Kofi", "Mira", "Otto")
@@ -136,3 +140,47 @@ def test_what_is_no_tagger_of_this_encoder_is_refused(data: Path, changes: dict[
     (folder / "config.json").write_text(json.dumps(about | changes))
     with pytest.raises(CheckpointError, match=said):
         loaded(data, folder)
+
+
+@pytest.mark.parametrize("fine_tune", ["all", "all_but_positions"])
+def test_the_encoder_learns_with_the_tagger_and_is_read_again(data: Path, fine_tune: str) -> None:
+    folder = train_tagger(config(data, fine_tune=fine_tune, rates={"pretrained": 0.1}), data / "out")
+    encoder = load_encoder(str(data / "encoder"))
+    before = {name: own.clone() for name, own in encoder.named_parameters()}
+    tagger = load_tagger(folder, SentenceEncoder(encoder, 1))
+    assert all(torch.equal(before[name], own) for name, own in encoder.named_parameters())  # that of others stays
+    found = dict(tagger.encoder.encoder.named_parameters())
+    different = {name for name, own in found.items() if not torch.allclose(before[name], own, atol=1e-6)}
+    assert any("layers.0" in name for name in different)
+    assert not any("layers.1" in name or "tokens" in name for name in different)  # above the layer, and the vocabulary
+    assert any("positions" in name for name in different) == (fine_tune == "all")
+    text = "the ship of Anna in Oslo"
+    assert [(one.text, one.label) for one in tagger.tag([text])[0]] == [("Anna", "PER"), ("Oslo", "LOC")]
+    report = json.loads((data / "out" / "report.json").read_text())
+    held = read_sentences(data / "tune.bio")
+    tags = tagger.tag([one.text for one in held])
+    names = [[(one.words[span.start], span.label) for span in spans(one.labels)] for one in held]
+    right = [[(tag.text, tag.label) for tag in own] for own in tags]
+    assert (right == names) == (report["tuning_score"] == 1.0)  # what training measured is what the tagger does
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoder", ["e5-small"])
+def test_states_of_training_are_those_of_tagging(encoder: str) -> None:
+    pretrained = load_encoder(encoder)
+    spaced = Sentence(("Anna", "wohnt", "in", "Köln", "."), ("O",) * 5, (True,) * 5)
+    known = [spaced, Sentence(("東", "京"), ("O",) * 2, (False,) * 2)]
+    model = TaggerModel(pretrained.width, 1, EncoderConfig("oit", 1, 4, 32, 3, 0.0), crf=False)
+    tuned = FineTuned(pretrained, model, 2, positions=False)
+    found = SubwordSentences(pretrained, known)
+    with torch.no_grad():
+        states, mask = tuned._words(found.rows, found.words)
+    reference = SentenceEncoder(pretrained, 2, torch.float32)
+    _, wanted = word_states(reference, 2, [one.text for one in known], [one.offsets for one in known])
+    for own, row, ours in zip(wanted, mask, states, strict=True):
+        assert np.abs(own - ours[row].numpy()).max() < 1e-3
+
+
+def test_positions_that_are_not_there_cannot_stay(data: Path) -> None:
+    with pytest.raises(ConfigError, match="fine_tune"):
+        config(data, fine_tune="positions")

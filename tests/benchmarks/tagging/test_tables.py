@@ -41,19 +41,19 @@ def data(tmp_path: Path, subwords: Subwords) -> Path:
 def test_one_command_trains_measures_and_goes_on(data: Path) -> None:
     command = [
         sys.executable, "-m", "benchmarks.tagging.tables", "--data", str(data), "--output", str(data / "out"),
-        "--tasks", "slots", "--methods", "oit", "--seeds", "1", "--encoder", str(data / "encoder"),
-        "--layer", "1", "--steps", "0.01", "--threads", "1",
+        "--tasks", "slots", "--methods", "oit,fine-tuned-fixed-positions", "--seeds", "1",
+        "--encoder", str(data / "encoder"), "--layer", "1", "--steps", "0.01", "--threads", "1",
     ]  # fmt: skip
     first = subprocess.run(command, capture_output=True, text=True, check=False)
     assert first.returncode == 0, first.stderr
     report = json.loads((data / "out" / "report.json").read_text())
     cells = report["cells"]["slots"]
-    assert set(cells) == {"oit"}
+    assert set(cells) == {"oit", "fine-tuned-fixed-positions"}
     assert set(cells["oit"]) == {"es", "th", "en k=1", "en k=2"} and len(cells["oit"]["es"]) == 1
     assert all(0 <= value <= 1 for method in cells.values() for values in method.values() for value in values)
     assert set(report["few"]["th"]["oit"]) == {"0", "0.01", "0.03", "0.05", "0.1", "0.3"}
     assert (data / "out" / "few-shot.png").stat().st_size > 1000
-    assert first.stderr.count("training") == 1 + 2 * 5
+    assert first.stderr.count("training") == 2 + 2 * 5
     again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "training" not in again.stderr and again.stdout == first.stdout and "slots" in again.stdout
 
