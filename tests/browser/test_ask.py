@@ -15,7 +15,7 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select
 
 from tests.browser.driving import choose, collections, wait
-from tests.service.backbones import tiny_reader
+from tests.service.backbones import tiny_reader, tiny_statement_reader
 from tests.service.serving import Server, server
 
 EMOJI = "🌋🐝🐝 Der Vulkan 🌋 spuckt Asche. 🐝 Die Schiffe liegen im Hafen."
@@ -45,7 +45,11 @@ return range.toString();
 @pytest.fixture(scope="module")
 def reading(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("reading")
-    with server(folder / "data", reader=tiny_reader(folder / "reader"), qa_chars=600) as running:
+    readers = {
+        "reader": tiny_reader(folder / "reader"),
+        "statement_reader": tiny_statement_reader(folder / "statements"),
+    }
+    with server(folder / "data", qa_chars=600, **readers) as running:
         filled(running)
         yield running
 
@@ -75,7 +79,7 @@ def opened(driver: WebDriver, running: Server) -> Iterator[WebDriver]:
     assert [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
-def ask(page: WebDriver, question: str, context: str | None = None) -> list[WebElement]:
+def ask(page: WebDriver, question: str, context: str | None = None, button: str = "ask-button") -> list[WebElement]:
     """Ask an English question as a person does, and return the answers shown."""
     Select(page.find_element(By.ID, "query-language")).select_by_value("en")
     box = page.find_element(By.ID, "query")
@@ -84,7 +88,7 @@ def ask(page: WebDriver, question: str, context: str | None = None) -> list[WebE
     if context is not None:
         page.find_element(By.CSS_SELECTOR, "#own-text summary").click()
         page.execute_script("arguments[0].value = arguments[1]", page.find_element(By.ID, "context"), context)
-    page.find_element(By.ID, "ask-button").click()
+    page.find_element(By.ID, button).click()
     return answers(page)
 
 
@@ -243,3 +247,23 @@ def test_without_a_reader_it_is_said_how_to_get_one(driver: WebDriver, tmp_path:
         wait(driver).until(lambda browser: "DRAGOMAN_READER" in browser.find_element(By.ID, "ask-advice").text)
         assert not driver.find_element(By.ID, "ask-button").is_displayed()
         assert not driver.find_element(By.ID, "own-text").is_displayed()
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_statement_is_judged_and_the_sentence_that_decides_is_marked(
+    form: WebDriver, reading: Server, own: bool
+) -> None:
+    context = EMOJI if own else None
+    body = {"statement": "The ships are in the harbour.", "question_language": "en"}
+    response = reading.client.post("/v1/qa", json=body | ({"context": EMOJI} if own else {}))
+    expected = response.json()
+    ask(form, body["statement"], context, button="judge-button")
+    shown = form.find_element(By.ID, "judgement").text
+    assert shown.startswith("True" if expected["label"] == "true" else "False")
+    assert f"{expected['probability']:.3f}".rstrip("0") in shown
+    cards = form.find_elements(By.CSS_SELECTOR, "#answers .evidence-sentence")
+    assert len(cards) == ("evidence" in expected)
+    if own and cards:
+        assert expected["evidence"]["text"] in cards[0].text
+        (text,) = form.find_elements(By.CSS_SELECTOR, "#hits p.text")
+        check_marked(form, text, EMOJI, [expected["evidence"]])

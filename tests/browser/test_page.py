@@ -222,10 +222,13 @@ def test_words_are_glossed_on_demand(page: WebDriver) -> None:
     assert page.execute_script(f"{without} return text.textContent", glossed) == text
 
 
-def test_no_translation_is_offered_where_there_is_no_translator(page: WebDriver, api: httpx.Client) -> None:
-    collections(page)
-    assert api.get("/v1/translate").json()["model"] is None
-    assert not page.find_element(By.ID, "translate-snippets").is_displayed()
+def test_no_translation_is_offered_where_there_is_no_translator(driver: WebDriver, tmp_path: Path) -> None:
+    with server(tmp_path, translator="off") as running:
+        running.client.post("/v1/collections", json={"name": "de", "language": "de"}).raise_for_status()
+        driver.get(running.url)
+        collections(driver)
+        assert running.client.get("/v1/translate").json()["model"] is None
+        assert not driver.find_element(By.ID, "translate-snippets").is_displayed()
 
 
 def test_what_is_found_is_translated_on_request(driver: WebDriver, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ for rows of `[before; I_map; separator; after; answer]`.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -32,7 +33,7 @@ from dragoman.reasoning.layalign.states import FreshStates, States, stored_state
 from dragoman.reasoning.training.batches import alike
 from dragoman.reasoning.training.beginning import begin_with_weights
 from dragoman.reasoning.training.spans import checksum_of
-from dragoman.reasoning.training.words import learn_words, linked_words
+from dragoman.reasoning.training.words import kept_words, learn_words, linked_words
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,15 @@ def train_layalign(
     if resume:
         trainer.restore()
     if config.word_steps and not trainer.progress.step:
-        inputs, tokens = linked_words(encoder, llm, texts, learned.states, workers.device, config.soft_layer)
+        known = [checksum_of(files), *pair_of(encoder, llm).values(), config.soft_layer, config.length]
+        path = cache / f"words-{hashlib.sha256(json.dumps(known).encode()).hexdigest()[:16]}.safetensors"
+        inputs, tokens = workers.after_first(
+            lambda: kept_words(
+                path,
+                lambda: linked_words(encoder, llm, texts, learned.states, workers.device, config.soft_layer),
+                workers.device,
+            )
+        )
         learn_words(model, inputs, tokens, config.word_steps, config.seed)
     trainer.run(report)
     if workers.first:

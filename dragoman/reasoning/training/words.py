@@ -7,16 +7,19 @@ gloss in the words of the LLM, and the training through the LLM is left with wha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.nn import functional as F
 
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.pretrained.llm import LanguageModel
 from dragoman.backbone.products import fastest
+from dragoman.files.atomic import atomic_file
 from dragoman.reasoning.examples import Completion, ExamplesError
 from dragoman.reasoning.layalign.model import LayAlign
 from dragoman.reasoning.layalign.states import States, read_texts
@@ -92,6 +95,17 @@ def linked_words(
     if not tokens:
         raise ExamplesError("word_steps: no subword of a text is linked to one of its answer")
     return torch.cat(inputs), torch.tensor(tokens, device=device)
+
+
+def kept_words(path: Path, linked: Callable[[], tuple[Tensor, Tensor]], device: torch.device) -> tuple[Tensor, Tensor]:
+    """What `linked` gives, computed once for all trainings that share the file."""
+    if not path.exists():
+        inputs, tokens = linked()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_file(path) as unfinished:
+            save_file({"inputs": inputs.cpu(), "tokens": tokens.cpu()}, unfinished)
+    found = load_file(path, device=str(device))
+    return found["inputs"], found["tokens"]
 
 
 def learn_words(model: LayAlign, inputs: Tensor, tokens: Tensor, steps: int, seed: int) -> float:

@@ -16,11 +16,12 @@ import { createLegend, createText } from "./evidence.js";
 import { createHit, createWarnings } from "./hits.js";
 import { chosenCollections, send } from "./search.js";
 
-/** Offer answers only where the service has a reader, and say elsewhere how to get one. */
+/** Offer answers and judgements only where the service has a reader, and say elsewhere how to get one. */
 export async function offerAnswers() {
-  const { model, advice } = await fetchJson("/v1/qa").catch(() => ({ model: null, advice: null }));
+  const { model, statements, advice } = await fetchJson("/v1/qa").catch(() => ({ model: null, statements: null }));
   byId("ask-button").classList.toggle("hidden", model === null);
-  byId("own-text").classList.toggle("hidden", model === null);
+  byId("judge-button").classList.toggle("hidden", statements === null);
+  byId("own-text").classList.toggle("hidden", model === null && statements === null);
   byId("ask-advice").classList.toggle("hidden", !advice);
   byId("ask-advice").textContent = advice ? `Questions are not answered here: ${advice}.` : "";
 }
@@ -32,14 +33,23 @@ function ownText() {
 }
 
 export function ask() {
+  read("question", showAnswers);
+}
+
+/** Whether the query, read as a statement, is true by the texts. */
+export function judge() {
+  read("statement", showJudgement);
+}
+
+function read(kind, show) {
   if (!byId("search-form").reportValidity()) return;
   const context = ownText();
   const collections = context === undefined ? chosenCollections() : undefined;
   if (collections === null) return;
   const request = {
-    question: byId("query").value,
+    [kind]: byId("query").value,
     question_language: byId("query-language").value || undefined,
-    gloss: byId("gloss").checked || undefined,
+    gloss: (kind === "question" && byId("gloss").checked) || undefined,
     context,
     collections,
   };
@@ -47,9 +57,46 @@ export function ask() {
     path: "/v1/qa",
     request,
     status: "Reading…",
-    show: (found) => showAnswers(found, context),
-    again: ask,
+    show: (found) => show(found, context),
+    again: () => read(kind, show),
   });
+}
+
+function showJudgement(found, context) {
+  const { query, label, probability, evidence, passages = [], degraded, truncated, model } = found;
+  const decides = evidence ? [{ ...evidence, score: probability }] : [];
+  const hits = passages.map((hit) => withAnswers(hit, decides));
+  const language = `${query.detected ? "detected as" : "in"} ${languageName(query.language)}`;
+  byId("search-status").textContent = `Judged by ${model} · statement ${language}`;
+  byId("search-notes").replaceChildren(...createWarnings(degraded, truncated));
+  const judged = label
+    ? createElement(
+      "p",
+      { id: "judgement" },
+      `${label === "true" ? "True" : "False"}, probability ${formatNumber(probability, 3)}.`,
+    )
+    : createElement("p", { id: "judgement" }, "Nothing was read.");
+  byId("answers").replaceChildren(
+    createElement("h2", {}, "True or false"),
+    judged,
+    ...decides.map((one) => createEvidence(one)),
+  );
+  if (context !== undefined) byId("hits").replaceChildren(...createOwnText(context, decides, query.language));
+  else if (hits.length > 0) byId("hits").replaceChildren(...createPassages(hits, query.language));
+}
+
+/** The sentence that decides. */
+function createEvidence({ text, document }) {
+  const language = document ? document.language : "";
+  const badges = document
+    ? [createLanguageBadge(languageName(language)), createBadge(document.collection), createBadge(document.id)]
+    : [];
+  return createElement(
+    "article",
+    { className: "card evidence-sentence" },
+    createElement("div", { className: "badges" }, ...badges, createMuted("the sentence that decides")),
+    createElement("p", { className: "text", dir: "auto", lang: language }, text),
+  );
 }
 
 function showAnswers(found, context) {

@@ -1,6 +1,6 @@
 /* The page as a whole: its views, its key, and what it begins with. */
 
-import { ask, offerAnswers } from "./ask.js";
+import { ask, judge, offerAnswers } from "./ask.js";
 import { byId, onSubmit } from "./elements.js";
 import { hideEvidence } from "./evidence.js";
 import { loadCollections, offerTranslation, search, searchFor, sendLatestAgain } from "./search.js";
@@ -51,6 +51,7 @@ function startForms() {
   onSubmit(byId("search-form"), search);
   onSubmit(byId("upload-form"), uploadTable);
   byId("ask-button").addEventListener("click", ask);
+  byId("judge-button").addEventListener("click", judge);
   byId("gloss").addEventListener("change", sendLatestAgain);
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") hideEvidence();

@@ -111,6 +111,7 @@ export function chosenCollections() {
 function setBusy(busy) {
   byId("search-button").disabled = busy;
   byId("ask-button").disabled = busy;
+  byId("judge-button").disabled = busy;
 }
 
 function clearResults() {

@@ -14,7 +14,7 @@ from dragoman.backbone.tokenizer import Subwords
 from dragoman.reasoning.examples import Completion, ExamplesError
 from dragoman.reasoning.layalign.model import LayAlignConfig
 from dragoman.reasoning.layalign.states import stored_states
-from dragoman.reasoning.training.words import learn_words, linked_words, links, tokens_of
+from dragoman.reasoning.training.words import kept_words, learn_words, linked_words, links, tokens_of
 from tests.ranking.samples import write_encoder
 from tests.reasoning.layalign.tiny import WIDTH, joined, llm
 
@@ -59,6 +59,18 @@ def test_each_subword_of_a_text_that_is_its_own_translation_means_its_own_token(
     torch.testing.assert_close(lower[: len(own[0])].float(), states.read([0], CPU).states[1, 0, 1 : len(own[0]) + 1])
     with pytest.raises(ExamplesError, match="no subword of a text is linked"):
         linked_words(encoder, model, [], states, CPU)
+
+
+def test_linked_words_are_computed_once_for_all_that_share_the_file(tmp_path: Path) -> None:
+    calls = []
+
+    def linked() -> tuple[torch.Tensor, torch.Tensor]:
+        calls.append(1)
+        return torch.randn(3, WIDTH).to(torch.bfloat16), torch.tensor([4, 9, 17])
+
+    first, again = (kept_words(tmp_path / "deep" / "words.safetensors", linked, CPU) for _ in range(2))
+    assert len(calls) == 1 and first[0].dtype == torch.bfloat16
+    assert torch.equal(first[0], again[0]) and torch.equal(first[1], again[1])
 
 
 @pytest.mark.parametrize("adapter", ["mlp", "linear"])
