@@ -1,4 +1,7 @@
-"""The readers in the package, each a folder of deltas with a model card: `answers` and `statements`."""
+"""The readers and bridges in the package, each a folder with a model card.
+
+Readers: `answers` and `statements`. Bridges: `translation` and `reasoning`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,6 @@ WEIGHTS = Path(__file__).parent / "weights"
 
 
 def shipped(name: str) -> Path | None:
-    """The folder of a shipped reader; None if the package has none of that name."""
+    """The folder of a shipped reader or bridge; None if the package has none of that name."""
     folder = WEIGHTS / name
     return folder if (folder / "config.json").is_file() else None

@@ -1,0 +1,41 @@
+"""The bridges of the package at work in a service that was told nothing: what they say is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.service.serving import Server, server
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with server(tmp_path_factory.mktemp("shipped"), worker_seconds=120, reason_seconds=120) as opened:
+        yield opened
+
+
+def test_a_sentence_is_translated_and_the_answer_says_how_well(running: Server) -> None:
+    configured = running.client.get("/v1/translate").json()
+    assert configured["model"] == "translation" and configured["target"] == "en"
+    assert all(figures["chrf"] >= 30 for figures in configured["sources"].values())
+    body = {"texts": ["Wo ist der Bahnhof?", "Ich trinke jeden Morgen Kaffee."], "source": "de", "target": "en"}
+    answer = running.client.post("/v1/translate", json=body).json()
+    where, coffee = (text.casefold() for text in answer["texts"])
+    assert "where" in where and "station" in where
+    assert "coffee" in coffee and "morning" in coffee
+    assert answer["quality"]["chrf"] >= 30
+
+
+def test_out_of_english_it_does_not_translate(running: Server) -> None:
+    response = running.client.post("/v1/translate", json={"text": "The ship.", "source": "en", "target": "de"})
+    assert response.status_code == 503 and "into 'en'" in response.json()["message"]
+
+
+def test_a_word_problem_is_solved_and_the_answer_says_its_limits(running: Server) -> None:
+    question = "Anna hat 3 Äpfel und kauft 4 dazu. Wie viele Äpfel hat sie jetzt?"
+    answer = running.client.post("/v1/reason", json={"question": question, "language": "de", "max_tokens": 80}).json()
+    assert answer["answer"].rstrip(".") == "7", answer
+    assert answer["model"].startswith("reasoning") and "word problems" in answer["model"]
