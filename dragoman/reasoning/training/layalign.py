@@ -214,10 +214,10 @@ def train_layalign(
         trainer.restore()
     if config.word_steps and not trainer.progress.step:
         known = [checksum_of(files), *pair_of(encoder, llm).values(), config.soft_layer, config.length]
-        path = cache / f"words-{hashlib.sha256(json.dumps(known).encode()).hexdigest()[:16]}.safetensors"
+        name = f"words-{hashlib.sha256(json.dumps(known).encode()).hexdigest()[:16]}.safetensors"
         inputs, tokens = workers.after_first(
             lambda: kept_words(
-                path,
+                cache / name if config.stored else None,
                 lambda: linked_words(encoder, llm, texts, learned.states, workers.device, config.soft_layer),
                 workers.device,
             )

@@ -97,8 +97,12 @@ def linked_words(
     return torch.cat(inputs), torch.tensor(tokens, device=device)
 
 
-def kept_words(path: Path, linked: Callable[[], tuple[Tensor, Tensor]], device: torch.device) -> tuple[Tensor, Tensor]:
-    """What `linked` gives, computed once for all trainings that share the file."""
+def kept_words(
+    path: Path | None, linked: Callable[[], tuple[Tensor, Tensor]], device: torch.device
+) -> tuple[Tensor, Tensor]:
+    """What `linked` gives, computed once for all trainings that share the file; each time where there is none."""
+    if path is None:
+        return linked()
     if not path.exists():
         inputs, tokens = linked()
         path.parent.mkdir(parents=True, exist_ok=True)

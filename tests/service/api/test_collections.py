@@ -49,6 +49,7 @@ def test_a_collection_from_its_making_to_its_end(client: httpx.Client) -> None:
         "generation": 0,
         "index": {"state": "ready", "generation": 0},
         "embeddings": None,
+        "entities": None,
     }
     assert client.get("/v1/collections/news_de.2024-1").json() == made.json()
     assert made.json() in client.get("/v1/collections").json()["collections"]

@@ -34,7 +34,8 @@ def test_snippets_are_translated_on_request(translating: Settings, encoder: Word
 
 
 def test_snippets_without_a_translator_are_refused(settings: Settings) -> None:
-    with running(settings) as runtime, pytest.raises(NotInstalled, match="set DRAGOMAN_TRANSLATOR"):
+    without = settings.model_copy(update={"translator": "off"})
+    with running(without) as runtime, pytest.raises(NotInstalled, match="set DRAGOMAN_TRANSLATOR"):
         ask(runtime, "7", method="none", translate_snippets=True)
 
 
