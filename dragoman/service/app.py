@@ -91,7 +91,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
         app.include_router(router)
     errors.install(app, ROUTERS)
     app.add_middleware(CheckedAddress)
-    app.add_middleware(Authentication, metrics_open=settings.metrics_open)
+    app.add_middleware(Authentication, metrics_open=settings.metrics_open, allowed_hosts=settings.host_names)
     app.add_middleware(RequestContext)
     return app
 

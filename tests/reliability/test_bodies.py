@@ -59,7 +59,7 @@ def dribbled(connection: socket.socket, parts: Iterator[bytes]) -> bytes:
 
 
 def head(path: str, more: str) -> bytes:
-    return f"POST {path} HTTP/1.1\r\nHost: x\r\n{more}Transfer-Encoding: chunked\r\n\r\n".encode()
+    return f"POST {path} HTTP/1.1\r\nHost: localhost\r\n{more}Transfer-Encoding: chunked\r\n\r\n".encode()
 
 
 def endless(first: bytes, part: bytes) -> Iterator[bytes]:
@@ -73,7 +73,7 @@ def test_connections_whose_heads_come_too_slowly_are_closed_and_others_served(ru
     for connection in slow:
         connection.sendall(b"POST /v1/search HTTP/1.1\r\n")
     assert running.client.post("/v1/search", json={"query": "x"}).status_code == 200
-    assert dribbled(slow[0], endless(b"Host: x\r\n", b"X-Slow: 1\r\n")) == b""
+    assert dribbled(slow[0], endless(b"Host: localhost\r\n", b"X-Slow: 1\r\n")) == b""
     for connection in slow[1:]:
         with closing(connection):
             assert connection.recv(100) == b""
@@ -81,7 +81,7 @@ def test_connections_whose_heads_come_too_slowly_are_closed_and_others_served(ru
 
 def test_a_kept_connection_is_closed_when_its_next_head_comes_too_slowly(running: Server) -> None:
     with closing(connected(running)) as connection:
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         answer = b""
         while b"}" not in answer:
             answer += connection.recv(65536)
@@ -92,7 +92,7 @@ def test_a_kept_connection_is_closed_when_its_next_head_comes_too_slowly(running
 def test_a_connection_may_be_idle_for_longer_than_a_head_may_take(running: Server) -> None:
     with closing(connected(running)) as connection:
         for _ in range(2):
-            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             answer = b""
             while b"}" not in answer:
                 answer += connection.recv(65536)

@@ -55,7 +55,7 @@ def served(runtime: Runtime) -> Iterator[tuple[str, int]]:
 
 def post(document: str, query: str = "a") -> bytes:
     body = json.dumps({"query": query, "query_language": "en", "document_language": "en", "documents": [document]})
-    head = "POST /v1/rerank HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    head = "POST /v1/rerank HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     return f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode()
 
 
@@ -131,7 +131,7 @@ def overload(running: Server, clients: int, path: str, asked: dict[str, Any]) ->
     The clients are plain sockets, which take less of the machine than the service does.
     """
     body = json.dumps(asked)
-    head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     request = f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode()
     found: list[tuple[int, float]] = []
     url = running.client.base_url

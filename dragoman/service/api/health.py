@@ -12,8 +12,6 @@ from dragoman.service.http.probes import METRICS_TYPE, Health, check_not_stoppin
 
 router = APIRouter(route_class=StrictRoute, tags=["running"])
 
-_NAMED = 10
-
 
 @router.get("/healthz")
 async def healthz() -> Health:
@@ -23,21 +21,20 @@ async def healthz() -> Health:
 
 @router.get("/readyz")
 def readyz(request: Request, runtime: RuntimeDep) -> Health:
-    """Ready: all indexes are open, the database is writable and the reranker scores. Otherwise 503 with the reason."""
+    """Ready: all indexes are open, the database is writable and the reranker scores. Otherwise 503 with the reason.
+
+    The reason has no names of collections and tables, as no key is needed here.
+    """
     check_not_stopping(request)
     if not runtime.store.writable():
         raise Unavailable("the database cannot be written")
     if waiting := runtime.indexes.missing():
-        warnings = (f"{len(names)} {state.value} ({_some(names)})" for state, names in waiting.items())
-        raise Unavailable("not all indexes are ready: " + ", ".join(warnings))
+        counts = ", ".join(f"{len(names)} {state.value}" for state, names in waiting.items())
+        raise Unavailable(f"not all indexes are ready: {counts}; GET /v1/collections names them")
     if unserved := runtime.tables.registry.snapshot.unserved:
-        raise Unavailable("not all tables are served: " + "; ".join(map(str, unserved.values())))
+        raise Unavailable(f"{len(unserved)} active tables are not served; the log names them, and answers in degraded")
     runtime.scoring.ready()
     return Health(status="ready")
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join([*sorted(names)[:_NAMED], *(["..."] if len(names) > _NAMED else [])])
 
 
 @router.get("/metrics", response_class=PlainTextResponse)

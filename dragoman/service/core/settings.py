@@ -31,6 +31,11 @@ class Settings(BaseSettings):
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
     port: int = Field(default=8080, ge=0, le=65535, description="Port to listen on; 0 chooses a free one.")
 
+    allowed_hosts: str = Field(
+        default="",
+        description="Names besides loopback addresses under which a service without keys may be reached, separated by"
+        " commas, such as that of a proxy on this machine.",
+    )
     metrics_open: bool = Field(default=False, description="Whether /metrics needs no key although there are keys.")
     key_requests_per_second: float = Field(
         default=200.0, ge=0, description="Requests per second of one API key without its own limit; 0: no limit."
@@ -355,6 +360,11 @@ class Settings(BaseSettings):
     def tables_dir(self) -> Path:
         """The folder of the compiled, memory-mapped translation tables."""
         return self.data_dir / "tables"
+
+    @property
+    def host_names(self) -> frozenset[str]:
+        """``allowed_hosts`` as a set, in lower case."""
+        return frozenset(name.strip().lower() for name in self.allowed_hosts.split(",")) - {""}
 
     @property
     def loopback(self) -> bool:

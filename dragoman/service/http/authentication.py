@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 
 from fastapi import APIRouter
@@ -15,6 +15,7 @@ from dragoman.service.access.keys import SCOPES
 from dragoman.service.core.errors import Forbidden, TooManyRequests
 from dragoman.service.http.bodies import bearer
 from dragoman.service.http.errors import error_response
+from dragoman.service.http.same_site import check_same_site
 
 READING = ("GET", "HEAD")
 METRICS = "/metrics"
@@ -63,9 +64,10 @@ def needed_scopes(method: str, path: str) -> tuple[str, ...] | None:
 class Authentication:
     """Passes a request to the application if its key allows it. The body is not read before that."""
 
-    def __init__(self, app: ASGIApp, metrics_open: bool = False) -> None:
+    def __init__(self, app: ASGIApp, metrics_open: bool = False, allowed_hosts: Collection[str] = ()) -> None:
         self.app = app
         self._metrics_open = metrics_open
+        self._allowed_hosts = allowed_hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
@@ -74,6 +76,8 @@ class Authentication:
             return
         access: Access = scope["app"].state.access
         caller = await access.caller(bearer(scope))
+        if caller.key_id is None:  # a page of another site has no key, so only an open service needs this
+            check_same_site(scope, self._allowed_hosts)
         wait = caller.meter.enter(time.monotonic())
         if wait is not None:
             await self._refuse(wait, scope, receive, send)
