@@ -6,7 +6,7 @@ Each training is a folder of the output. One that is complete is not done again,
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,11 @@ METHODS = {
 }
 
 
+def methods_of(kind: str, methods: Sequence[str]) -> list[str]:
+    """Those of `methods` that are trained on a kind: interference is compared on theories alone."""
+    return [name for name in methods if kind == "theories" or METHODS[name].interfering < 1]
+
+
 @dataclass(frozen=True)
 class Plan:
     """What is trained, and how long."""
@@ -69,8 +74,8 @@ class Plan:
     pair_steps: int = 250
     warm_up_steps: int = 700
     curriculum: int = 200
-    steps: int = 300
-    leap_steps: int = 200
+    steps: int = 200
+    leap_steps: int = 100
     theories: int = 6000
     tuning_examples: int = 200
     length: int = 384

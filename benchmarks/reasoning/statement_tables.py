@@ -33,7 +33,7 @@ import torch
 from rich.console import Console
 
 from benchmarks.reasoning.statement_cells import TESTS, tested, tests_of
-from benchmarks.reasoning.statement_runs import METHODS, Plan, run, settings
+from benchmarks.reasoning.statement_runs import METHODS, Plan, methods_of, run, settings
 from benchmarks.reasoning.statement_summary import Runs, direction, show, summary
 from dragoman.files.atomic import atomic_file
 
@@ -50,7 +50,7 @@ def main() -> None:
     for seed in map(int, arguments.seeds.split(",")):
         for kind in arguments.sets.split(","):
             tests = tests_of(plan, kind, arguments.test_theories, arguments.test_leaps)
-            for method in arguments.methods.split(","):
+            for method in methods_of(kind, arguments.methods.split(",")):
                 folder = run(plan, kind, method, seed, say)
                 for test, cells in tested(plan, method, folder, tests, options, say).items():
                     runs.setdefault(test, {}).setdefault(method, {})[str(seed)] = cells
@@ -68,8 +68,8 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--seeds", default="1,2,3")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--sets", default=",".join(TESTS))
-    parser.add_argument("--test-theories", type=int, default=48)
-    parser.add_argument("--test-leaps", type=int, default=300, help="statements of each kind")
+    parser.add_argument("--test-theories", type=int, default=40)
+    parser.add_argument("--test-leaps", type=int, default=200, help="statements of each kind")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--encoder", default="e5-small", help="a name, or a folder")
     parser.add_argument("--no-follow", action="store_true", help="Q_cross does not get what the warm-up added to Q")

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.tagging.runs import TASKS, gazetteer
+from benchmarks.tagging.runs import PROPER, TASKS, gazetteer, proper_nouns, scored
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.tagging.sentences import Sentence
 from tests.ranking.samples import write_encoder
@@ -72,3 +72,13 @@ def test_a_gazetteer_takes_the_longest_name_with_its_usual_kind() -> None:
     given = [sentence(("the", "O"), ("NEW", "O"), ("York", "O"), ("Times", "O"), ("of", "O"), ("York", "O"))]
     assert gazetteer(learned, given) == [["O", "B-ORG", "I-ORG", "I-ORG", "O", "B-LOC"]]
     assert gazetteer([], given) == [["O"] * 6]
+
+
+def test_runs_of_proper_nouns_are_names_of_any_kind() -> None:
+    words, parts = ("Rio", "de", "Janeiro", "ama", "Ana", "Lima"), ("PROPN", "ADP", "PROPN", "VERB", "PROPN", "PROPN")
+    (gold,) = [proper_nouns(Sentence(words, parts, (True,) * 6))]
+    assert gold.labels == ("B-NAME", "O", "B-NAME", "O", "B-NAME", "I-NAME")
+    found = [["B-LOC", "O", "B-LOC", "O", "B-PER", "I-PER"]]
+    assert scored(f"pt {PROPER}", [gold], found, of_spans=True) == 1.0
+    assert scored(f"pt {PROPER}", [gold], [["B-LOC", "I-LOC", "I-LOC", "O", "B-PER", "I-PER"]], of_spans=True) == 0.4
+    assert scored("pt", [gold], found, of_spans=True) == 0.0
