@@ -23,6 +23,8 @@ from dragoman.service.evaluation.statement_examples import StatementSources, lea
 
 TUNING_SHARE = 10
 """One in so many statements of LeapOfThought is for tuning."""
+OF_ALL = ("head", "begun", "shared", "query")
+"""What is trained on parallel text of all languages."""
 Say = Callable[[str], None]
 
 
@@ -94,11 +96,12 @@ class Plan:
         return ["en", f"en-{self.languages[0]}"]
 
     def cross(self, name: str) -> Path:
-        """Where Q_cross of a name is: `shared`, `query`, or the language of a pair with English.
+        """Where Q_cross of a name is: `shared`, `query`, `begun`, or the language of a pair with English.
 
-        A pair without parallel text has the one of all pairs.
+        `begun` is of all pairs, and those of one pair and of all go on from it, for the same steps. A pair without
+        parallel text has the one of all pairs.
         """
-        if name not in ("head", "shared", "query") and not self._parallel(name):
+        if name not in OF_ALL and not self._parallel(name):
             name = "shared"
         return self.output / "cross" / name
 
@@ -121,9 +124,10 @@ def cross_query(plan: Plan, name: str, say: Say) -> Path:
     steps = plan.head_steps if name == "head" else plan.cross_steps
     if name != "head":
         table["head"] = str(cross_query(plan, "head", say).parent)
-    if name not in ("head", "shared", "query"):
+    if name == "shared" or name not in OF_ALL:
         steps = plan.pair_steps
-        table |= {"languages": ["en", name], "start": str(cross_query(plan, "shared", say))}
+        languages = table["languages"] if name == "shared" else ["en", name]
+        table |= {"languages": languages, "start": str(cross_query(plan, "begun", say))}
     config = CrossQueryTraining.parse(table | rhythm(steps))
     return finished(config, folder, train_cross_query, say)
 

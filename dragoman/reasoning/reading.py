@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import regex
 import torch
 from torch import Tensor
 
@@ -20,6 +21,8 @@ from dragoman.reasoning.windows import windows
 
 TOKENS_AT_ONCE = 4_096
 ANSWERS = 3
+_GRAPHEME = 64
+"""Code points around a span that are looked at for the borders of its first and last grapheme."""
 LEAST_ROOM = 4
 """One part in this many of a row is for the context at least."""
 
@@ -100,6 +103,11 @@ class Reading:
                 row = row_of(encoder, context.ids[start:end], question.ids)
                 self.parts.append(Part(number, row, start, bilingual))
 
+    @property
+    def subwords(self) -> int:
+        """Of all contexts."""
+        return sum(len(context.ids) for context in self._contexts)
+
     def answers(self, spans: Sequence[Sequence[Span]], count: int = ANSWERS) -> list[list[Answer]]:
         """The best `count` answers of each request, best first, from the spans of each part; they do not overlap."""
         found: list[list[Answer]] = [[] for _ in self._requests]
@@ -110,8 +118,21 @@ class Reading:
                 start, end = offsets[span.start + shift][0], offsets[span.end + shift][1]
                 if answer := text[start:end].strip():  # a subword may stand for white space alone
                     start = text.index(answer, start)
-                    found[part.request].append(Answer(answer, start, start + len(answer), span.score))
+                    start, end = whole_graphemes(text, start, start + len(answer))
+                    found[part.request].append(Answer(text[start:end], start, end, span.score))
         return [_best(answers, count) for answers in found]
+
+
+def whole_graphemes(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span with both ends moved outwards to borders of graphemes: a subword may end before a combining mark."""
+    first = max(0, start - _GRAPHEME)
+    for cluster in regex.finditer(r"\X", text[first : end + _GRAPHEME]):
+        begin, finish = first + cluster.start(), first + cluster.end()
+        if begin < start < finish:
+            start = begin
+        if begin < end < finish:
+            end = finish
+    return start, end
 
 
 def room_beside(encoder: Encoder, question: int) -> int:
@@ -167,17 +188,34 @@ def _best(answers: Sequence[Answer], count: int) -> list[Answer]:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Turns scores into probabilities: of any answer by a logistic function, and of each among the best by softmax."""
+    """Turns scores into probabilities: of any answer by a logistic function, and of each among the best by softmax.
+
+    More text has a better best span that is wrong, so the probability of an answer falls with the logarithm of how
+    many times longer than `length` subwords it is. `other` is the weight of another part of the text than the best.
+    """
 
     slope: float = 1.0
     offset: float = 0.0
     temperature: float = 1.0
+    other: float = 0.0
+    per_length: float = 0.0
+    length: float = 1.0
 
-    def probabilities(self, answers: Sequence[Answer]) -> tuple[list[float], float]:
-        """The probability of each answer, and that there is none."""
+    def probabilities(self, answers: Sequence[Answer], subwords: int) -> tuple[list[float], float]:
+        """The probability of each of the best answers of a text of `subwords`, and that there is none.
+
+        What is left to 1 is the probability that another part of the text answers.
+        """
         if not answers:
             return [], 1.0
         best = max(one.score for one in answers)
-        answered = 1 / (1 + math.exp(-max(-60.0, min(60.0, self.slope * best + self.offset))))
+        logit = self.slope * best - self.per_length * log_length(subwords, self.length) + self.offset
+        answered = 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
         weights = [math.exp((one.score - best) / self.temperature) for one in answers]
-        return [answered * weight / sum(weights) for weight in weights], 1 - answered
+        total = sum(weights) + self.other
+        return [answered * weight / total for weight in weights], 1 - answered
+
+
+def log_length(subwords: int, length: float) -> float:
+    """The logarithm of how many times longer than `length` a text is; 0 for shorter ones."""
+    return math.log(max(1.0, subwords / length))

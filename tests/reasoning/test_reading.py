@@ -7,7 +7,10 @@ import math
 from pathlib import Path
 
 import pytest
+import regex
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.encoder import Encoder
@@ -15,7 +18,7 @@ from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.reasoning.deltas import save_deltas
 from dragoman.reasoning.inference import SpanScorer
-from dragoman.reasoning.reading import Answer, Calibration, PaddedScorer, Request, read
+from dragoman.reasoning.reading import Answer, Calibration, PaddedScorer, Request, read, whole_graphemes
 from dragoman.reasoning.spans import MODEL_TYPE, SpanReader
 from dragoman.reasoning.structured_encoder import StructuredEncoder, row_of
 from dragoman.reasoning.training.spans import SpanTraining, trainable
@@ -102,11 +105,45 @@ def test_deltas_of_another_encoder_are_refused(subwords: Subwords, hub: dict[str
         SpanScorer(tmp_path / "model")
 
 
-def test_probabilities_sum_to_one_with_that_of_no_answer() -> None:
+def test_probabilities_sum_to_one_with_those_of_another_part_and_of_no_answer() -> None:
     answers = [Answer("a", 0, 1, 2.0), Answer("b", 2, 3, 1.0)]
-    each, none = Calibration(slope=0.5, offset=-0.2, temperature=2.0).probabilities(answers)
+    each, none = Calibration(slope=0.5, offset=-0.2, temperature=2.0).probabilities(answers, 9)
     assert sum(each) + none == pytest.approx(1)
     assert none == pytest.approx(1 / (1 + math.exp(0.8)))
     assert each[0] / each[1] == pytest.approx(math.exp(0.5))
-    assert Calibration().probabilities([]) == ([], 1.0)
-    assert Calibration().probabilities([Answer("a", 0, 1, -1e6)])[1] == pytest.approx(1)
+    less, same = Calibration(slope=0.5, offset=-0.2, temperature=2.0, other=0.4).probabilities(answers, 9)
+    assert same == none and sum(less) + none < 1 and less[0] / less[1] == pytest.approx(each[0] / each[1])
+    assert Calibration().probabilities([], 9) == ([], 1.0)
+    assert Calibration().probabilities([Answer("a", 0, 1, -1e6)], 9)[1] == pytest.approx(1)
+
+
+def test_in_more_text_the_same_score_is_less_probable() -> None:
+    calibration = Calibration(per_length=0.7, length=100)
+    nones = [calibration.probabilities([Answer("a", 0, 1, 0.0)], subwords)[1] for subwords in (10, 100, 500, 50_000)]
+    assert nones == sorted(nones) and nones[0] == nones[1] == 0.5
+    assert nones[2] == pytest.approx(1 / (1 + math.exp(-0.7 * math.log(5))))
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "wanted"),
+    [
+        ("in Saint-Die\u0301 now", "Saint-Die", "Saint-Die\u0301"),
+        ("किताबें", "किताब", "किताबें"),
+        ("a \N{FAMILY}\u200d\N{WOMAN} b", "\N{WOMAN}", "\N{FAMILY}\u200d\N{WOMAN}"),
+        ("plain text", "plain", "plain"),
+    ],
+)
+def test_ends_are_moved_to_borders_of_graphemes(text: str, span: str, wanted: str) -> None:
+    start, end = whole_graphemes(text, text.index(span), text.index(span) + len(span))
+    assert text[start:end] == wanted
+
+
+@given(
+    st.text(st.sampled_from("ae\u0301\u0308क\u093f\u200d👩👧 "), max_size=40), st.integers(0, 40), st.integers(0, 40)
+)
+def test_whole_graphemes_are_the_least_that_hold_the_span(text: str, first: int, second: int) -> None:
+    start, end = sorted((min(first, len(text)), min(second, len(text))))
+    borders = [0, *(cluster.end() for cluster in regex.finditer(r"\X", text))]
+    wanted = (max(one for one in borders if one <= start), min(one for one in borders if one >= end))
+    if start < end:
+        assert whole_graphemes(text, start, end) == wanted

@@ -252,7 +252,7 @@ def _save(
 ) -> None:
     """Write the deltas with a calibration fitted on the examples for tuning, and a report."""
     logits = judged(model, tuning, config.structured)
-    slope, offset = logistic(np.array(logits), np.array([bool(one.label) for one in tuning]))
+    slope, offset = logistic(np.array(logits)[:, None], np.array([bool(one.label) for one in tuning]))
     training = {**asdict(config), "steps": best}
     about = {
         "model_type": MODEL_TYPE,

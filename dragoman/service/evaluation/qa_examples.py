@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -108,7 +108,8 @@ def prepare(sources: QaSources, examples: Path, tuning: Path, step: Progress) ->
             write_examples(path, counted(_clozes(sources, language, switch), step))
     path = tuning / "tuning.jsonl.gz"
     if sources.tuning and not path.exists():
-        write_examples(path, counted(_tuning(sources), step))
+        found = tuning_examples(Path(sources.tuning), sources.tuning_languages, sources.tuning_examples, sources.seed)
+        write_examples(path, counted(found, step))
 
 
 def claim_folder(sources: Any, folder: Path) -> None:
@@ -185,19 +186,19 @@ def _unanswerable(examples: list[Example], number: int, noise: random.Random) ->
     return own
 
 
-def _tuning(sources: QaSources) -> Iterator[Example]:
-    """Questions for tuning over their paragraphs: half in one language, half in two, one of them English or any."""
-    folder = Path(sources.tuning)
-    languages = sources.tuning_languages
-    noise = random.Random(sources.seed)
+def tuning_examples(
+    folder: Path, languages: Sequence[str], count: int, seed: int, split: str = "tune"
+) -> Iterator[Example]:
+    """Questions of XQuAD-R over their paragraphs: half in one language, half in two, one of them English or any."""
+    noise = random.Random(seed)
     questions: dict[str, dict[str, dict[str, Any]]] = {}
     texts: dict[str, str] = {}
     for language in languages:
         rows = json_lines(folder / "queries" / f"{language}.jsonl.gz")
-        questions[language] = {row["qid"]: row for row in rows if part_of(row) == "tune"}
+        questions[language] = {row["qid"]: row for row in rows if part_of(row) == split}
         texts |= {row["id"]: row["text"] for row in json_lines(folder / "corpus" / f"paragraph.{language}.jsonl.gz")}
     ids = sorted(set.intersection(*(set(one) for one in questions.values())))
-    for number in range(sources.tuning_examples):
+    for number in range(count):
         target = languages[number % len(languages)]
         source = target if number // len(languages) % 2 else noise.choice([one for one in languages if one != target])
         if source != target and noise.random() < 0.5:

@@ -53,7 +53,7 @@ class Answers:
             for answer in answers
         ]
         best = sorted(found, key=lambda pair: -pair[0].score)[:ANSWERS]
-        probabilities, none = reader.calibration.probabilities([answer for answer, _ in best])
+        probabilities, none = reader.calibration.probabilities([answer for answer, _ in best], reading.subwords)
         response.answers = [
             _answer(*pair, score, asked.glosses) for pair, score in zip(best, probabilities, strict=True)
         ]

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("dragoman")
 
 STAGE = "qa"
+_NEIGHBOURS = frozenset(("bg", "cs", "da", "fi", "he", "hu", "it", "ko", "nl", "pl", "ro", "sv", "uk"))
+"""Languages that a text may be in though no reader learned them: taken for another one, they would be read as two."""
 Response = QaResponse | StatementResponse
 
 
@@ -105,8 +107,12 @@ class QuestionAnswering:
         work = self._work(request)
         reader = work.reader(cancelled)
         degraded: list[Degraded] = []
-        language = request.question_language or _detected(_field(request), request.asked, reader, degraded)
-        text = Text(context, request.context_language or _detected("context", context, reader, degraded))
+        of_context = request.context_language or _detected("context", context, reader, degraded)
+        language = request.question_language or _detected(
+            _field(request), request.asked, reader, degraded, likely=of_context
+        )
+        _note_unlearned([(_field(request), language), ("context", of_context)], reader, degraded)
+        text = Text(context, of_context)
         response = work.response(
             request_id=request_id,
             query=QueryRead(text=request.asked, language=language, detected=request.question_language is None),
@@ -141,6 +147,9 @@ class QuestionAnswering:
             reader = work.reader(cancelled)
             response.model = reader.name
             texts = self._texts(found.hits, response.truncated)
+            languages = [(_field(request), found.query.language)]
+            languages += [("documents", language) for language in sorted({one.language for one in texts})]
+            _note_unlearned(languages, reader, response.degraded)
             work.fill(response, reader, self._asked(request, found.query.language, snapshot), texts, cancelled)
         except (ClientDisconnected, InvalidRequest):
             raise
@@ -197,9 +206,23 @@ def _field(request: QaRequest) -> str:
     return "question" if request.statement is None else "statement"
 
 
-def _detected(name: str, text: str, reader: PackedReader, degraded: list[Degraded]) -> str:
-    """The language of a text, among those that the reader learned; a guess is reported."""
-    found = detect(text, reader.languages or {FALLBACK}, lambda language, word: False)
+def _detected(
+    name: str, text: str, reader: PackedReader, degraded: list[Degraded], likely: str | None = None
+) -> str:
+    """The language of a text, which the reader need not have learned; a guess is reported.
+
+    A question is more often in the language of its context, `likely`, than in another one.
+    """
+    candidates = {FALLBACK, *reader.languages, *_NEIGHBOURS}
+    found = detect(text, candidates, lambda language, word: False, lambda language: float(language == likely))
     if not found.decided:
         degraded.append(Degraded.of("detect", f"{name}: {undecided(found.language)}", "undecided"))
     return found.language
+
+
+def _note_unlearned(languages: Sequence[tuple[str, str]], reader: PackedReader, degraded: list[Degraded]) -> None:
+    """Name the fields in languages that the reader did not learn from; a reader may not say what it learned."""
+    for name, language in languages:
+        if reader.languages and language not in reader.languages:
+            reason = f"{name}: {reader.name} did not learn to read {language!r}"
+            degraded.append(Degraded.of(STAGE, reason, "language"))

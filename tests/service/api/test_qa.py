@@ -166,6 +166,17 @@ def test_a_language_that_cannot_be_told_is_reported(reading: Server) -> None:
     )
 
 
+def test_a_language_that_the_reader_did_not_learn_is_detected_and_named(reading: Server) -> None:
+    harbour = "Le navi sono nel porto. Il vulcano dorme."
+    italian = answered(reading, question="Dove sono le navi?", context=harbour)
+    assert italian["query"]["language"] == "it"
+    assert [one["reason"].partition(":")[0] for one in italian["degraded"]] == ["question", "context"]
+    assert all("did not learn to read 'it'" in one["reason"] for one in italian["degraded"])
+    assert answered(reading, question="Navi?", context=harbour)["query"]["language"] == "it"
+    german = answered(reading, question="Wo liegen die Schiffe?", context=VOLCANO)
+    assert german["query"]["language"] == "de" and german["degraded"] == []
+
+
 def test_long_documents_are_read_in_part_and_it_says_so(reading: Server) -> None:
     reading.client.post("/v1/collections", json={"name": "long", "language": "de"}).raise_for_status()
     documents = [{"id": f"d{n}", "text": "Der Hafen liegt im Norden. " * 500} for n in range(2)]
