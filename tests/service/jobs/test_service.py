@@ -248,20 +248,6 @@ def test_two_uploads_with_one_key_are_not_two_jobs(settings: Settings, scorer: L
         finished(runtime, ids[0])
 
 
-def test_services_of_one_process_take_turns(tmp_path: Path, scorer: LinkScorer) -> None:
-    with service(Settings(data_dir=tmp_path / "a"), scorer) as one:
-        scorer.barrier.clear()
-        first = submit(one, rerank_lines(3))
-        wait_for(lambda: bool(scorer.batches))
-        with service(Settings(data_dir=tmp_path / "b"), scorer) as two:
-            second = submit(two, rerank_lines(3))
-            scorer.barrier.set()
-            assert finished(one, first).completed == 3
-            assert two.jobs.get(second).status == "validating"
-            one.jobs.close()
-            assert finished(two, second).completed == 3
-
-
 def test_background_work_knows_that_it_is_and_lets_requests_pass() -> None:
     traffic = Traffic()
     assert not in_background() and wait_limit(3.0) == 3.0
