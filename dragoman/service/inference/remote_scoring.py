@@ -131,8 +131,10 @@ def _parsed(kind: type[B], body: bytes) -> B:
 
 def _worker_error(response: httpx.Response) -> ServiceError:
     """The worker's 413 and 429 as the caller's own; any other status means that it is unavailable."""
-    kind = {413: TooLarge, 429: TooManyRequests}.get(response.status_code, Unavailable)
-    return kind(_message(response))
+    if response.status_code == 429:
+        seconds = response.headers.get("Retry-After", "")
+        return TooManyRequests(_message(response), int(seconds) if seconds.isdecimal() else 1)
+    return (TooLarge if response.status_code == 413 else Unavailable)(_message(response))
 
 
 def _message(response: httpx.Response) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 import pytest
 
+from dragoman.service.inference.remote_scoring import _worker_error
 from tests.service.api.errorbody import check_error
 from tests.service.forking import Forked
 from tests.service.serving import Server, environment, module_of, server, wait_for
@@ -145,6 +146,12 @@ def test_a_worker_that_hangs_is_done_without_and_found_again(api: Server, worker
     check_error(api.client.get("/readyz", timeout=5), 503, "worker")
     worker.tell(signal.SIGCONT)
     wait_for(lambda: search(api)["degraded"] == [])
+
+
+@pytest.mark.parametrize(("told", "passed_on"), [("17", "17"), ("soon", "1"), (None, "1")])
+def test_when_a_full_worker_says_to_come_again_is_passed_on(told: str | None, passed_on: str) -> None:
+    fault = _worker_error(httpx.Response(429, json={"message": "full"}, headers={"Retry-After": told} if told else {}))
+    assert (str(fault), fault.headers["Retry-After"]) == ("worker: full", passed_on)
 
 
 def test_a_worker_with_another_model_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
