@@ -147,7 +147,8 @@ def _scoring(settings: Settings, models: Models) -> Scoring:
     from dragoman.service.inference.remote_scoring import RemoteScoring  # imports httpx
 
     token = settings.worker_token
-    return RemoteScoring(settings.worker_url, None if token is None else token.get_secret_value())
+    secret = None if token is None else token.get_secret_value()
+    return RemoteScoring(settings.worker_url, secret, settings.rerank_seconds)
 
 
 def _prepare_java(heap: str | None) -> None:

@@ -138,6 +138,7 @@ def create_worker_app(settings: Settings) -> FastAPI:
 
 def _begin(runtime: WorkerRuntime, body: ScoreBody) -> Pending:
     with background(body.seconds) if body.background else nullcontext():
+        runtime.scoring.admit(len(body.documents), body.seconds)
         return runtime.scoring.begin(body.request(), body.seconds)
 
 

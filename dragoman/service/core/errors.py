@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from dragoman.files.streams import NotGzip, StreamFault, StreamTooLarge
@@ -15,7 +16,7 @@ class ServiceError(Exception):
 
     status: ClassVar[int] = 500
     error_type: ClassVar[str] = "internal"
-    headers: ClassVar[dict[str, str]] = {}
+    headers: Mapping[str, str] = {}
 
     def body(self, request_id: str) -> dict[str, str]:
         """The one error body, whatever the endpoint."""
@@ -40,7 +41,7 @@ class MalformedBody(ServiceError):
 class Unauthorized(ServiceError):
     status = 401
     error_type = "unauthorized"
-    headers: ClassVar[dict[str, str]] = {"WWW-Authenticate": "Bearer"}
+    headers: Mapping[str, str] = {"WWW-Authenticate": "Bearer"}
 
 
 class Forbidden(ServiceError):
@@ -66,7 +67,7 @@ class NotAcceptable(ServiceError):
 class UploadTooSlow(ServiceError):
     status = 408
     error_type = "timeout"
-    headers: ClassVar[dict[str, str]] = {"Connection": "close"}
+    headers: Mapping[str, str] = {"Connection": "close"}
 
 
 class Conflict(ServiceError):
@@ -96,7 +97,11 @@ class InvalidRequest(ServiceError):
 class TooManyRequests(ServiceError):
     status = 429
     error_type = "overloaded"
-    headers: ClassVar[dict[str, str]] = {"Retry-After": "1"}
+
+    def __init__(self, message: str, seconds: float = 1.0) -> None:
+        """``seconds``: when to try again."""
+        super().__init__(message)
+        self.headers = {"Retry-After": str(max(1, math.ceil(seconds)))}
 
 
 class InternalError(ServiceError):
@@ -108,7 +113,7 @@ class Unavailable(ServiceError):
 
     status = 503
     error_type = "unavailable"
-    headers: ClassVar[dict[str, str]] = {"Retry-After": "2"}
+    headers: Mapping[str, str] = {"Retry-After": "2"}
 
 
 class NotInstalled(Unavailable):

@@ -10,6 +10,7 @@ import anyio
 import anyio.to_thread
 
 from dragoman.service.core.errors import ClientDisconnected, TooManyRequests
+from dragoman.service.core.pace import Pace
 from dragoman.service.inference.batching import Cancelled
 
 T = TypeVar("T")
@@ -28,6 +29,7 @@ class Searches:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._under_way = 0
+        self._pace = Pace()
         self._computing = anyio.CapacityLimiter(_COMPUTING)
         self._waiting = anyio.CapacityLimiter(_WAITING)
 
@@ -39,7 +41,7 @@ class Searches:
             Unavailable: the client disconnected while queued.
         """
         if self._under_way >= self._limit:
-            raise TooManyRequests(f"{self._limit} searches are under way; try again in a moment")
+            raise TooManyRequests(f"{self._limit} searches are under way; try again in a moment", self._pace.wait(1))
         self._under_way += 1
         queued_at = time.monotonic()
 
@@ -52,3 +54,4 @@ class Searches:
             return await anyio.to_thread.run_sync(start, limiter=self._waiting if waits else self._computing)
         finally:
             self._under_way -= 1
+            self._pace.done(1, time.monotonic() - queued_at)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Collection, Sequence
 from itertools import chain
@@ -90,10 +89,8 @@ class Authentication:
             caller.meter.leave()
 
     async def _refuse(self, wait: float, scope: Scope, receive: Receive, send: Send) -> None:
-        error = TooManyRequests("too many requests from this caller; wait for the time in the Retry-After header")
-        response = error_response(error, scope["state"]["request_id"])
-        response.headers["Retry-After"] = str(max(1, math.ceil(wait)))
-        await response(scope, receive, send)
+        error = TooManyRequests("too many requests from this caller; wait for the time in the Retry-After header", wait)
+        await error_response(error, scope["state"]["request_id"])(scope, receive, send)
 
 
 def check_routes(routers: Sequence[APIRouter]) -> None:

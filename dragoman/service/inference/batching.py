@@ -20,6 +20,7 @@ from threading import Condition, Thread
 from typing import Any, Protocol
 
 from dragoman.service.core.errors import ClientDisconnected, InternalError, ServiceError, TooManyRequests, Unavailable
+from dragoman.service.core.pace import Pace
 from dragoman.service.core.priority import in_background
 from dragoman.service.observability.tracing import current_span, forward_span
 
@@ -109,6 +110,7 @@ class Worker:
         self._background: _Queue = OrderedDict()
         self._waiting = 0
         self._turns = 0
+        self._pace = Pace()
         self._closing = False
         self._computing: tuple[Hashable, float] | None = None
         self._thread: Thread | None = None
@@ -201,16 +203,20 @@ class Worker:
             self._drop_cancelled()
         if self._waiting and self._waiting + items > self._limit:
             self._observer.refused(task, items)
-            raise TooManyRequests(f"{self._waiting} texts are waiting to be computed; try again in a moment")
+            reason = f"{self._waiting} texts are waiting to be computed; try again in a moment"
+            raise TooManyRequests(reason, self._pace.wait(self._waiting))
 
     def _work(self) -> None:
         while (taken := self._take()) is not None:
             task, items = taken
             started = time.perf_counter()
             with forward_span(type(task).__name__.lower(), [item.origin for item in items]):
-                self._continue(task, self._run(task, items))
+                unfinished = self._run(task, items)
+                self._continue(task, unfinished)
             self._computing = None
-            self._observer.batch(task, len(items), sum(item.cost for item in items), time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            self._pace.done(len(items) - len(unfinished), seconds)
+            self._observer.batch(task, len(items), sum(item.cost for item in items), seconds)
 
     def _take(self) -> tuple[Hashable, list[_Item]] | None:
         """The next batch, its items marked as running; None when the worker is closed."""

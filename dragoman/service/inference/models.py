@@ -45,6 +45,8 @@ _EMBED_CHARS = 4_096
 _RETRY_SECONDS = 30.0
 _LOAD_SECONDS = 600.0
 """How long a model may take to be loaded before the worker counts as hung."""
+NEARLY = 0.9
+"""The share of its time after which a request counts as having waited in vain: work starts a little after its clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +164,7 @@ class Models:
             TooManyRequests: the worker's queue is full.
             Unavailable: the encoder cannot be loaded, or took too long.
         """
-        found: EncodedQuery = gathered(
-            self.worker.submit(Encode(), [text]), wait_limit(self._settings.worker_seconds), cancelled
-        )[0]
+        found: EncodedQuery = self._ask(Encode(), text, wait_limit(self._settings.worker_seconds), cancelled)
         return found
 
     def trim(self) -> None:
@@ -185,22 +185,31 @@ class Models:
         """Why a model could not be loaded; None if it was, or was not tried yet."""
         return self._failed[model][1] if model in self._failed and model not in self._loaded else None
 
-    def stuck(self) -> str | None:
-        """Why the worker counts as hung, which is a forward pass over its time limit; None if it makes progress."""
+    def stuck(self, seconds: float = math.inf) -> str | None:
+        """Why the worker counts as hung, which is a forward pass over its time limit; None if it makes progress.
+
+        For a request that can wait for ``seconds``, it is hung after so long without progress: the request would only
+        wait in vain, as another one did before it.
+        """
         found = self.worker.computing()
         if found is None:
             return None
-        task, seconds = found
-        limit = _LOAD_SECONDS if isinstance(task, Load) else self._settings.worker_hung_seconds
-        return f"the models have been computing one batch for {seconds:.0f} seconds" if seconds > limit else None
+        task, taken = found
+        limit = min(self._settings.worker_hung_seconds, NEARLY * seconds)
+        if isinstance(task, Load):
+            limit = _LOAD_SECONDS
+        return f"the models have been computing one batch for {taken:.0f} seconds" if taken > limit else None
 
     def _info(self, model: str, cancelled: Cancelled | None, seconds: float | None = None) -> Any:
         known = self.loaded(model)
         if known is not None:
             return known
-        return gathered(
-            self.worker.submit(Load(model), [model]), seconds or wait_limit(self._settings.worker_seconds), cancelled
-        )[0]
+        return self._ask(Load(model), model, seconds or wait_limit(self._settings.worker_seconds), cancelled)
+
+    def _ask(self, task: Any, content: Any, seconds: float, cancelled: Cancelled | None) -> Any:
+        if reason := self.stuck(seconds):
+            raise Unavailable(reason)
+        return gathered(self.worker.submit(task, [content]), seconds, cancelled)[0]
 
     def _limits(self, task: Any) -> Limits:
         settings = self._settings

@@ -114,11 +114,12 @@ class Scoring(Protocol):
             Unavailable: there is none, or it cannot be reached.
         """
 
-    def admit(self, documents: int) -> None:
+    def admit(self, documents: int, seconds: float) -> None:
         """Check that this many documents would be accepted now, before they are read.
 
         Raises:
             TooManyRequests: the queue is full.
+            Unavailable: the model has made no progress for as long as the request can wait, which is ``seconds``.
         """
 
     def begin(self, request: ScoreRequest, seconds: float) -> Pending:
@@ -149,7 +150,9 @@ class LocalScoring:
     def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> RerankerAbout:
         return self._models.reranker(cancelled, seconds).about
 
-    def admit(self, documents: int) -> None:
+    def admit(self, documents: int, seconds: float) -> None:
+        if reason := self._models.stuck(seconds):
+            raise Unavailable(reason)
         self._models.worker.admit(Score(), documents)
 
     def begin(self, request: ScoreRequest, seconds: float) -> Pending:

@@ -1,1 +1,1 @@
-"""Batch jobs: submission, the durable queue, the scheduler, and the executor that answers and retries lines."""
+"""Batch jobs: submission, the scheduler, and the executor that answers and retries lines."""

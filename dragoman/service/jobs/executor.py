@@ -28,7 +28,7 @@ _YIELD_SECONDS = 1.0
 class JobExecutor:
     """Answers lines until all are answered, the time or size limit of a chunk is reached, or ``cancelled()``.
 
-    ``failing_since`` has the time of a line's first failed attempt; it outlives the chunk.
+    ``failing_since`` has the times of the lines' first failed attempts; it outlives the chunk.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class JobExecutor:
         jobs: JobRepository,
         job: JobInfo,
         snapshot: Snapshot,
-        failing_since: MutableMapping[tuple[str, int], float],
+        failing_since: MutableMapping[int, float],
         cancelled: Callable[[], bool],
     ) -> None:
         self._answers = answers
@@ -75,7 +75,7 @@ class JobExecutor:
             return None  # the answer may be incomplete
         if done is not None:
             self._chars += len(done.answer)
-        self._failing_since.pop((self._job.id, number), None)
+        self._failing_since.pop(number, None)
         return done
 
     def _over(self) -> bool:
@@ -101,7 +101,7 @@ class JobExecutor:
             logger.error("job %s, line %d failed", self._job.id, number, exc_info=fault)
             known = InternalError(f"the service failed; its log has the cause under job {self._job.id}")
         if known.status in _RETRIED_STATUSES and not isinstance(known, NotInstalled):
-            since = self._failing_since.setdefault((self._job.id, number), time.monotonic())
+            since = self._failing_since.setdefault(number, time.monotonic())
             if time.monotonic() - since < self._settings.job_retry_seconds:
                 self._fault = known
                 return None

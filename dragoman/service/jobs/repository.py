@@ -43,7 +43,6 @@ class JobInfo:
     started_at: datetime | None
     finished_at: datetime | None
     expires_at: datetime
-    touched_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,6 @@ class JobRepository:
                 return None
             if job.status == VALIDATING:
                 job.status, job.started_at = IN_PROGRESS, now()
-            job.touched_at = now()
             return _info(job)
 
     def pending(self, id: str, limit: int) -> list[tuple[int, str]]:
@@ -136,7 +134,7 @@ class JobRepository:
             failed = sum(one.failed for one in new)
             job.failed += failed
             job.completed += len(new) - failed
-            job.message, job.touched_at = message, now()
+            job.message = message
             if job.status == IN_PROGRESS and job.completed + job.failed == job.total:
                 job.status = FINALIZING
 
@@ -151,7 +149,7 @@ class JobRepository:
             job.completed = counts.get(COMPLETED, 0)
             job.failed = job.total - job.completed
             job.status, job.message = status, message
-            job.finished_at = job.touched_at = now()
+            job.finished_at = now()
 
     def cancel(self, id: str) -> JobInfo:
         """Cancel a job; one that has not started is cancelled at once.
@@ -198,16 +196,12 @@ class JobRepository:
                     return
                 session.execute(delete(JobLine).where(of_job, JobLine.line < first + _DELETE_BATCH))
 
-    def leftovers(self, instance: str, kept: timedelta) -> list[str]:
-        """Jobs to purge, unless they are being uploaded here: dead uploads, deleted jobs, and expired finished jobs."""
-        dead = and_(
-            Job.status == UPLOADING,
-            or_(Job.instance == instance, Job.touched_at < now() - timedelta(hours=1)),
-        )
+    def leftovers(self, kept: timedelta) -> list[str]:
+        """Jobs to purge, unless they are being uploaded: dead uploads, deleted jobs, and those finished long ago."""
         old = and_(Job.finished_at.is_not(None), Job.finished_at < now() - kept)
         with self._store.write() as session:
             session.execute(update(Job).where(old).values(status=DELETED, idempotency_key=None))
-            return list(session.scalars(select(Job.id).where(or_(dead, Job.status == DELETED))))
+            return list(session.scalars(select(Job.id).where(Job.status.in_(HIDDEN))))
 
     def lines(self, id: str, errors: bool) -> Iterator[Sequence[JobLine]]:
         """The results or errors of a job in line order, in batches.
@@ -271,5 +265,4 @@ def _info(job: Job) -> JobInfo:
         started_at=job.started_at,
         finished_at=job.finished_at,
         expires_at=job.expires_at,
-        touched_at=job.touched_at,
     )

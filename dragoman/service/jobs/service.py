@@ -6,14 +6,11 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from threading import Lock
 from typing import Any
-from uuid import uuid4
 
 from sqlalchemy import select
 
-from dragoman.files.atomic import atomic_file
 from dragoman.service.core.errors import Conflict, InvalidRequest
 from dragoman.service.core.priority import Traffic
 from dragoman.service.core.settings import Settings
@@ -48,12 +45,9 @@ class Jobs:
         self._answers = answers
         self._settings = settings
         self._jobs = JobRepository(store)
-        self._instance = _instance(settings.data_dir)
         self._lock = Lock()
         self._uploading: set[str] = set()
-        self._runner = JobScheduler(
-            self._jobs, tables, answers, settings, metrics, traffic, self._instance, lambda: self.uploading
-        )
+        self._runner = JobScheduler(self._jobs, tables, answers, settings, metrics, traffic, lambda: self.uploading)
 
     def start(self) -> None:
         """Go on with the jobs that are unfinished, in the background."""
@@ -79,7 +73,7 @@ class Jobs:
             ServiceError: the body cannot be read to its end, or be stored. Nothing is kept.
         """
         _check(new)
-        upload = JobSubmission(self._store, self._tables, self._answers, self._settings, new, self._instance)
+        upload = JobSubmission(self._store, self._tables, self._answers, self._settings, new)
         if new.idempotency_key is not None and (known := self._known(new.idempotency_key)) is not None:
             id, fingerprint = known
             if upload.fingerprint(parts, gzip) != fingerprint:
@@ -177,7 +171,7 @@ class Jobs:
             return None
         if job.status != UPLOADING:
             return job.id, job.fingerprint
-        if job.instance == self._instance and job.id not in self.uploading:
+        if job.id not in self.uploading:
             self._jobs.purge(job.id)
         return None
 
@@ -217,12 +211,3 @@ def _trec(row: JobLine, job: JobInfo) -> str:
 def _docid(ids: Any, index: int) -> str:
     given = ids[index] if ids else None
     return str(index) if given is None else str(given)
-
-
-def _instance(directory: Path) -> str:
-    """What this data directory is called, also after a restart."""
-    path = directory / "instance"
-    if not path.exists() or not path.read_text(encoding="ascii").strip():
-        with atomic_file(path) as unfinished:
-            unfinished.write_text(uuid4().hex, encoding="ascii")
-    return path.read_text(encoding="ascii").strip()

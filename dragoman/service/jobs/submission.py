@@ -47,16 +47,13 @@ class _Batch:
 class JobSubmission:
     """Takes one body. Nothing of it is left where it cannot be read to its end."""
 
-    def __init__(
-        self, store: Store, tables: Tables, answers: LineAnswers, settings: Settings, new: NewJob, instance: str
-    ) -> None:
+    def __init__(self, store: Store, tables: Tables, answers: LineAnswers, settings: Settings, new: NewJob) -> None:
         self.id = f"job_{uuid4().hex}"
         self._store = store
         self._tables = tables
         self._answers = answers
         self._settings = settings
         self._new = new
-        self._instance = instance
         self._digest = hashlib.sha256(json.dumps([new.type, new.tag]).encode())
         self._total = 0
         self._failed = 0
@@ -77,7 +74,6 @@ class JobSubmission:
             tag=self._new.tag,
             status=UPLOADING,
             idempotency_key=self._new.idempotency_key,
-            instance=self._instance,
             expires_at=now() + timedelta(hours=self._settings.job_expire_hours),
         )
         try:
@@ -175,7 +171,6 @@ class JobSubmission:
                     reason = f"custom_id: that of line {before} already"
                     row |= {"state": FAILED, "request": None, "answer": line_error(reason)}
             session.execute(insert(JobLine), batch.rows)
-            session.execute(update(Job).where(Job.id == self.id).values(touched_at=now()))
         self._failed += sum(row["state"] == FAILED for row in batch.rows)
 
     def _publish(self, versions: Sequence[ActiveVersion]) -> None:
@@ -186,7 +181,6 @@ class JobSubmission:
             "failed": self._failed,
             "table_versions": pins(versions),
             "created_at": now(),
-            "touched_at": now(),
         }
         with self._store.write() as session:
             session.execute(update(Job).where(Job.id == self.id).values(values))

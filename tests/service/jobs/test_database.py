@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from dragoman.service.core.settings import Settings
-from dragoman.service.jobs import queue as durable
+from dragoman.service.storage.database import Store
+from dragoman.service.storage.instance_lock import DatabaseClaim, mark_connections
 from tests.service import job_client, postgresql
 from tests.service.job_client import rerank_lines
-from tests.service.jobs.test_service import scorer, service, submit
+from tests.service.jobs.test_service import finished, scorer, service, submit
 from tests.service.modelling import LinkScorer
 from tests.service.serving import Server, server, wait_for
 from tests.service.standing_in import STANDING_IN
@@ -50,20 +51,41 @@ def test_a_service_whose_database_is_down_stops_all_the_same(
         assert job_client.finished(running.client, id)["counts"]["completed"] == 80
 
 
-def test_an_instance_that_lost_its_database_to_another_leaves_the_jobs_to_it(
-    tmp_path: Path, cluster: postgresql.Cluster, scorer: LinkScorer, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("used", [True, False], ids=["used", "only opened"])
+def test_an_instance_that_lost_its_database_to_another_stops_its_jobs_until_it_has_it_again(
+    tmp_path: Path, cluster: postgresql.Cluster, scorer: LinkScorer, caplog: pytest.LogCaptureFixture, used: bool
 ) -> None:
+    """It has it again where the other one did not get as far as using it."""
     settings = Settings(data_dir=tmp_path, database_url=cluster.url)
     with service(settings, scorer) as runtime, caplog.at_level(logging.ERROR, "dragoman"):
         scorer.barrier.clear()
-        submit(runtime, rerank_lines(20))
+        id = submit(runtime, rerank_lines(20))
         wait_for(lambda: bool(scorer.batches))
-        assert durable._open is not None
         cut_off(cluster.url)
-        other = claimed(cluster.url)
+        other = claimed(cluster.url) if used else opened(cluster.url)
         scorer.barrier.set()
-        wait_for(lambda: durable._open is None)
-        told = [one.getMessage() for one in caplog.records if "jobs no longer run here" in one.getMessage()]
-        assert len(told) == 1 and "in use by another instance" in told[0]
+        runtime.jobs._runner.wake()
+        wait_for(lambda: bool(told(caplog)))
+        wait_for(lambda: all(run.thread is None for run in runtime.jobs._runner._runs.values()))
+        computed = len(scorer.batches)
         runtime.jobs._runner.wake()
         other.close()
+        if not used:
+            assert finished(runtime, id).completed == 20
+        assert (len(scorer.batches) > computed) != used
+        (message,) = told(caplog)
+        assert "in use by another instance" in message
+    with service(settings, scorer) as runtime:
+        assert finished(runtime, id).completed == 20
+
+
+def told(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [one.getMessage() for one in caplog.records if "jobs no longer run here" in one.getMessage()]
+
+
+def opened(url: str) -> Store:
+    """A database marked as another instance does it, before it records that it uses it."""
+    store = Store(Settings(database_url=url).url)
+    mark_connections(store.engine, DatabaseClaim())
+    assert store.writable()
+    return store

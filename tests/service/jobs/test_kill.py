@@ -90,18 +90,6 @@ def test_a_job_goes_on_after_a_stop_where_it_was(
         assert set(answered_once(running.client, id).values()) == {1}
 
 
-def test_a_queue_that_is_lost_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STANDING_IN_SECONDS", "0.02")
-    running = Server(tmp_path, STANDING_IN, **SLOWLY)
-    id = submit(running.client, rerank_lines(60))
-    wait_for(lambda: done(running.client, id) > 0)
-    running.kill()
-    for path in tmp_path.glob("jobs.db*"):
-        path.unlink()
-    with server(tmp_path, STANDING_IN, **SLOWLY) as running:
-        assert finished(running.client, id)["counts"]["completed"] == 60
-
-
 def test_half_an_upload_is_no_job(tmp_path: Path, database_url: str | None) -> None:
     settings = {"import_batch": 10} | ({} if database_url is None else {"database_url": database_url})
     running = Server(tmp_path, STANDING_IN, **settings)

@@ -168,6 +168,23 @@ def test_a_job_that_has_not_begun_is_cancelled_at_once(tmp_path: Path, scorer: L
         assert len(read(runtime.jobs.errors(waiting))) == 3
 
 
+def test_a_job_between_two_turns_is_cancelled_while_another_has_its_turn(tmp_path: Path, scorer: LinkScorer) -> None:
+    with service(Settings(data_dir=tmp_path), scorer, jobs_at_a_time=1, job_turn_seconds=0.01) as runtime:
+        jobs = [submit(runtime, rerank_lines(3000)) for _ in range(3)]
+        wait_for(lambda: all(runtime.jobs.get(id).completed for id in jobs))  # each has had a turn, and none is done
+        held(scorer)
+        runs = runtime.jobs._runner._runs
+        between = [id for id in jobs if runs[id].thread is None]
+        assert len(between) == 2
+        for id in between:
+            runtime.jobs.cancel(id)
+            assert finished(runtime, id).status == "cancelled"
+        scorer.barrier.set()
+        (last,) = set(jobs) - set(between)
+        assert runtime.jobs.cancel(last).status == "cancelling"
+        assert finished(runtime, last).status == "cancelled"
+
+
 def test_a_job_expires_with_what_is_done(tmp_path: Path, scorer: LinkScorer) -> None:
     scorer.barrier.clear()
     with service(Settings(data_dir=tmp_path), scorer, job_keep_hours=1e-9) as runtime:
@@ -246,20 +263,6 @@ def test_two_uploads_with_one_key_are_not_two_jobs(settings: Settings, scorer: L
         assert len(set(ids)) == 1 and len(ids) + len(faults) == 6
         assert len(runtime.jobs.all(10)) == 1
         finished(runtime, ids[0])
-
-
-def test_services_of_one_process_take_turns(tmp_path: Path, scorer: LinkScorer) -> None:
-    with service(Settings(data_dir=tmp_path / "a"), scorer) as one:
-        scorer.barrier.clear()
-        first = submit(one, rerank_lines(3))
-        wait_for(lambda: bool(scorer.batches))
-        with service(Settings(data_dir=tmp_path / "b"), scorer) as two:
-            second = submit(two, rerank_lines(3))
-            scorer.barrier.set()
-            assert finished(one, first).completed == 3
-            assert two.jobs.get(second).status == "validating"
-            one.jobs.close()
-            assert finished(two, second).completed == 3
 
 
 def test_background_work_knows_that_it_is_and_lets_requests_pass() -> None:

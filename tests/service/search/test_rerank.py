@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -21,6 +21,7 @@ from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from dragoman.service.tables.service import Upload
 from tests.service.modelling import LinkScorer, WordEncoder, standing_in
+from tests.service.serving import wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -130,7 +131,6 @@ def test_a_reranker_that_fails_leaves_the_first_stage(runtime: Runtime, scorer: 
     plain = ask(runtime, rerank=False)
     scorer.barrier.clear()
     slow = ask(runtime)
-    scorer.barrier.set()
     assert ids(slow) == ids(plain)
     assert [hit.score for hit in slow.hits] == [hit.score for hit in plain.hits]
     (told,) = slow.degraded
@@ -139,7 +139,30 @@ def test_a_reranker_that_fails_leaves_the_first_stage(runtime: Runtime, scorer: 
         True,
         True,
     )
-    assert ask(runtime).degraded == []
+    wait_for(lambda: "the models have been computing one batch" in ask(runtime).degraded[0].reason)
+    waiting = runtime.models.worker.waiting()
+    assert ids(ask(runtime)) == ids(plain)
+    assert runtime.models.worker.waiting() == waiting, "it was asked in vain"
+    scorer.barrier.set()
+    wait_for(lambda: ask(runtime).degraded == [])
+
+
+def test_a_reranker_that_gets_on_is_asked_by_each_search(
+    runtime: Runtime, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A batch takes half as long as a search waits; there are more than it can wait for."""
+    monkeypatch.setattr(runtime.settings, "worker_batch_tokens", 1)
+    monkeypatch.setattr(scorer, "values", slowly(scorer.values))
+    for _ in range(4):
+        assert "not scored in time" in ask(runtime).degraded[0].reason
+
+
+def slowly(values: Callable[[Any], list[float]]) -> Callable[[Any], list[float]]:
+    def delayed(documents: Any) -> list[float]:
+        time.sleep(1.0)
+        return values(documents)
+
+    return delayed
 
 
 def test_a_document_that_cannot_be_scored_follows_the_others(runtime: Runtime) -> None:
