@@ -206,9 +206,7 @@ def _field(request: QaRequest) -> str:
     return "question" if request.statement is None else "statement"
 
 
-def _detected(
-    name: str, text: str, reader: PackedReader, degraded: list[Degraded], likely: str | None = None
-) -> str:
+def _detected(name: str, text: str, reader: PackedReader, degraded: list[Degraded], likely: str | None = None) -> str:
     """The language of a text, which the reader need not have learned; a guess is reported.
 
     A question is more often in the language of its context, `likely`, than in another one.

@@ -59,6 +59,8 @@ class Statements:
             for one in decides:
                 start, end = sentence_around(text.text, one.start, one.end)
                 response.evidence = Evidence(text=text.text[start:end], start=start, end=end)
+                if asked.glosses is not None:
+                    response.evidence.gloss = asked.glosses.of_text(text.text[start:end], text.language, "text", start)
                 if text.document is not None:
                     response.evidence.document = text.document
 

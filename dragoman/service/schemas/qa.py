@@ -81,7 +81,10 @@ class QaAnswer(BaseModel):
     text: str
     start: int
     end: int
-    score: float = Field(description="The probability that this is the answer.")
+    score: float = Field(
+        description="The probability that this is the answer; those of all answers and no_answer add up to 1 at"
+        " most, and the rest is that of another part of the text."
+    )
     sentence: str = Field(description="The sentence that holds it; several if it does not lie within one.")
     sentence_start: int = Field(description="Where the sentence begins in the same text, in code points.")
     document: AnswerDocument | None = Field(default=None, description="Only where documents were searched for.")
@@ -99,7 +102,8 @@ class QaResponse(BaseModel):
     answers: list[QaAnswer]
     no_answer: float | None = Field(
         default=None,
-        description="The probability that nothing that was read answers the question; left out where nothing was read.",
+        description="The probability that nothing that was read answers the question, 1 where nothing was found; left"
+        " out where the reader failed.",
     )
     model: str = Field(description="The reader that answered.")
     passages: list[ExplainedHit | Hit] | None = Field(
@@ -116,6 +120,10 @@ class Evidence(BaseModel):
     start: int
     end: int
     document: AnswerDocument | None = Field(default=None, description="Only where documents were searched for.")
+    gloss: list[Gloss] | None = Field(
+        default=None,
+        description="Only if requested: the content words of the sentence that the tables have, in their order.",
+    )
 
 
 class StatementResponse(BaseModel):

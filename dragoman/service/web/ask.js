@@ -49,7 +49,7 @@ function read(kind, show) {
   const request = {
     [kind]: byId("query").value,
     question_language: byId("query-language").value || undefined,
-    gloss: (kind === "question" && byId("gloss").checked) || undefined,
+    gloss: byId("gloss").checked || undefined,
     context,
     collections,
   };
@@ -79,14 +79,14 @@ function showJudgement(found, context) {
   byId("answers").replaceChildren(
     createElement("h2", {}, "True or false"),
     judged,
-    ...decides.map((one) => createEvidence(one)),
+    ...decides.map((one) => createEvidence(one, query.language)),
   );
   if (context !== undefined) byId("hits").replaceChildren(...createOwnText(context, decides, query.language));
   else if (hits.length > 0) byId("hits").replaceChildren(...createPassages(hits, query.language));
 }
 
 /** The sentence that decides. */
-function createEvidence({ text, document }) {
+function createEvidence({ text, start, document, gloss }, queryLanguage) {
   const language = document ? document.language : "";
   const badges = document
     ? [createLanguageBadge(languageName(language)), createBadge(document.collection), createBadge(document.id)]
@@ -95,7 +95,11 @@ function createEvidence({ text, document }) {
     "article",
     { className: "card evidence-sentence" },
     createElement("div", { className: "badges" }, ...badges, createMuted("the sentence that decides")),
-    createElement("p", { className: "text", dir: "auto", lang: language }, text),
+    createElement(
+      "p",
+      { className: "text", dir: "auto", lang: language },
+      ...createText({ language, highlights: [], gloss }, "text", text, start, queryLanguage),
+    ),
   );
 }
 

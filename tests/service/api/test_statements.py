@@ -53,6 +53,27 @@ def test_some_evidence_is_found_and_is_whole_sentences(judging: Server) -> None:
         assert one["text"] == text[one["start"] : one["end"]] and one["text"].endswith(".")
 
 
+def test_words_of_the_evidence_are_glossed_where_that_is_asked(judging: Server) -> None:
+    asked = {"source": "en", "target": "de", "activate": True}
+    table = b"ships\tSchiffe\nharbour\tHafen\nclouds\tWolken\nbee\tBiene\n"
+    judging.client.put("/v1/tables/words", params=asked, content=table).raise_for_status()
+    try:
+        glossed = []
+        for n in range(12):
+            text = f"Schiffe liegen im Hafen {n}. Eine Biene fliegt. {n} Wolken ziehen."
+            body = {"statement": f"clouds {n}", "question_language": "en", "context": text, "context_language": "de"}
+            if evidence := answered(judging, **body, gloss=True).get("evidence"):
+                glossed += [(text[one["start"] : one["end"]], one["translations"][0]) for one in evidence["gloss"]]
+                assert all(
+                    evidence["start"] <= one["start"] < one["end"] <= evidence["end"] for one in evidence["gloss"]
+                )
+            assert "gloss" not in ask(judging, **body).text
+        pairs = {tuple(reversed(line.split("\t"))) for line in table.decode().splitlines()}
+        assert glossed and set(glossed) <= pairs
+    finally:
+        judging.client.post("/v1/tables/words/deactivate").raise_for_status()
+
+
 def test_a_long_context_is_judged_by_one_of_its_windows(judging: Server) -> None:
     found = answered(judging, statement="Die Biene schläft.", context=VOLCANO * 150)
     check_judgement(found)
