@@ -3,9 +3,9 @@
     python -m benchmarks.reasoning.calibration --model dragoman/reasoning/weights/answers --data DATA --split test
     python -m benchmarks.reasoning.calibration --model dragoman/reasoning/weights/statements --data DATA --split test
 
-Answers: questions over one text and over five, with the text that answers and without it. `right` is the share of best
-answers that agree with the reference (F1 of at least one half), `answered` that of texts which have the answer; beside
-each stands the mean probability, and the expected calibration error over ten bins. Statements: generated theories,
+Answers: questions over one text and over five, as often with the text that answers as without it. `best answer right` is
+the share of best answers that agree with the reference (F1 of at least one half), `answered` that of texts which have
+the answer; beside each stands the mean probability, and the expected calibration error over ten bins. Statements: generated theories,
 LeapOfThought (facts with the rule), FOLIO and StrategyQA, as many of each.
 
 With `--fit` the calibration is fitted on what is read (`--split tune` alone), and written into the folder of the model.
@@ -33,27 +33,28 @@ from dragoman.reasoning.inference import SpanScorer, StatementScorer
 from dragoman.reasoning.statements import MODEL_TYPE as STATEMENTS
 from dragoman.reasoning.theories.datasets import Example as Record
 from dragoman.reasoning.theories.datasets import folio, half_negated, leap_of_thought, strategy_qa
-from dragoman.reasoning.training.calibration import fit_calibration, logistic, served
+from dragoman.reasoning.training.calibration import fitted, logistic, served
 from dragoman.reasoning.training.statements import rows_of
 from dragoman.service.evaluation.qa_examples import tuning_examples
 from dragoman.service.evaluation.statement_examples import TUNING_SEEDS, StatementSources, theories
 
-LANGUAGES = ["ar", "de", "el", "en", "es", "hi", "ru", "th", "tr", "vi", "zh"]
+LANGUAGES = "ar,de,el,en,es,hi,ru,th,tr,vi,zh"
 BINS = 10
 TEST_THEORIES = 2_000_000
 Labelled = tuple[list[float], list[bool]]
 """Probabilities, and whether what they are of is so."""
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--split", choices=("tune", "test"), default="tune")
     parser.add_argument("--examples", type=int, default=220, help="questions, or statements of each set")
+    parser.add_argument("--languages", default=LANGUAGES, help="of the questions")
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--threads", type=int, default=2)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     if given.fit and given.split != "tune":
         parser.error("--fit: a calibration is fitted on --split tune")
     torch.set_num_threads(given.threads)
@@ -68,21 +69,19 @@ def main() -> None:
 
 def answered(given: argparse.Namespace) -> dict[str, Labelled]:
     """The probabilities of best answers, and of texts having one."""
-    examples = list(tuning_examples(given.data / "xquad_r", LANGUAGES, given.examples, 1, given.split))
+    examples = list(tuning_examples(given.data / "xquad_r", given.languages.split(","), given.examples, 1, given.split))
     scorer = SpanScorer(given.model)
-    calibration = scorer.calibration
+    readings = served(scorer, examples)
+    calibration = fitted(readings) if given.fit else scorer.calibration
     if given.fit:
-        calibration = fit_calibration(scorer, examples)
         write(given.model, asdict(calibration))
     found: dict[str, Labelled] = {}
-    for one in served(scorer, examples):
+    for one in readings:
         each, none = calibration.probabilities(one.answers, one.length)
         texts = "one text" if one.texts == 1 else "several texts"
         noted(found, f"{texts}: answered", 1 - none, one.answered)
-        if one.answered and each:
-            noted(found, f"{texts} that answer: right", each[0], one.right[0])
-        elif each:
-            noted(found, f"{texts} that do not: right", each[0], False)
+        if each:
+            noted(found, f"{texts}: best answer right", each[0], one.right[0])
     return found
 
 

@@ -29,7 +29,12 @@ def fit_calibration(scorer: Scorer, examples: Sequence[Example]) -> Calibration:
     Others are contexts of other examples in the same language, without the answer's text. More text has a better best
     span that is wrong, so that the probability of an answer depends on the length of what was read.
     """
-    known = [one for one in served(scorer, examples) if one.answers]
+    return fitted(served(scorer, examples))
+
+
+def fitted(readings: Sequence[Served]) -> Calibration:
+    """The calibration by what was found for questions."""
+    known = [one for one in readings if one.answers]
     length = float(np.mean([one.length for one in known if one.texts == 1] or [1.0]))
     rows = [[one.answers[0].score, -log_length(one.length, length)] for one in known]
     slope, per_length, offset = logistic(np.array(rows).reshape(-1, 2), np.array([one.answered for one in known]))

@@ -51,6 +51,7 @@ def write_xquad(data: Path) -> None:
                 "qid": f"q{number}",
                 "text": text,
                 "answer": WANTED[language][number],
+                "answer_start": SENTENCES[language][number].index(WANTED[language][number]),
                 "para": paragraphs[number],
             }
             for number, text in enumerate(QUESTIONS[language])
