@@ -3,10 +3,10 @@
     python -m benchmarks.reasoning.calibration --model dragoman/reasoning/weights/answers --data DATA --split test
     python -m benchmarks.reasoning.calibration --model dragoman/reasoning/weights/statements --data DATA --split test
 
-Answers: questions over one text and over five, as often with the text that answers as without it. `best answer right` is
-the share of best answers that agree with the reference (F1 of at least one half), `answered` that of texts which have
-the answer; beside each stands the mean probability, and the expected calibration error over ten bins. Statements: generated theories,
-LeapOfThought (facts with the rule), FOLIO and StrategyQA, as many of each.
+Answers: questions over one text and over five, as often with the text that answers as without it. `best answer right`
+is the share of best answers that agree with the reference (F1 of at least one half), `answered` that of texts which
+have the answer; beside each stands the mean probability, and the expected calibration error over ten bins. Statements:
+generated theories, LeapOfThought (facts with the rule), FOLIO and StrategyQA, as many of each.
 
 With `--fit` the calibration is fitted on what is read (`--split tune` alone), and written into the folder of the model.
 """
