@@ -24,6 +24,12 @@ class LowRank(nn.Module):
     def bias(self) -> Tensor:
         return self.own.bias
 
+    @property
+    def weight(self) -> Tensor:
+        """The layer's weight with the update merged, in the precision of the weights."""
+        with torch.autocast(self.up.device.type, enabled=False):  # training evaluates under autocast
+            return self.own.weight + self.up @ self.down
+
     def forward(self, x: Tensor) -> Tensor:
         out: Tensor = self.own(x) + F.linear(F.linear(x, self.down), self.up)
         return out
