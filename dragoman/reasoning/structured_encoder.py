@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.backbone.checkpoints import CheckpointError
-from dragoman.backbone.deltas.base import checksum_of
+from dragoman.backbone.deltas.base import encoder_checksum
 from dragoman.backbone.deltas.layers import keep_layers, layers_of
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.veco import SelfAttention, attend
@@ -147,7 +147,7 @@ class StructuredEncoder(nn.Module):
         """
         super().__init__()
         self.encoder = encoder
-        self.checksum = checksum_of(encoder)
+        self.checksum = encoder_checksum(encoder)
         """Identifies the encoder's weights, all of them and without what is trained beside them."""
         self._current = _Current()
         self.layers = layers_of(encoder)

@@ -11,7 +11,7 @@ from dragoman.backbone.checkpoints import CONFIG, CheckpointError
 from dragoman.backbone.encoder import Encoder
 
 
-def checksum_of(encoder: Encoder) -> str:
+def encoder_checksum(encoder: Encoder) -> str:
     """Identifies an encoder's weights, all of them; compute it before any is changed or dropped."""
     return encoder.checksum or _digest(encoder)
 

@@ -91,7 +91,7 @@ def layer_deltas(layers: Sequence[nn.Module]) -> dict[str, Tensor]:
 
 
 def apply_layer_deltas(layers: Sequence[nn.Module], deltas: Mapping[str, Tensor]) -> None:
-    """Merge stored deltas into the weights of plain layers.
+    """Merge stored deltas into the weights of plain layers, or restore those of layers that learn.
 
     Raises:
         CheckpointError: if a part is missing or does not fit.
@@ -105,7 +105,9 @@ def apply_layer_deltas(layers: Sequence[nn.Module], deltas: Mapping[str, Tensor]
                     raise ValueError(f"{path}.up is missing")
                 continue
             module = modules.get_submodule(path)
-            if part == "up":
+            if part == "up" and isinstance(module, LowRank):
+                module.restore(deltas[f"{path}.down"], value)
+            elif part == "up":
                 merge(module, deltas[f"{path}.down"], value)
             else:
                 if module.bias.shape != value.shape:

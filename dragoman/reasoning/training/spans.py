@@ -17,7 +17,7 @@ from torch import Tensor
 from dragoman.backbone.deltas.layers import let_learn
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
-from dragoman.backbone.training.config import ConfigError, TrainingConfig
+from dragoman.backbone.training.config import ConfigError, TrainingConfig, used_layers
 from dragoman.backbone.training.loop import EarlyStopping, Report, Trainer
 from dragoman.backbone.training.pretraining import begun
 from dragoman.reasoning.answers import exact, f1
@@ -87,11 +87,7 @@ class SpanTraining(TrainingConfig):
         """
         if not MIN_LENGTH <= self.length <= encoder.max_length:
             raise ConfigError(f"length must lie between {MIN_LENGTH} and {encoder.name}'s {encoder.max_length}")
-        layers = self.layers or encoder.layers
-        if layers > encoder.layers:
-            raise ConfigError(f"layers must be at most {encoder.name}'s {encoder.layers}")
-        if not 0 <= self.first_layer < layers:
-            raise ConfigError(f"first_layer must lie between 0 and {layers - 1}")
+        used_layers(encoder, self.layers, self.first_layer)
 
 
 def span_loss(
