@@ -16,7 +16,7 @@ from dragoman.backbone.deltas.base import base_of, encoder_checksum
 from dragoman.backbone.deltas.layers import layers_of
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.backbone.training.config import ConfigError
+from dragoman.backbone.training.config import ConfigError, read_config
 from dragoman.ranking.about import RerankerAbout
 from dragoman.ranking.checkpoints import load_mart, save_mart
 from dragoman.ranking.inference import for_inference
@@ -26,6 +26,8 @@ from dragoman.ranking.training.loop import MartTraining, initial_model, train_ma
 from tests.ranking.samples import config_table, write_encoder, write_lists
 from tests.ranking.test_inference import DOCUMENTS, passages_of
 from tests.ranking.test_mart import PAIRS, bare, batch
+
+CONFIGS = Path(__file__).parents[3] / "configs"
 
 
 def named(kind: str, tmp_path: Path, hub: dict[str, Path], subwords: Subwords) -> str:
@@ -179,6 +181,22 @@ def test_training_changes_what_learns_alone_and_goes_on_from_what_it_saved(lists
     ):
         with pytest.raises(ValueError, match=message):
             initial_model(parsed(lists, **shape | changes, start_from=str(lists / "first" / "model")))
+
+
+def test_the_configuration_for_e5_gives_a_small_delta_that_computes_the_same(tmp_path: Path) -> None:
+    table = read_config(CONFIGS / "mart-e5.toml")
+    del table["sources"]
+    model, base = initial_model(MartTraining.parse(table))
+    assert base is not None and base["encoder"] == "e5-small" and sorted(model.heads) == ["3", "4"]
+    changed(model.eval())
+    save_mart(tmp_path / "mart", model, RerankerAbout("e5"), base)
+    assert sum(path.stat().st_size for path in (tmp_path / "mart").iterdir()) < 25e6
+    loaded, _ = load_mart(str(tmp_path / "mart"))
+    rows = passages_of(Scorer(loaded), DOCUMENTS)
+    fast = for_inference(loaded)
+    assert fast is not None
+    with torch.inference_mode():
+        torch.testing.assert_close(fast(rows), padded_states(model, rows), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize(
