@@ -4,9 +4,9 @@
 
 Trains a table per language pair on DATA/parallel and DATA/research_only/parallel, converts DATA/dictionaries, uploads
 both, and evaluates human translation (BM25), SMT and PSQ on XQuAD-R sentences and paragraphs, Swahili questions over
-English passages (AfriQA) and FLORES sentences. XQuAD-R's questions are those for tuning, or with `--split test` the
-others. Existing tables and reports in the output folder are kept, so an
-interrupted run can be resumed; `summary.md` has the results.
+English passages (AfriQA) and FLORES sentences. `--knowledge` makes tables of parallel text or of dictionaries alone.
+XQuAD-R's questions are those for tuning, or with `--split test` the others. Existing tables and reports in the output
+folder are kept, so an interrupted run can be resumed; `summary.md` has the results.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from dragoman.service.evaluation import benchmark as evaluation
 from dragoman.service.evaluation.serving import TableFile, serve_temporarily
@@ -26,6 +26,7 @@ from dragoman.service.evaluation.test_collection import SPLITS, Split, load_benc
 
 XQUAD = ("de", "es", "ru", "zh", "ar", "el", "hi", "th", "tr", "vi")
 Row = tuple[str, dict[str, Any]]
+Knowledge = Literal["both", "parallel", "dictionaries"]
 MEASURE = "MAP@100"
 STATISTICAL, DICTIONARY = 0.7, 0.3
 
@@ -41,20 +42,28 @@ def dictionary_pairs(data: Path, language: str) -> Iterator[tuple[str, str]]:
                     yield fields[english], fields[1 - english]
 
 
-def make_tables(data: Path, language: str, folder: Path, permissive: bool) -> list[TableFile]:
-    """The trained table and the dictionary of English and one language; missing ones are created."""
+def make_tables(
+    data: Path, language: str, folder: Path, permissive: bool, knowledge: Knowledge = "both"
+) -> list[TableFile]:
+    """The trained table and the dictionary of English and one language; missing ones are created.
+
+    The trained table learns from the dictionary too, unless `knowledge` is parallel text alone; of dictionaries alone
+    nothing is trained.
+    """
     trained, dictionary = folder / f"en-{language}.tsv", folder / f"en-{language}.dictionary.tsv"
     folder.mkdir(parents=True, exist_ok=True)
     roots = [data / "parallel"] + ([] if permissive else [data / "research_only" / "parallel"])
     parallel = [root / f"{language}-en" for root in roots if (root / f"{language}-en").is_dir()]
-    pairs = list(dict.fromkeys(dictionary_pairs(data, language)))
+    pairs = list(dict.fromkeys(dictionary_pairs(data, language))) if knowledge != "parallel" else []
     if pairs and not dictionary.exists():
         dictionary.write_text("".join(f"{english}\t{foreign}\n" for english, foreign in pairs), encoding="utf-8")
+    known = [TableFile(dictionary, "en", language, weight=DICTIONARY)] if pairs else []
+    if knowledge == "dictionaries":
+        return known
     if not trained.exists():
         report = train_table(parallel, "en", language, trained, dictionaries=[dictionary] if pairs else [])
         (folder / f"en-{language}.json").write_text(json.dumps(report.as_dict(), indent=1, default=str))
-    found = [TableFile(trained, "en", language, weight=STATISTICAL)]
-    return found + ([TableFile(dictionary, "en", language, weight=DICTIONARY)] if pairs else [])
+    return [TableFile(trained, "en", language, weight=STATISTICAL), *known]
 
 
 def tasks(data: Path, language: str) -> Iterator[tuple[str, tuple[str, str, str], str | None]]:
@@ -93,12 +102,18 @@ def main() -> None:
     parser.add_argument("--languages", default=",".join([*XQUAD, "sw", "so"]))
     parser.add_argument("--split", choices=SPLITS, default="tune", help="of XQuAD-R's questions")
     parser.add_argument("--permissive", action="store_true", help="train only on data with permissive licences")
+    parser.add_argument(
+        "--knowledge", choices=get_args(Knowledge), default="both", help="with --tables-only: what tables are made of"
+    )
     parser.add_argument("--tables-only", action="store_true", help="only create the tables, without evaluation")
     arguments = parser.parse_args()
     rows: list[Row] = []
+    if arguments.knowledge != "both" and not arguments.tables_only:
+        parser.error("--knowledge needs --tables-only")
     if arguments.tables_only:
+        folder = arguments.output / "tables"
         for language in arguments.languages.split(","):
-            make_tables(arguments.data, language, arguments.output / "tables", arguments.permissive)
+            make_tables(arguments.data, language, folder, arguments.permissive, arguments.knowledge)
         return
     for language in arguments.languages.split(","):
         for row in evaluate(arguments.data, language, arguments.output, arguments.split, arguments.permissive):

@@ -1,6 +1,7 @@
-"""MART checkpoints: a folder with `config.json`, the translation heads as safetensors, and a folder for the encoder.
+"""MART checkpoints: a folder with `config.json`, and the model's own layers as safetensors.
 
-Nothing is unpickled.
+An encoder of which all was trained is in a folder of its own. Of a frozen one `config.json` has the name and the
+checksum, and the safetensors what training changed in its layers, as `layers.<layer>.<module>.…`. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from dragoman.backbone.checkpoints import (
     WEIGHTS,
     CheckpointError,
     fill,
-    read_file,
     read_json,
+    read_tensors,
     save_veco,
     write_tensors,
 )
+from dragoman.backbone.deltas.base import base_of, check_base, encoder_checksum, layers_in
+from dragoman.backbone.deltas.layers import apply_layer_deltas, keep_layers, layer_deltas, layers_of
 from dragoman.backbone.encoder import Encoder, VecoEncoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.files.atomic import atomic_folder
@@ -28,33 +31,50 @@ from dragoman.ranking.about import SHIPPED, RerankerAbout, shipped_names
 from dragoman.ranking.mart import Mart, MartConfig
 
 ENCODER = "encoder"
+LAYERS = "layers."
 
 
-def save_mart(folder: Path, model: Mart, about: RerankerAbout) -> None:
+def save_mart(folder: Path, model: Mart, about: RerankerAbout, base: Mapping[str, Any] | None = None) -> None:
     """Save a model atomically, with weights in bfloat16.
+
+    With `base`, which names a frozen encoder (see `base_of`), only what training changed in its layers is saved of it.
 
     Raises:
         CheckpointError: if this kind of encoder cannot be saved.
     """
-    heads = {name: value.bfloat16() for name, value in model.state_dict().items() if not name.startswith("encoder.")}
+    tensors = {name: value.bfloat16() for name, value in model.state_dict().items() if not name.startswith("encoder.")}
+    if base is not None:
+        tensors |= {f"{LAYERS}{name}": value for name, value in layer_deltas(layers_of(model.encoder)).items()}
     with atomic_folder(folder) as unfinished:
         known = {name: value for name, value in asdict(about).items() if name != "late"}
-        config = {"model_type": "mart", "mart": asdict(model.config), **known}
+        config = {"model_type": "mart", "mart": asdict(model.config), **(base or {}), **known}
         (unfinished / CONFIG).write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        write_tensors(unfinished, heads)
-        _save_encoder(unfinished / ENCODER, model.encoder)
+        write_tensors(unfinished, tensors)
+        if base is None:
+            _save_encoder(unfinished / ENCODER, model.encoder)
 
 
 def _save_encoder(folder: Path, encoder: Encoder) -> None:
+    check_whole(encoder)
     if isinstance(encoder, VecoEncoder):
         save_veco(folder, encoder.model, encoder.vocabulary, {"sentence_layer": encoder.sentence_layer})
+        return
+    own: Any = encoder
+    own.model.save_pretrained(folder, safe_serialization=True, max_shard_size="15MB")
+    own.tokenizer.save_pretrained(folder)
+
+
+def check_whole(encoder: Encoder) -> None:
+    """
+    Raises:
+        CheckpointError: if this kind of encoder cannot be saved whole.
+    """
+    if isinstance(encoder, VecoEncoder):
         return
     from dragoman.backbone.pretrained.huggingface import HuggingFaceEncoder  # transformers takes seconds to import
 
     if not isinstance(encoder, HuggingFaceEncoder):
-        raise CheckpointError(f"encoders of type {type(encoder).__name__} cannot be saved")
-    encoder.model.save_pretrained(folder, safe_serialization=True, max_shard_size="15MB")
-    encoder.tokenizer.save_pretrained(folder)
+        raise CheckpointError(f"{encoder.name}: its weights cannot be saved, only updates of low rank (`rank`)")
 
 
 def load_mart(name_or_path: str = "mart", device: str = "cpu") -> tuple[Mart, RerankerAbout]:
@@ -68,18 +88,41 @@ def load_mart(name_or_path: str = "mart", device: str = "cpu") -> tuple[Mart, Re
     if config.get("model_type") != "mart":
         raise CheckpointError(f"{folder / CONFIG}: model_type is {config.get('model_type')!r}, not 'mart'")
     try:
-        model = Mart(load_encoder(str(folder / ENCODER)), MartConfig(**config.get("mart", {})))
+        model = _untrained(folder, config)
         about = RerankerAbout.of(config)
+    except CheckpointError:
+        raise
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"{folder / CONFIG}: {error}") from error
-    heads = {name: value.float() for name, value in read_file(folder / WEIGHTS).items()}
-    encoder = {name: value for name, value in model.state_dict().items() if name.startswith("encoder.")}
-    _check_names(heads, folder)
-    fill(model, encoder | heads, folder)
+    fill_mart(model, folder)
     return model.to(device).eval(), about
 
 
-def _check_names(heads: Mapping[str, Any], folder: Path) -> None:
-    wrong = [name for name in heads if name.startswith("encoder.")]
-    if wrong:
+def _untrained(folder: Path, config: Mapping[str, Any]) -> Mart:
+    settings = MartConfig(**config.get("mart", {}))
+    if "encoder" not in config:
+        return Mart(load_encoder(str(folder / ENCODER)), settings)
+    encoder = load_encoder(str(config["encoder"]))
+    check_base(folder, config, base_of(encoder, encoder_checksum(encoder)))
+    keep_layers(encoder, layers_in(folder, config, encoder))
+    return Mart(encoder, settings)
+
+
+def fill_mart(model: Mart, folder: Path) -> None:
+    """Give a model the weights of a folder; updates of an encoder's layers are merged, or restored where they learn.
+
+    Raises:
+        CheckpointError: if the files are damaged or do not fit.
+    """
+    tensors = {name: value.float() for name, value in read_tensors(folder).items()}
+    if wrong := [name for name in tensors if name.startswith("encoder.")]:
         raise CheckpointError(f"{folder / WEIGHTS}: {wrong[0]} belongs in {ENCODER}")
+    if "encoder" in read_json(folder / CONFIG):
+        updates = {name: tensors.pop(name) for name in list(tensors) if name.startswith(LAYERS)}
+        try:
+            layers = layers_of(model.encoder)
+            apply_layer_deltas(layers, {name.removeprefix(LAYERS): value for name, value in updates.items()})
+        except CheckpointError as error:
+            raise CheckpointError(f"{folder}: does not fit {model.encoder.name}: {error}") from error
+    encoder = {name: value for name, value in model.state_dict().items() if name.startswith("encoder.")}
+    fill(model, encoder | tensors, folder)

@@ -17,9 +17,10 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError, read_json, read_tensors, write_tensors
+from dragoman.backbone.deltas.base import base_of, check_base, layers_in
+from dragoman.backbone.deltas.layers import apply_layer_deltas, layer_deltas
 from dragoman.backbone.loading import load_encoder
 from dragoman.files.atomic import atomic_folder
-from dragoman.reasoning.low_rank import LowRank, merge
 from dragoman.reasoning.structured_encoder import StructuredEncoder
 
 HEAD = "head."
@@ -33,15 +34,7 @@ def deltas_of(encoder: StructuredEncoder, head: nn.Module) -> dict[str, Tensor]:
     found: dict[str, Tensor] = {f"{HEAD}{name}": value for name, value in head.state_dict().items()}
     found |= {f"{CROSS}{name}": value for name, value in (cross_deltas(encoder) | _still_biases(encoder)).items()}
     found |= {f"{QUERY}{name}": value for name, value in encoder.query_changes.items()}
-    for number, layer in enumerate(encoder.layers):
-        for name, module in layer.named_modules():
-            if isinstance(module, LowRank):
-                found[f"{number}.{name}.down"] = module.down.detach().to(torch.bfloat16)
-                found[f"{number}.{name}.up"] = module.up.detach().to(torch.bfloat16)
-            bias = getattr(module, "bias", None)
-            if isinstance(bias, nn.Parameter | Tensor) and bias.requires_grad and not name.endswith(".own"):
-                found[f"{number}.{name}.bias"] = bias.detach().float()
-    return found
+    return found | layer_deltas(encoder.layers)
 
 
 def cross_deltas(encoder: StructuredEncoder) -> dict[str, Tensor]:
@@ -126,28 +119,15 @@ def apply_deltas(encoder: StructuredEncoder, head: nn.Module, deltas: Mapping[st
     Raises:
         CheckpointError: if a part is missing or does not fit.
     """
-    layers: Any = nn.ModuleList(encoder.layers)
     try:
         encoder.change_queries(_part(deltas, QUERY))
         add_cross_deltas(encoder, _part(deltas, CROSS))
         head.load_state_dict(_part(deltas, HEAD))
-        for name, value in deltas.items():
-            path, _, part = name.rpartition(".")
-            if name.startswith((HEAD, CROSS, QUERY)):
-                continue
-            if part == "down":
-                if f"{path}.up" not in deltas:
-                    raise ValueError(f"{path}.up is missing")
-                continue
-            module = layers.get_submodule(path)
-            if part == "up":
-                merge(module, deltas[f"{path}.down"], value)
-            else:
-                if module.bias.shape != value.shape:
-                    raise ValueError(f"{name} has the shape {tuple(value.shape)}")
-                with torch.no_grad():
-                    module.bias.copy_(value)
-    except (AttributeError, KeyError, RuntimeError, ValueError) as error:  # CheckpointError is a ValueError
+        others = (HEAD, CROSS, QUERY)
+        apply_layer_deltas(
+            encoder.layers, {name: value for name, value in deltas.items() if not name.startswith(others)}
+        )
+    except (RuntimeError, ValueError) as error:  # CheckpointError is a ValueError
         raise CheckpointError(f"{where}: does not fit {encoder.encoder.name}: {error}") from error
 
 
@@ -161,9 +141,7 @@ def save_deltas(folder: Path, encoder: StructuredEncoder, head: nn.Module, about
 
 def encoder_of(encoder: StructuredEncoder) -> dict[str, Any]:
     """What a folder says of the encoder that its deltas belong to."""
-    own = encoder.encoder
-    known = {"encoder": own.name, "encoder_checksum": encoder.checksum, "tokenizer": own.tokenizer_checksum}
-    return {**known, "layers": len(encoder.layers)}
+    return base_of(encoder.encoder, encoder.checksum)
 
 
 def load_about(folder: Path, model_type: str) -> dict[str, Any]:
@@ -186,10 +164,7 @@ def load_structured(folder: Path, about: Mapping[str, Any], head: nn.Module, dev
     """
     structured = StructuredEncoder(load_encoder(str(about.get("encoder"))))
     check_encoder(folder, about, structured)
-    layers = about.get("layers", len(structured.layers))
-    if not isinstance(layers, int):
-        raise CheckpointError(f"{folder / CONFIG}: layers is {layers!r}")
-    structured.keep_layers(layers)
+    structured.keep_layers(layers_in(folder, about, structured.encoder))
     apply_deltas(structured, head, read_tensors(folder), folder)
     head.to(device)
     return structured.to(device).eval()
@@ -200,6 +175,4 @@ def check_encoder(folder: Path, about: Mapping[str, Any], encoder: StructuredEnc
     Raises:
         CheckpointError: if a folder's deltas belong to another encoder.
     """
-    for name, found in encoder_of(encoder).items():
-        if name in ("encoder_checksum", "tokenizer") and about.get(name) != found:
-            raise CheckpointError(f"{folder / CONFIG}: was trained with another {encoder.encoder.name}: {name} differs")
+    check_base(folder, about, encoder_of(encoder))

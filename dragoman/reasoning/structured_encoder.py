@@ -7,7 +7,6 @@ Shapes: B batch, L length, W width, H heads.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +16,9 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.backbone.checkpoints import CheckpointError
-from dragoman.backbone.encoder import Encoder, OwnEncoder
+from dragoman.backbone.deltas.base import encoder_checksum
+from dragoman.backbone.deltas.layers import keep_layers, layers_of
+from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.veco import SelfAttention, attend
 from dragoman.reasoning.structured_attention import CONTEXT, PADDING, QUESTION, Masks, structured_attention
 
@@ -146,7 +147,7 @@ class StructuredEncoder(nn.Module):
         """
         super().__init__()
         self.encoder = encoder
-        self.checksum = encoder.checksum or _checksum(encoder)
+        self.checksum = encoder_checksum(encoder)
         """Identifies the encoder's weights, all of them and without what is trained beside them."""
         self._current = _Current()
         self.layers = layers_of(encoder)
@@ -160,11 +161,8 @@ class StructuredEncoder(nn.Module):
         Raises:
             CheckpointError: if there are not so many.
         """
-        if not 0 < count <= len(self.layers):
-            raise CheckpointError(f"{self.encoder.name}: has {len(self.layers)} layers, not {count}")
-        if count < len(self.layers):
-            self.layers, self.attention = self.layers[:count], self.attention[:count]
-            _set_layers(self.encoder, self.layers)
+        self.layers = keep_layers(self.encoder, count)
+        self.attention = self.attention[:count]
 
     def forward(self, ids: Tensor, mask: Tensor, masks: Masks | None = None) -> list[Tensor]:
         """States (B, L, W) of the embeddings and each layer; without `masks` those of the encoder itself."""
@@ -222,41 +220,6 @@ class StructuredEncoder(nn.Module):
         with torch.no_grad():
             for name, value in weights.items():
                 own[name].copy_(value)
-
-
-def _checksum(encoder: Encoder) -> str:
-    """A digest of the weights; transformers makes up those of a pooler that a checkpoint lacks, which is not used."""
-    digest = hashlib.sha256()
-    for name, value in sorted(encoder.state_dict().items()):
-        if ".pooler." in name:
-            continue
-        digest.update(name.encode())
-        digest.update(value.detach().float().cpu().contiguous().numpy().tobytes())
-    return digest.hexdigest()
-
-
-def layers_of(encoder: Encoder) -> list[Any]:
-    """The modules of an encoder's layers.
-
-    Raises:
-        CheckpointError: if they are not BERT's.
-    """
-    if isinstance(encoder, OwnEncoder):
-        return list(encoder.model.layers)
-    layers = getattr(getattr(getattr(encoder, "model", None), "encoder", None), "layer", ())
-    if not layers or not all(hasattr(getattr(layer, "attention", None), "self") for layer in layers):
-        raise CheckpointError(f"{encoder.name}: its layers are not BERT's")
-    return list(layers)
-
-
-def _set_layers(encoder: Encoder, layers: list[Any]) -> None:
-    kept = nn.ModuleList(layers)
-    if isinstance(encoder, OwnEncoder):
-        encoder.model.layers = kept
-    else:
-        encoder.model.encoder.layer = kept  # type: ignore[union-attr]
-    encoder.layers = len(layers)
-    encoder.sentence_layer = min(encoder.sentence_layer, encoder.layers)
 
 
 def _with_cross(layer: Any, current: _Current) -> Any:

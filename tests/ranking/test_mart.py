@@ -102,6 +102,13 @@ def test_only_the_layers_named_mix(encoder: Encoder) -> None:
     assert MartConfig().numbers(12) == [9, 10]
 
 
+def test_links_of_the_last_layer_reach_no_score(encoder: Encoder) -> None:
+    given, placebo = batch(encoder, PAIRS), batch(encoder, PAIRS, placebo=True)
+    for layer, same in ((-1, True), (-2, False)):
+        model = Mart(encoder, MartConfig(mat_layers=[layer], start="official")).eval()
+        assert torch.allclose(model.pooled(given), model.pooled(placebo), atol=1e-6) is same
+
+
 @pytest.mark.parametrize("mat_layers", [[2, 2], [3], [-4], [2, -1]])
 def test_missing_layers_are_refused(mat_layers: list[int]) -> None:
     with pytest.raises(ValueError, match="mat_layers"):

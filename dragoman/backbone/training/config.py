@@ -10,6 +10,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
+from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.training.text_files import TextFile, text_files
 
 
@@ -142,6 +143,20 @@ def read_config(path: Path, data: Path | None = None) -> dict[str, Any]:
         if data is not None and isinstance(table.get(name), list):
             table[name] = [str(data / str(folder)) for folder in table[name]]
     return table
+
+
+def used_layers(encoder: Encoder, layers: int, first_layer: int) -> int:
+    """How many layers of an encoder are used: its first `layers`, or all if that is 0.
+
+    Raises:
+        ConfigError: if there are not so many, or `first_layer`, the lowest that learns, is not one of them.
+    """
+    used = layers or encoder.layers
+    if used > encoder.layers:
+        raise ConfigError(f"layers must be at most {encoder.name}'s {encoder.layers}")
+    if not 0 <= first_layer < used:
+        raise ConfigError(f"first_layer must lie between 0 and {used - 1}")
+    return used
 
 
 def check_fields(kind: type[Any], table: Mapping[str, Any]) -> None:

@@ -15,14 +15,19 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from dragoman.backbone.checkpoints import CONFIG, read_json
+from dragoman.backbone.deltas.base import base_of, check_base, encoder_checksum
+from dragoman.backbone.deltas.layers import keep_layers, let_learn
+from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
-from dragoman.backbone.training.config import ConfigError, TrainingConfig
+from dragoman.backbone.training.config import ConfigError, TrainingConfig, used_layers
 from dragoman.backbone.training.distributed import Workers
 from dragoman.backbone.training.loop import EarlyStopping, Report, Trainer
 from dragoman.backbone.training.pretraining import claim
 from dragoman.ranking.about import LEAST_SHARE, RerankerAbout
 from dragoman.ranking.attention import Direction
-from dragoman.ranking.checkpoints import load_mart, save_mart
+from dragoman.ranking.checkpoints import check_whole, fill_mart, load_mart, save_mart
+from dragoman.ranking.late import folder_of
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.passages import passages
 from dragoman.ranking.scoring import Scorer, padded_states, pooled
@@ -42,7 +47,7 @@ class MartTraining(TrainingConfig):
 
     encoder: str = "small"
     start_from: str | None = None
-    """A trained MART to continue from, instead of `encoder` and `model`."""
+    """A trained MART to continue from, instead of `encoder` and `model`; with `rank`, one of the same shape."""
     lists: str = ""
     """Folder of training lists, with one folder per set."""
     tuning: str = ""
@@ -62,6 +67,15 @@ class MartTraining(TrainingConfig):
     """Weight of the first stage in the training scores, so that the model learns what the first stage lacks."""
     model: dict[str, Any] = field(default_factory=dict)
     """Fields of `MartConfig`."""
+    rank: int | None = None
+    """Keep the encoder frozen but for updates of this rank of its linear layers, and biases; 0 for biases alone.
+
+    Without it all weights learn that are not `frozen`.
+    """
+    first_layer: int = 0
+    """With `rank`: the encoder's lowest layer that learns, counted from 0."""
+    layers: int = 0
+    """With `rank`: how many of the encoder's first layers are used; 0 for all."""
     frozen: list[str] = field(default_factory=lambda: ["encoder.model.tokens."])
     """Name prefixes of frozen weights, such as the embeddings, which cover all languages."""
     tuning_queries: int = 40
@@ -79,6 +93,11 @@ class MartTraining(TrainingConfig):
             raise ConfigError("documents must be at least 2, one of them relevant")
         if not 0 <= self.unlinked < 1:
             raise ConfigError("unlinked must be at least 0 and below 1")
+        for name in ("rank", "first_layer", "layers"):
+            if (getattr(self, name) or 0) < 0:
+                raise ConfigError(f"{name} must be at least 0")
+        if self.rank is None and (self.first_layer or self.layers):
+            raise ConfigError("first_layer and layers are of a frozen encoder: there is no rank")
         if not self.lists or not self.tuning:
             raise ConfigError("lists and tuning must be folders of lists of candidates")
         unknown = sorted(set(self.model) - set(MartConfig.__dataclass_fields__))
@@ -100,12 +119,10 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
     workers.wait()
     torch.manual_seed(config.seed)
     sets, tuning = _sets(Path(config.lists), config.languages), _sets(Path(config.tuning), config.languages)
-    model = _initial_model(config)
+    model, base = initial_model(config)
     for name, lists in [*sets.items(), *tuning.items()]:
         if lists.tokenizer != model.encoder.tokenizer_checksum:
             raise ConfigError(f"{name}: these lists were tokenized for an encoder with another vocabulary")
-    for name, parameter in model.named_parameters():
-        parameter.requires_grad_(not name.startswith(tuple(config.frozen)))
     source = examples_of(
         sets,
         weighted_shares(sizes(sets), config.smoothing, list(config.set_weights.items())),
@@ -132,13 +149,19 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
     trainer.run(report)
     if workers.first:
         trainer.take_best()
-        _save(output, model.eval(), tuning, config, {"steps": trainer.progress.best_step, "sets": sizes(sets)})
+        known = {"steps": trainer.progress.best_step, "sets": sizes(sets)}
+        _save(output, model.eval(), base, tuning, config, known)
     workers.leave()
     return output / "model"
 
 
 def _save(
-    output: Path, model: Mart, tuning: Mapping[str, Lists], config: MartTraining, known: Mapping[str, Any]
+    output: Path,
+    model: Mart,
+    base: Mapping[str, Any] | None,
+    tuning: Mapping[str, Lists],
+    config: MartTraining,
+    known: Mapping[str, Any],
 ) -> None:
     """Fit the score weights, and write the model and its report."""
     about = RerankerAbout(output.name, config.direction, config.placebo)
@@ -146,17 +169,50 @@ def _save(
     weights = {name: one._asdict() for name, one in found.chosen.items()}
     measures = {"measures": measured(model, tuning, config), "fitted": found.maps(), "weights": weights}
     training = {**asdict(config), **measures, **known}
-    save_mart(output / "model", model, replace(about, training=training))
+    save_mart(output / "model", model, replace(about, training=training), base)
     (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
 
 
-def _initial_model(config: MartTraining) -> Mart:
-    if config.start_from is not None:
-        return load_mart(config.start_from)[0]
-    generator = torch.Generator().manual_seed(config.seed)
+def initial_model(config: MartTraining) -> tuple[Mart, dict[str, Any] | None]:
+    """The model with what learns, and the frozen encoder that it changes, as `base_of` names it."""
+    if config.rank is not None:
+        model, base = _low_rank_model(config, config.rank)
+    elif config.start_from is None:
+        model, base = _new_model(load_encoder(config.encoder), config), None
+    else:
+        if "encoder" in read_json(folder_of(config.start_from) / CONFIG):
+            raise ConfigError("start_from: its encoder is frozen: continue it with its rank, first_layer and layers")
+        model, base = load_mart(config.start_from)[0], None
+    if base is None:
+        check_whole(model.encoder)
+    for name, parameter in model.named_parameters():
+        learns = parameter.requires_grad if base else True
+        parameter.requires_grad_(learns and not name.startswith(tuple(config.frozen)))
+    return model, base
+
+
+def _low_rank_model(config: MartTraining, rank: int) -> tuple[Mart, dict[str, Any]]:
+    """A model over the first layers of a frozen encoder, of which updates of low rank and biases learn."""
     encoder = load_encoder(config.encoder)
+    checksum = encoder_checksum(encoder)
+    layers = keep_layers(encoder, used_layers(encoder, config.layers, config.first_layer))
+    base = base_of(encoder, checksum)
+    model = _new_model(encoder, config)
+    encoder.requires_grad_(False)
+    let_learn(layers[config.first_layer :], rank, torch.Generator().manual_seed(config.seed))
+    if config.start_from is not None:
+        folder = folder_of(config.start_from)
+        about = read_json(folder / CONFIG)
+        check_base(folder, about, base)
+        if about.get("layers") != base["layers"]:
+            raise ConfigError(f"start_from: is of {about.get('layers')} layers, not {base['layers']}")
+        fill_mart(model, folder)
+    return model, base
+
+
+def _new_model(encoder: Encoder, config: MartTraining) -> Mart:
     try:
-        return Mart(encoder, MartConfig(**config.model), generator)
+        return Mart(encoder, MartConfig(**config.model), torch.Generator().manual_seed(config.seed))
     except (TypeError, ValueError) as error:
         raise ConfigError(f"model: {error}") from error
 

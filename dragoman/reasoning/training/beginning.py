@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from dragoman.backbone.checkpoints import CheckpointError, fill, read_file
-from dragoman.reasoning.low_rank import LowRank
+from dragoman.backbone.deltas.low_rank import LowRank
 from dragoman.reasoning.spans import SpanReader
 from dragoman.reasoning.statements import StatementReader
 from dragoman.reasoning.structured_encoder import plain

@@ -14,16 +14,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from dragoman.backbone.deltas.layers import let_learn
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
-from dragoman.backbone.training.config import ConfigError, TrainingConfig
+from dragoman.backbone.training.config import ConfigError, TrainingConfig, used_layers
 from dragoman.backbone.training.loop import EarlyStopping, Report, Trainer
 from dragoman.backbone.training.pretraining import begun
 from dragoman.reasoning.answers import exact, f1
 from dragoman.reasoning.deltas import load_cross, save_deltas
 from dragoman.reasoning.examples import Example, ExamplesError, files_of, read_examples
 from dragoman.reasoning.inference import SpanScorer
-from dragoman.reasoning.low_rank import add_low_rank
 from dragoman.reasoning.reading import PaddedScorer, Request, Scorer, read
 from dragoman.reasoning.spans import MODEL_TYPE, SpanReader
 from dragoman.reasoning.structured_attention import structured_masks
@@ -87,11 +87,7 @@ class SpanTraining(TrainingConfig):
         """
         if not MIN_LENGTH <= self.length <= encoder.max_length:
             raise ConfigError(f"length must lie between {MIN_LENGTH} and {encoder.name}'s {encoder.max_length}")
-        layers = self.layers or encoder.layers
-        if layers > encoder.layers:
-            raise ConfigError(f"layers must be at most {encoder.name}'s {encoder.layers}")
-        if not 0 <= self.first_layer < layers:
-            raise ConfigError(f"first_layer must lie between 0 and {layers - 1}")
+        used_layers(encoder, self.layers, self.first_layer)
 
 
 def span_loss(
@@ -217,17 +213,15 @@ def trainable(structured: StructuredEncoder, config: SpanTraining) -> Structured
     """Freeze an encoder, and give its upper layers updates of low rank and biases that learn."""
     structured.requires_grad_(False)
     generator = torch.Generator().manual_seed(config.seed)
-    unused = ["cross.", "cross_norm."]  # the decoder path of our backbone
     cross = ["attention.cross.", "attention.self.cross."]
     fixed = not config.structured or bool(config.cross and not config.cross_learns)
-    without = [*unused, *cross] if fixed else unused
-    still = unused if config.structured else [*unused, *cross]
-    for layer in structured.layers[config.first_layer :]:
-        if config.rank:
-            add_low_rank(layer, config.rank, generator, without)
-        for name, parameter in layer.named_parameters():
-            learns = name.endswith("bias") and not name.startswith(tuple(still))
-            parameter.requires_grad_(parameter.requires_grad or learns)
+    let_learn(
+        structured.layers[config.first_layer :],
+        config.rank,
+        generator,
+        without=cross if fixed else [],
+        still=[] if config.structured else cross,
+    )
     return structured
 
 

@@ -14,6 +14,7 @@ from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.training.config import ConfigError
 from dragoman.backbone.training.text_files import text_files
 from dragoman.ranking.training.lists import read_lists
+from dragoman.service.evaluation.answer_candidates import ENDINGS, AnswerLists, Answers
 from dragoman.service.evaluation.benchmark import choice
 from dragoman.service.evaluation.candidates import (
     Progress,
@@ -72,6 +73,7 @@ class MartSources:
     depth: int = 20
     seed: int = 1
     judged: list[Judged] = field(default_factory=list)
+    answers: list[Answers] = field(default_factory=list)
     tuning: list[Judged] = field(default_factory=list)
     tuning_tables: str | None = None
     """Folder of the tables for tuning; default: `tables`."""
@@ -84,10 +86,13 @@ class MartSources:
         """
         root = data or Path()
         given = dict(_checked(cls, table, "sources"))
-        for name in ("judged", "tuning"):
+        for name in ("judged", "tuning", "answers"):
             entries = given.get(name, [])
             if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
                 raise ConfigError(f"sources: {name}: is a list of tables")
+            if name == "answers":
+                given[name] = [Answers.parse(one, root) for one in entries]
+                continue
             made = [Judged(**_checked(Judged, one, f"sources: {name}")) for one in entries]
             given[name] = [replace(one, data=str(root / one.data)) for one in made]
         given["parallel"] = [str(root / folder) for folder in given.get("parallel", [])]
@@ -114,14 +119,15 @@ def prepare(sources: MartSources, encoder: Encoder, lists: Path, tuning: Path, s
 
     Raises:
         CorpusError: parallel text that cannot be used.
-        BenchmarkError: judged data that cannot be used.
-        ConfigError: a table that is missing.
+        BenchmarkError: judged data, or questions with answers, that cannot be used.
+        ConfigError: a table or a set that is missing.
     """
     tokenizer = encoder.tokenizer_checksum
     for one in sources.judged:
         if one.source == one.target and not one.word_by_word and not one.languages:
             with _LazyService(None, one.source) as bench:
                 _judged(one, one.source, encoder, tokenizer, lists / "judged", bench, sources.seed, step)
+    _answers(sources, encoder, lists / "answers", step)
     for language in sources.languages:
         with _LazyService(sources.tables, language) as bench:
             _weak(sources, language, encoder, tokenizer, lists, bench, step)
@@ -135,9 +141,9 @@ def prepare(sources: MartSources, encoder: Encoder, lists: Path, tuning: Path, s
 class _LazyService:
     """An embedded local service with a language's tables, started on first use."""
 
-    def __init__(self, tables: str | None, language: str) -> None:
-        """``tables`` is None if queries and documents are in one language."""
-        self._tables, self._language = tables, language
+    def __init__(self, tables: str | None, language: str, named: str = "tables") -> None:
+        """``tables`` is None if queries and documents are in one language; ``named`` is its field of the sources."""
+        self._tables, self._language, self._named = tables, language, named
         self._started: Any = None
 
     def __enter__(self) -> _LazyService:
@@ -162,7 +168,7 @@ class _LazyService:
         paths = {suffix: Path(self._tables) / f"en-{self._language}{suffix}.tsv" for suffix in WEIGHTS}
         found = {suffix: path for suffix, path in paths.items() if path.exists()}
         if not found:
-            raise ConfigError(f"sources: tables: {self._tables} holds no en-{self._language}.tsv")
+            raise ConfigError(f"sources: {self._named}: {self._tables} holds no en-{self._language}.tsv")
         for suffix, path in found.items():
             yield TableFile(path, "en", self._language, weight=WEIGHTS[suffix])
 
@@ -233,6 +239,47 @@ def _weak(
             made_from=made_from,
             step=step,
         )
+
+
+def _answers(sources: MartSources, encoder: Encoder, folder: Path, step: Progress) -> None:
+    names: set[str] = set()
+    for one in sources.answers:
+        made = AnswerLists(one, encoder)
+        wanted: dict[tuple[str | None, str], list[tuple[str, str, str]]] = {}
+        for path in one.sets:
+            for source, target in one.directions(path, sources.languages):
+                name = one.folder(path, source, target)
+                if name in names:
+                    raise ConfigError(f"sources: answers: two entries make lists {name}: give one of them a name")
+                names.add(name)
+                tables = None if source == target else one.linked_by or sources.tables
+                wanted.setdefault((tables, target if source == "en" else source), []).append((path, source, target))
+        for (tables, language), directions in wanted.items():
+            with _LazyService(tables, language, "answers: linked_by" if one.linked_by else "tables") as bench:
+                for path, source, target in directions:
+                    _answer_list(sources, one, made, path, source, target, folder, bench, step)
+
+
+def _answer_list(
+    sources: MartSources,
+    one: Answers,
+    made: AnswerLists,
+    path: str,
+    source: str,
+    target: str,
+    folder: Path,
+    bench: _LazyService,
+    step: Progress,
+) -> None:
+    other = target if source == "en" else source
+    switching = [] if made.switch is None or source == target else [made.switch.path(other)]
+    data = [file for end in ENDINGS if (file := Path(path + end)).exists()]
+    settings = asdict(replace(one, name="", sets=[], languages=[], switched_by="", linked_by=""))
+    by = [(file.name, file.stat().st_size) for file in switching]  # apart from the tables of links, which may be alike
+    made_from = _digest(["answers", settings, sources.seed, by], [*data, *bench.paths()])
+    name = folder / one.folder(path, source, target)
+    if not _exists(name, made_from):
+        made.write(bench.get(), path, source, target, seed=sources.seed, folder=name, made_from=made_from, step=step)
 
 
 def _judged(

@@ -50,9 +50,12 @@ class LocalService:
 
 
 def _settings(folder: Path) -> Settings:
-    """Default settings: the environment's settings, especially its database, belong to another service."""
+    """Default settings: the environment's settings, especially its database, belong to another service.
+
+    Collections get no embeddings in the background: they are short-lived, and most commands rank by words.
+    """
     own = {name: field.default for name, field in Settings.model_fields.items()}
-    return Settings(**own | {"data_dir": folder, "rerank": "never"})
+    return Settings(**own | {"data_dir": folder, "rerank": "never", "embed": "on_demand"})
 
 
 @contextlib.contextmanager

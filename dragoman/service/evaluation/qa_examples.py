@@ -213,8 +213,9 @@ def tuning_examples(
 class Switch:
     """Puts texts into other languages, word by word by translation tables with English."""
 
-    def __init__(self, tables: Path, languages: list[str]) -> None:
-        self._folder, self._languages, self._tables = tables, languages, dict[str, Table]()
+    def __init__(self, tables: Path, languages: list[str], field: str = "tables") -> None:
+        """`tables` is the folder that the sources name in `field`."""
+        self._folder, self._languages, self._tables, self._field = tables, languages, dict[str, Table](), field
 
     def text(self, text: str, target: str, noise: random.Random) -> str:
         """An English text in another language, or as it is."""
@@ -250,12 +251,21 @@ class Switch:
         """
         other = target if source == "en" else source
         if other not in self._tables:
-            path = self._folder / f"en-{other}.tsv"
-            if not path.exists():
-                raise ConfigError(f"sources: tables: {path} is missing")
-            self._tables[other] = read_table(file_parts(path), "en", other, "tsv", Settings()).table
+            self._tables[other] = read_table(file_parts(self.path(other)), "en", other, "tsv", Settings()).table
         found = self._tables[other]
         return found if source == "en" else found.inverse()
+
+    def path(self, language: str) -> Path:
+        """The file of a language's table: the one that was trained, or without it the dictionary.
+
+        Raises:
+            ConfigError: neither is there.
+        """
+        paths = [self._folder / f"en-{language}{kind}.tsv" for kind in ("", ".dictionary")]
+        found = next((path for path in paths if path.exists()), None)
+        if found is None:
+            raise ConfigError(f"sources: {self._field}: {paths[0]} is missing")
+        return found
 
 
 def switched(

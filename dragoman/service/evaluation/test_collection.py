@@ -173,7 +173,8 @@ def _need(folder: Path, name: str) -> Path:
     return path
 
 
-def _texts(path: Path) -> Iterator[tuple[int, str]]:
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a file, plain or gzip, that are not blank, with their numbers."""
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", encoding="utf-8") as stream:
         for number, line in enumerate(stream, 1):
@@ -187,7 +188,7 @@ def json_lines(path: Path, needed: Sequence[str] = ("id", "text")) -> Iterator[d
     Raises:
         BenchmarkError: a line that is no such object.
     """
-    for number, line in _texts(path):
+    for number, line in text_lines(path):
         try:
             row = json.loads(line)
         except ValueError as error:
@@ -200,7 +201,7 @@ def json_lines(path: Path, needed: Sequence[str] = ("id", "text")) -> Iterator[d
 
 def _qrels(path: Path, corpus: dict[str, str]) -> dict[str, dict[str, int]]:
     qrels: dict[str, dict[str, int]] = {}
-    for number, line in _texts(path):
+    for number, line in text_lines(path):
         fields = line.split()
         if len(fields) != 4 or not re.fullmatch(r"-?\d+", fields[3]):
             raise BenchmarkError(f"{path}:{number}: needs `query 0 document relevance`")

@@ -24,6 +24,25 @@ class LowRank(nn.Module):
     def bias(self) -> Tensor:
         return self.own.bias
 
+    @property
+    def weight(self) -> Tensor:
+        """The layer's weight with the update merged, in the precision of the weights."""
+        with torch.autocast(self.up.device.type, enabled=False):  # training evaluates under autocast
+            return self.own.weight + self.up @ self.down
+
+    def restore(self, down: Tensor, up: Tensor) -> None:
+        """Take a stored update.
+
+        Raises:
+            ValueError: if it does not fit.
+        """
+        if self.down.shape != down.shape or self.up.shape != up.shape:
+            shapes = f"{tuple(up.shape)} by {tuple(down.shape)}", f"{tuple(self.up.shape)} by {tuple(self.down.shape)}"
+            raise ValueError(f"an update of {shapes[0]} does not fit one of {shapes[1]}")
+        with torch.no_grad():
+            self.down.copy_(down)
+            self.up.copy_(up)
+
     def forward(self, x: Tensor) -> Tensor:
         out: Tensor = self.own(x) + F.linear(F.linear(x, self.down), self.up)
         return out
