@@ -9,7 +9,7 @@ from dragoman.service.core.priority import in_background, wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled, gathered
 from dragoman.service.inference.models import Models
-from dragoman.service.inference.tagging import TagTexts, tagger_place
+from dragoman.service.inference.tagging import Tagging, tagger_place
 from dragoman.service.query.translation import Offsets
 from dragoman.service.schemas.search import Degraded, SearchRequest
 
@@ -54,11 +54,9 @@ class NameFinder:
             ServiceError: in background work, they cannot be found now.
         """
         try:
-            (tags,) = gathered(
-                self._models.worker.submit(TagTexts("ner"), [text]),
-                wait_limit(self._settings.worker_seconds),
-                cancelled,
-            )
+            underway = Tagging(self._models.worker, "ner", [text])
+            gathered(underway.futures, wait_limit(self._settings.worker_seconds), cancelled)
+            (tags,) = underway.results()
         except ServiceError as fault:
             if in_background():
                 raise
