@@ -4,7 +4,7 @@
 
 As `benchmarks/search/quality.py`, with its tables and collections. The questions are divided into those in which the
 service finds names that it keeps, and the others; each part has its MAP@100 with `"names": true` and false, and the
-p-value of the difference over all directions (paired t-test, a question of a direction being one pair).
+p-value of the difference over all directions (paired t-test over questions, each the mean over its directions).
 """
 
 from __future__ import annotations
@@ -86,14 +86,22 @@ def report(rows: Sequence[dict[str, Any]], methods: Sequence[str]) -> str:
                     for row in rows
                     if bool(row["names"]) == held and direction in ("all", f"{row['source']}-{row['target']}")
                 ]
-                if len(some) < 2:
+                before, after = (by_question(some, f"{method} {one}") for one in ("translated", "kept"))
+                if len(before) < 2:
                     continue
-                before, after = ([row["values"][f"{method} {one}"] for row in some] for one in ("translated", "kept"))
                 p = ttest_rel(after, before).pvalue if before != after else 1.0
                 kind = "with" if held else "without"
                 means = f"{np.mean(before):.4f} | {np.mean(after):.4f} | {p:.2g}"
-                lines.append(f"| {method} | {direction} | {len(some)} | {kind} | {means} |")
+                lines.append(f"| {method} | {direction} | {len(before)} | {kind} | {means} |")
     return "\n".join(lines)
+
+
+def by_question(rows: Sequence[dict[str, Any]], system: str) -> list[float]:
+    """The value of a system for each question: the mean over directions, which are not independent of each other."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        found.setdefault(row["query"], []).append(row["values"][system])
+    return [float(np.mean(values)) for values in found.values()]
 
 
 if __name__ == "__main__":

@@ -17,13 +17,12 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.tagging.runs import TASKS, Plan
+from benchmarks.tagging.runs import TASKS, Plan, scored
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.service.inference.tagging import TaggerTask
 from dragoman.tagging.shipped import shipped
 from dragoman.tagging.tagger import Tagger, best_labels, load_tagger
-from dragoman.tagging.training import score
 from dragoman.tagging.words import word_states
 
 LEARNED = ("de germeval",)
@@ -53,7 +52,9 @@ def main() -> None:
             if name not in LEARNED:
                 sentences = plan.test(task, name)
                 found = labels_of(tagger, [one.text for one in sentences], [one.offsets for one in sentences])
-                table.add_row(name, str(len(sentences)), f"{100 * score(sentences, found, TASKS[task].spans):.1f}")
+                table.add_row(
+                    name, str(len(sentences)), f"{100 * scored(name, sentences, found, TASKS[task].spans):.1f}"
+                )
         console.print(table)
         texts = [one.text for one in plan.test("pos", "de")][: arguments.timed]
         together = best_of(lambda tagger=tagger, texts=texts: tagger.tag(texts))

@@ -130,9 +130,10 @@ def psq(
     out, unless the query has no others.
 
     One of the ``names`` that a table has as a whole is one query term. The words of another one are not translated:
-    they match by their form and sound, unless the collection has nothing like them.
+    they match by their form and sound, unless the collection has nothing like them. The same word elsewhere in the
+    query is a term of its own.
     """
-    groups: dict[str, TermGroup] = {}
+    groups: dict[tuple[str, bool], TermGroup] = {}
     units = list(_units(tokens, table, glossaries))
     for token in [unit for unit in units if not aside(unit)] or units:
         name = next((one for one in names if one.start <= token.start and token.end <= one.end), None)
@@ -140,19 +141,21 @@ def psq(
         found, known = alternatives(token.term, identical, table, glossaries, min_probability)
         if name is not None and " " not in token.term:
             kept = _listed(name.whole) if name.whole else _by_form(token, identical, found, bridge)
-            if kept and (name.whole or token.term not in groups):
-                group = _named(token, name, tokens, kept)
-                groups.setdefault(group.query_term, group)
+            if kept:
+                _add(groups, _named(token, name, tokens, kept))
                 continue
-        repeated = groups.get(token.term)
-        if repeated is not None:
-            further = (*repeated.repeated, (token.start, token.end))
-            groups[token.term] = replace(repeated, weight=repeated.weight + 1, repeated=further)
-            continue
         if not known:
             found = _with_sounds(tuple(found), tuple(bridge.sounds_like(token.term)), identical)
-        groups[token.term] = TermGroup(token.word, token.term, token.start, token.end, found, oov=not known)
+        _add(groups, TermGroup(token.word, token.term, token.start, token.end, found, oov=not known))
     return TranslatedQuery("psq", list(groups.values()))
+
+
+def _add(groups: dict[tuple[str, bool], TermGroup], group: TermGroup) -> None:
+    """Add a term, or count it where it is repeated; each word of a whole name has the same group."""
+    key, place = (group.query_term, group.kept), (group.start, group.end)
+    known = groups.setdefault(key, group)
+    if place not in ((known.start, known.end), *known.repeated):
+        groups[key] = replace(known, weight=known.weight + 1, repeated=(*known.repeated, place))
 
 
 def _named(token: Token, name: Name, tokens: Sequence[Token], found: list[Alternative]) -> TermGroup:

@@ -46,9 +46,13 @@ class Crf(nn.Module):
         return torch.stack(found, dim=1)
 
     def marginals(self, emissions: Tensor, mask: Tensor) -> Tensor:
-        """The probability of each label at each position, (B, L, K), 0 at padding: forward and backward sums."""
+        """The probability of each label at each position, (B, L, K), 0 at padding: forward and backward sums.
+
+        They are summed in float64: in float32 the sums over a long text are too coarse to tell probabilities.
+        """
+        given, emissions = emissions.dtype, emissions.double()
         forward = self._forward(emissions, mask)
-        state = self.last.expand(emissions.shape[0], -1)
+        state = self.last.double().expand(emissions.shape[0], -1)
         found = [state]
         for place in range(emissions.shape[1] - 1, 0, -1):
             before = torch.logsumexp(self.transitions + (emissions[:, place] + state)[:, None, :], dim=2)
@@ -56,7 +60,7 @@ class Crf(nn.Module):
             found.append(state)
         backward = torch.stack(found[::-1], dim=1)
         total = self.log_partition(emissions, mask)
-        return (forward + backward - total[:, None, None]).exp() * mask[..., None]
+        return ((forward + backward - total[:, None, None]).exp().clamp(max=1.0) * mask[..., None]).to(given)
 
     def best(self, emissions: Tensor, mask: Tensor) -> Tensor:
         """The likeliest labels (B, L) by Viterbi; 0 at padding."""

@@ -206,12 +206,22 @@ def test_the_words_of_a_name_match_by_form_and_sound_alone() -> None:
     text = "rice for Condoleezza Rice"
     groups = psq(tokens(text, stop="for"), named_table(), bridge, names=[Name(9, 25)]).groups
     assert [(group.query_word, group.start, group.kept) for group in groups] == [
-        ("rice", 0, False), ("condoleezza", 9, True)
+        ("rice", 0, False), ("condoleezza", 9, True), ("rice", 21, True)
     ]  # fmt: skip
     assert weights(groups[0]) == {"rice": 1.0, "reis": 0.9}  # the same word elsewhere in the query is as it was
     assert weights(groups[1]) == {"kondoleeza": 0.8}
+    assert weights(groups[2]) == {"rice": 1.0, "райс": 0.7}
     (kept,) = psq(tokens("Rice"), named_table(), bridge, names=[Name(0, 4)]).groups
     assert weights(kept) == {"rice": 1.0, "райс": 0.7} and kept.kept and not kept.oov
+
+
+def test_a_name_leaves_the_same_word_after_it_translated() -> None:
+    found = tokens("Rice eats rice with Rice", stop="with")
+    groups = psq(found, named_table(), IDENTICAL_FORM, names=[Name(0, 4), Name(20, 24)]).groups
+    assert [(group.query_word, group.kept, group.weight, group.repeated) for group in groups] == [
+        ("rice", True, 2.0, ((20, 24),)), ("eats", False, 1.0, ()), ("rice", False, 1.0, ())
+    ]  # fmt: skip
+    assert weights(groups[2])["reis"] == 0.9 and "reis" not in weights(groups[0])
 
 
 def test_a_name_that_the_collection_has_nothing_like_is_translated() -> None:
@@ -228,6 +238,10 @@ def test_a_name_that_a_table_has_whole_is_one_term() -> None:
         ("deep", "deep", 4, 8), ("sea of japan", "sea  japan", 9, 21), ("fish", "fish", 22, 26)
     ]  # fmt: skip
     assert weights(query.groups[1]) == {"japanisches": 0.4, "meer": 0.4}
+    twice = [Name(0, 12, whole), Name(17, 29, whole)]
+    found = tokens("Sea of Japan and Sea of Japan", stop="of and")
+    (both,) = psq(found, named_table(), IDENTICAL_FORM, names=twice).groups
+    assert (both.start, both.end, both.weight, both.repeated) == (0, 12, 2.0, ((17, 29),))
 
 
 @given(st.lists(st.sampled_from(["rice", "bush", "sea", "of", "japan", "fish"]), min_size=1, max_size=6), st.data())

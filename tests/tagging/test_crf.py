@@ -80,3 +80,13 @@ def test_gradients_are_those_of_expected_counts() -> None:
     emissions.requires_grad_(True)
     crf.log_partition(emissions, mask).sum().backward()  # type: ignore[no-untyped-call]
     torch.testing.assert_close(emissions.grad, crf.marginals(emissions, mask).detach())
+
+
+def test_probabilities_of_a_long_text_are_probabilities() -> None:
+    crf, emissions, mask = made(3, [5_000], 6)
+    exact = crf.marginals(emissions, mask).detach()
+    found = crf.float().marginals(emissions.float() * 10, mask).detach()
+    assert found.dtype == torch.float32 and float(found.max()) <= 1
+    torch.testing.assert_close(found.sum(-1), torch.ones(1, 5_000))
+    rounded = crf.marginals(emissions.float(), mask).detach()
+    torch.testing.assert_close(rounded.double(), exact, rtol=1e-4, atol=1e-5)

@@ -10,12 +10,11 @@ from typing import Any
 
 from sqlalchemy import and_, delete, false, func, insert, or_, select, true
 
-from dragoman.indexes.passages import passages
 from dragoman.service.collections.entity_names import Mention, MentionField, forms, sounds_like, sounds_of
 from dragoman.service.core.errors import ServiceError, TooManyRequests, Unavailable
 from dragoman.service.inference.batching import gathered
 from dragoman.service.inference.models import Models
-from dragoman.service.inference.tagging import TagTexts
+from dragoman.service.inference.tagging import Tagging
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection as CollectionRow
 from dragoman.service.storage.models import Document, DocumentEntities, EntityName
@@ -210,11 +209,9 @@ class Entities:
         Raises:
             TooManyRequests, Unavailable: it cannot be read now.
         """
-        spans = [(name, *span) for name, text in document.fields.items() for span in passages(text)]
-        texts = [document.fields[name][start:end] for name, start, end in spans]
         try:
-            futures = self._models.worker.submit(TagTexts("ner"), texts, background=True)
-            tags = gathered(futures, self._seconds, lambda: self._closing)
+            underway = Tagging(self._models.worker, "ner", list(document.fields.values()), background=True)
+            gathered(underway.futures, self._seconds, lambda: self._closing)
         except (TooManyRequests, Unavailable):
             if self._closing:
                 raise _Closing from None
@@ -222,14 +219,11 @@ class Entities:
         except Exception as fault:
             logger.warning("document with key %s cannot be read for names: %s", document.key, fault)
             return None
-        found = {
-            (name, start + tag.start, start + tag.end): Mention(
-                name, start + tag.start, start + tag.end, tag.label, round(tag.score, 4)
-            )
-            for (name, start, _), own in zip(spans, tags, strict=True)
-            for tag in own
-        }
-        return list(found.values())
+        return [
+            Mention(name, tag.start, tag.end, tag.label, round(tag.score, 4))
+            for name, tags in zip(document.fields, underway.results(), strict=True)
+            for tag in tags
+        ]
 
     def _keep(
         self, collection_id: int, documents: Sequence[Untagged], found: Sequence[Sequence[Mention] | None]

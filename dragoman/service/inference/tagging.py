@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from dragoman.indexes.passages import passages
 from dragoman.service.core.errors import InternalError, NotInstalled
 from dragoman.service.core.settings import Settings
+from dragoman.service.inference.batching import Worker
 from dragoman.service.inference.reading import ENCODER_PACKAGE, OFF
 from dragoman.tagging.shipped import shipped
 
@@ -25,6 +28,41 @@ class TagTexts:
     """The task of tagging texts; a result is the list of a text's tags."""
 
     task: TaggerTask
+
+
+class Tagging:
+    """Texts that the worker tags passage by passage.
+
+    So a long text takes time in proportion to its length, lets other requests in between, and is never longer than a
+    tagger reads.
+    """
+
+    def __init__(self, worker: Worker, task: TaggerTask, texts: Sequence[str], *, background: bool = False) -> None:
+        """Queue the passages of all texts.
+
+        Raises:
+            TooManyRequests: the queue is full.
+            Unavailable: the worker is closed.
+        """
+        self._spans = [passages(text) for text in texts]
+        parts = [text[start:end] for text, own in zip(texts, self._spans, strict=True) for start, end in own]
+        self.futures: list[Future[list[Tag]]] = worker.submit(TagTexts(task), parts, background=background)
+
+    def results(self) -> list[list[Tag]]:
+        """The tags of each text at their places in it, once all futures are done.
+
+        Raises:
+            Exception: that of the first future that failed.
+        """
+        done = iter(self.futures)
+        return [
+            [
+                replace(tag, start=start + tag.start, end=start + tag.end)
+                for start, _ in own
+                for tag in next(done).result()
+            ]
+            for own in self._spans
+        ]
 
 
 def tagger_model(task: TaggerTask) -> str:

@@ -101,6 +101,14 @@ def test_a_long_text_is_tagged_to_its_end(tagging: Server) -> None:
     assert sum(tag["text"] == "Leipzig" for tag in tags) > 80 and tags[-1]["start"] > len(text) - 40
 
 
+def test_a_long_text_is_tagged_in_passages_that_need_no_space(tagging: Server) -> None:
+    text = " " + "、" * 900 + "安格拉·默克尔访问了伦敦。"
+    (tags,) = tagged(tagging, texts=[text], task="ner")["results"]
+    assert {tag["text"] for tag in tags} >= {"伦敦"} and all(0 < tag["score"] <= 1 for tag in tags)
+    assert all(text[tag["start"] : tag["end"]] == tag["text"] for tag in tags)
+    assert tagged(tagging, texts=[" ", ""], task="pos")["results"] == [[], []]
+
+
 def test_without_a_tagger_there_is_advice(tmp_path: Path) -> None:
     with server(tmp_path, ner_tagger="off", pos_tagger=str(tmp_path / "gone")) as running:
         refused = running.client.post("/v1/tag", json={"texts": ["a"], "task": "ner"})

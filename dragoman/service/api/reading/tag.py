@@ -14,7 +14,7 @@ from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.middleware import note_degraded
 from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.inference.models import Load
-from dragoman.service.inference.tagging import TaggerTask, TagTexts, tagger_model, tagger_place
+from dragoman.service.inference.tagging import TaggerTask, Tagging, tagger_model, tagger_place
 from dragoman.service.schemas.search import Degraded
 from dragoman.service.schemas.tag import ConfiguredTaggers, Tagged, TagRequest, TagResponse
 
@@ -47,12 +47,12 @@ async def tag(body: TagRequest, request: Request, runtime: RuntimeDep, settings:
         futures = runtime.models.worker.submit(Load(model), [""])
         await wait_for_futures(futures, request, until)
         info = futures[0].result()
-    underway = runtime.models.worker.submit(TagTexts(body.task), body.texts)
-    await wait_for_futures(underway, request, until)
+    underway = Tagging(runtime.models.worker, body.task, body.texts)
+    await wait_for_futures(underway.futures, request, until)
     degraded = _unlearned(body.language, info.languages, info.name)
     note_degraded(request, degraded)
     return TagResponse(
-        results=[[Tagged(**asdict(one)) for one in text.result()] for text in underway],
+        results=[[Tagged(**asdict(one)) for one in tags] for tags in underway.results()],
         model=info.name,
         degraded=degraded or None,
     )
