@@ -35,7 +35,8 @@ def fit_calibration(scorer: Scorer, examples: Sequence[Example]) -> Calibration:
 def fitted(readings: Sequence[Served]) -> Calibration:
     """The calibration by what was found for questions."""
     known = [one for one in readings if one.answers]
-    length = float(np.mean([one.length for one in known if one.texts == 1] or [1.0]))
+    lengths = [one.length for one in known if one.texts == 1]
+    length = float(np.mean(lengths)) if lengths else 1.0
     rows = [[one.answers[0].score, -log_length(one.length, length)] for one in known]
     slope, per_length, offset = logistic(np.array(rows).reshape(-1, 2), np.array([one.answered for one in known]))
     answered = [one for one in known if one.answered]
