@@ -153,9 +153,9 @@ def test_summary_is_over_seeds_and_languages() -> None:
     assert found["en-X"]["accuracy"] == {"mean": 56.5, "deviation": pytest.approx(0.5**0.5)}
     assert found["en-fr"]["accuracy"]["mean"] == 63
     compared = direction(methods, LANGUAGES)
-    assert compared["en-X"]["holds"]
-    assert compared["en-X"]["pair over shared"] == {"mean": 1, "seeds": {"1": 1.5, "2": 0.5}}
-    assert not compared["X-en"]["holds"]
+    assert compared["en-X"]["accuracy"]["holds"]
+    assert compared["en-X"]["accuracy"]["pair over shared"] == {"mean": 1, "seeds": {"1": 1.5, "2": 0.5}}
+    assert not compared["X-en"]["accuracy"]["holds"]
 
 
 def _attention_is_drawn(monkeypatch: pytest.MonkeyPatch, output: Path) -> None:
