@@ -11,6 +11,7 @@ from dragoman.indexes.analysis.function_words import function_words
 from dragoman.indexes.bm25 import BM25
 from dragoman.lexicon.query import (
     LEAST_PROBABILITY,
+    LONGEST_PHRASE,
     Alternative,
     Bridge,
     Name,
@@ -33,7 +34,14 @@ BM25_OF = {"psq": BM25(k1=0.2, b=0.3), "smt": BM25(k1=1.2, b=0.75), "none": BM25
 _SHOWN = 10
 
 Sounds = Callable[[str], Sequence[tuple[str, float]]]
-Offsets = tuple[int, int]
+
+
+class QueryName(NamedTuple):
+    """A name in a query; without ``by_words`` it is kept only where a table has all of it."""
+
+    start: int
+    end: int
+    by_words: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ def translate(
     analysis: Callable[[str], Analysis],
     sounds: Sounds,
     holds: Callable[[str], bool] = lambda term: True,
-    names: Sequence[Offsets] = (),
+    names: Sequence[QueryName] = (),
 ) -> Translated:
     """Translate the query ``text`` from ``source`` for documents in ``target``.
 
@@ -79,20 +87,34 @@ def translate(
     bridge = Bridge(partial(identical, analysis, target), sounds, holds)
     aside = partial(is_function_word, text, function_words(source), view)
     if view is None:
-        kept = [Name(*name) for name in names]
+        kept = [Name(one.start, one.end) for one in names if one.by_words]
         return Translated(target, psq(tokens, None, bridge, aside=aside, names=kept), None, True)
-    kept = [Name(*name, whole_translations(tokens, name, view, document_analysis)) for name in names]
+    read = [(one, whole_name(tokens, one, view, document_analysis)) for one in names]
+    kept = sorted((name for one, name in read if name.whole or one.by_words), key=lambda name: not name.whole)
     query = psq(tokens, view.analysed, bridge, view.glossaries, aside=aside, names=kept)
     return Translated(target, query, view, True)
 
 
-def whole_translations(
-    tokens: Sequence[Token], name: Offsets, view: View | PivotView, analysis: Analysis
-) -> tuple[Alternative, ...]:
-    """What tables have as translations of a name of several words, as index terms; each word has its share."""
-    words = [token.word for token in tokens if name[0] <= token.start and token.end <= name[1]]
+def whole_name(tokens: Sequence[Token], name: QueryName, view: View | PivotView, analysis: Analysis) -> Name:
+    """A name as the longest entry of the tables that holds it, with its translations; else without translations.
+
+    Of "Sea of Japan" a tagger may have found "Japan" alone. Function words neither begin nor end an entry.
+    """
+    inside = [n for n, token in enumerate(tokens) if token.term and name.start <= token.start and token.end <= name.end]
+    if inside:
+        least = inside[-1] + 1 - inside[0]
+        for size in range(max(LONGEST_PHRASE, least), max(1, least - 1), -1):
+            for first in range(max(0, inside[-1] + 1 - size), min(inside[0], len(tokens) - size) + 1):
+                words = tokens[first : first + size]
+                if words[0].term and words[-1].term and (found := whole_translations(words, view, analysis)):
+                    return Name(words[0].start, words[-1].end, found)
+    return Name(name.start, name.end)
+
+
+def whole_translations(words: Sequence[Token], view: View | PivotView, analysis: Analysis) -> tuple[Alternative, ...]:
+    """What tables have as translations of several words together, as index terms; each word has its share."""
     found: dict[str, Alternative] = {}
-    for entry in view.surface.translations(" ".join(words), least_backward=LEAST_PROBABILITY) if len(words) > 1 else ():
+    for entry in view.surface.translations(" ".join(token.word for token in words), least_backward=LEAST_PROBABILITY):
         terms = [token.term for token in analysis.tokens(entry.term) if token.term]
         for term in terms:
             weight = entry.p_backward / len(terms) + (found[term].weight if term in found else 0.0)
@@ -134,7 +156,7 @@ def identical(analysis: Callable[[str], Analysis], language: str, word: str) -> 
 
 
 def described(
-    text: str, analysis: Analysis, translations: Sequence[Translated], names: Sequence[Offsets] = ()
+    text: str, analysis: Analysis, translations: Sequence[Translated], names: Sequence[QueryName] = ()
 ) -> Translation:
     """Describe the translation into all languages for the response; ``analysis`` is that of the query's language."""
     terms: dict[str, list[TermTranslation]] = {}
@@ -147,9 +169,22 @@ def described(
         tables=tables_used(map(_consulted, translations)),
         terms=[QueryTerm(term=term, translations=found) for term, found in terms.items()],
         oov=oov(text, translations),
-        names=list(dict.fromkeys(text[start:end] for start, end in names)),
+        names=kept_names(text, translations, names),
         ignored=ignored(text, analysis, translations),
     )
+
+
+def kept_names(text: str, translations: Sequence[Translated], names: Sequence[QueryName]) -> list[str]:
+    """The names that stayed whole in some language, as one term or by some of their words, in the query's order."""
+    found: set[tuple[int, int]] = set()
+    for group in (group for one in translations if one.foreign for group in one.query.groups):
+        for start, end in ((group.start, group.end), *group.repeated):
+            for name in names:
+                if group.kept and name.start <= start and end <= name.end:
+                    found.add((name.start, name.end))
+                elif " " in group.query_word and start <= name.start and name.end <= end:
+                    found.add((start, end))
+    return list(dict.fromkeys(text[start:end] for start, end in sorted(found)))
 
 
 def tables_used(members: Iterable[Sequence[ActiveVersion]]) -> list[TableUsed]:

@@ -78,8 +78,9 @@ class SearchRequest(_Request):
     )
     names: StrictBool = Field(
         default=True,
-        description="Whether names of persons in the query stay whole: a table has all of one, or its words match by"
-        " form and sound. Names are looked for in hybrid searches, and in those of psq that say true here.",
+        description="Whether names in the query stay whole: where a table has all of one, and those of persons where"
+        " their words match by form and sound. Names are looked for in hybrid searches, and in those of psq that say"
+        " true here.",
     )
     entities: Annotated[list[Name], Field(min_length=1, max_length=100)] | None = Field(
         default=None,
@@ -305,7 +306,7 @@ class Translation(BaseModel):
         " glossary; searched untranslated. Languages without such words are left out.",
         examples=[{"de": ["qwertyzxcvb"]}],
     )
-    names: list[str] = Field(description="Names in the query that stayed whole: those of several words, and persons.")
+    names: list[str] = Field(description="Names in the query that stayed whole, in some language at least.")
     ignored: list[str] = Field(
         description="Query words that are not searched in any language: stop words, and other words of the question's"
         " form."

@@ -24,7 +24,7 @@ from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import NotFound, ServiceError, Unavailable, classify
 from dragoman.service.core.priority import in_background
 from dragoman.service.observability.tracing import span
-from dragoman.service.query.translation import Offsets, Translated, translate, without_tables
+from dragoman.service.query.translation import QueryName, Translated, translate, without_tables
 from dragoman.service.schemas.search import Degraded
 from dragoman.service.search.entities import Permitted
 from dragoman.service.tables.snapshot import Snapshot
@@ -91,7 +91,7 @@ class FirstStage:
         snapshot: Snapshot,
         collections: Sequence[CollectionInfo],
         k: int,
-        names: Sequence[Offsets] = (),
+        names: Sequence[QueryName] = (),
         permitted: Permitted | None = None,
     ) -> FirstStageResult:
         """The ``k`` best documents of all collections for a query in language ``source``, with ``names`` kept whole.

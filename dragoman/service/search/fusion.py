@@ -15,7 +15,7 @@ from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.encoding import EncodedQuery
 from dragoman.service.observability.tracing import span
-from dragoman.service.query.translation import Offsets, Translated
+from dragoman.service.query.translation import QueryName, Translated
 from dragoman.service.schemas.search import Degraded, Fusion, Method, RankedBy, SearchRequest
 from dragoman.service.search.bm25 import STAGE as BM25_STAGE
 from dragoman.service.search.bm25 import FirstStage, FirstStageResult, Match, Part, Place
@@ -76,7 +76,7 @@ class SearchRanking:
         snapshot: Snapshot,
         collections: Sequence[CollectionInfo],
         cancelled: Cancelled | None,
-        names: Sequence[Offsets] = (),
+        names: Sequence[QueryName] = (),
         permitted: Permitted | None = None,
     ) -> Answer:
         """The ``request.top_k`` best documents of the collections, or of the ``permitted`` ones.
@@ -106,7 +106,7 @@ class SearchRanking:
         snapshot: Snapshot,
         collections: Sequence[CollectionInfo],
         cancelled: Cancelled | None,
-        names: Sequence[Offsets],
+        names: Sequence[QueryName],
         permitted: Permitted | None,
     ) -> Answer:
         """Both rankings, fused; only one, marked as degraded, if the other is unavailable."""

@@ -10,7 +10,7 @@ from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled, gathered
 from dragoman.service.inference.models import Models
 from dragoman.service.inference.tagging import Tagging, tagger_place
-from dragoman.service.query.translation import Offsets
+from dragoman.service.query.translation import QueryName
 from dragoman.service.schemas.search import Degraded, SearchRequest
 
 STAGE = "names"
@@ -22,7 +22,7 @@ PERSON = "PER"
 class FoundNames(NamedTuple):
     """Where the names of a query stand."""
 
-    places: list[Offsets]
+    places: list[QueryName]
     degraded: list[Degraded]
 
 
@@ -46,9 +46,10 @@ class NameFinder:
         return True
 
     def find(self, text: str, cancelled: Cancelled | None) -> FoundNames:
-        """The names in a query that are to stay whole: those of persons.
+        """The names in a query that may stay whole.
 
-        Names of places, organisations and works are mostly made of words that are translated ("United Nations").
+        Those of persons do so by their words as well. Names of places, organisations and works are mostly made of words
+        that are translated ("United Nations"): they stay whole only where a table has all of one.
 
         Raises:
             ServiceError: in background work, they cannot be found now.
@@ -62,5 +63,5 @@ class NameFinder:
                 raise
             reason = f"names in the query were translated as other words: {fault}"
             return FoundNames([], [Degraded.of(STAGE, reason, fault.error_type)])
-        kept = [(tag.start, tag.end) for tag in tags if tag.score >= LEAST_SCORE and tag.label == PERSON]
-        return FoundNames(kept, [])
+        found = [QueryName(one.start, one.end, one.label == PERSON) for one in tags if one.score >= LEAST_SCORE]
+        return FoundNames(found, [])

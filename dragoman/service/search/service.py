@@ -22,7 +22,7 @@ from dragoman.service.inference.text_translation import Translations
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.observability.tracing import span
 from dragoman.service.query.language import FALLBACK, detect
-from dragoman.service.query.translation import Offsets, described, foreign_words, undecided, unknown_everywhere
+from dragoman.service.query.translation import QueryName, described, foreign_words, undecided, unknown_everywhere
 from dragoman.service.schemas.search import (
     Degraded,
     Hit,
@@ -64,7 +64,7 @@ class Ranking(NamedTuple):
 
     query: QueryRead
     snapshot: Snapshot
-    names: list[Offsets]
+    names: list[QueryName]
     answer: Answer
 
 
@@ -272,7 +272,7 @@ class Search:
             snapshot = self._registry.select(snapshot, request.tables, query.language, languages)
         limited = self._entities.limited(request, query.language, snapshot, collections)
         degraded += limited.degraded
-        names: list[Offsets] = []
+        names: list[QueryName] = []
         if languages - {query.language} and self._names.wanted(request):
             with span("names"):
                 names, faults = self._names.find(request.query, cancelled)

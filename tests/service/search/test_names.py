@@ -23,6 +23,10 @@ peter\tPeter\t1.0\t0.9
 peter the great\tZar Peter\t1.0\t0.9
 minister\tMinister\t1.0\t0.9
 of\tvon\t1.0\t0.9
+japan\tJapan\t1.0\t0.9
+sea of japan\tJapanisches Meer\t1.0\t0.9
+sea\tSee\t1.0\t0.9
+black\tschwarz\t1.0\t0.9
 """
 DOCUMENTS = (
     {"id": "rice", "text": "Der Reis wächst im Wasser."},
@@ -30,6 +34,8 @@ DOCUMENTS = (
     {"id": "bush", "text": "Der Busch blüht."},
     {"id": "tsar", "text": "Zar Peter baute eine Stadt."},
     {"id": "great", "text": "Der Wald ist groß."},
+    {"id": "meer", "text": "Das Japanische Meer ist tief."},
+    {"id": "see", "text": "Der See ist schwarz."},
 )
 
 
@@ -71,6 +77,19 @@ def test_a_name_that_a_table_has_whole_is_translated_whole(runtime: Runtime) -> 
     (term,) = [one for one in answer.translation.terms if one.term == "Peter the Great"]
     assert [one.term for one in term.translations] == ["zar peter"]
     assert found(answer) == {"tsar"}
+
+
+def test_the_same_word_beside_a_name_is_translated(runtime: Runtime) -> None:
+    answer = searched(runtime, "What did Condoleezza Rice say about rice?")
+    assert answer.translation.names == ["Condoleezza Rice"] and found(answer) == {"name", "rice"}
+
+
+def test_a_place_stays_whole_only_where_a_table_has_it(runtime: Runtime) -> None:
+    answer = searched(runtime, "Which ships crossed the Sea of Japan yesterday?")  # the tagger finds parts of it
+    assert answer.translation.names == ["Sea of Japan"] and "meer" in found(answer)
+    assert "see" not in found(answer)
+    words = searched(runtime, "Where is the Black Sea?")
+    assert words.translation.names == [] and "see" in found(words)
 
 
 def test_psq_looks_for_names_only_where_it_is_told_to(runtime: Runtime) -> None:
