@@ -18,6 +18,8 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 KINDS = ("oit", "transformer", "relative", "copied", "lstm")
+POSITION_SIZE = 0.5**0.5
+"""The root mean square of sinusoids; that of normed words is 1."""
 FARTHEST = 16
 """Words farther apart than this have the relative position of this."""
 
@@ -34,6 +36,11 @@ class EncoderConfig:
     kernel: int = 3
     """Words that the feed-forward net reads at once; 1 is the linear one of a Transformer."""
     dropout: float = 0.3
+    normed: bool = False
+    """Whether words are normed after their projection, and tables of positions scaled to `POSITION_SIZE`.
+
+    Else positions outweigh words, or the other way round, by how a table happens to be made.
+    """
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -130,11 +137,15 @@ class WordEncoder(nn.Module):
         super().__init__()
         self.config = config
         self.project = nn.Linear(width, config.width)
+        self.norm = nn.LayerNorm(config.width) if config.normed else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
         if config.kind == "copied":
             if positions is None or positions.shape[1] != config.width:
                 raise ValueError(f"kind copied: needs a table of positions of width {config.width}")
-            self.positions = nn.Parameter(positions.detach().clone().float(), requires_grad=False)
+            table = positions.detach().clone().float()
+            if config.normed:
+                table *= POSITION_SIZE / table.square().mean().sqrt()
+            self.positions = nn.Parameter(table, requires_grad=False)
         if config.kind == "lstm":
             half = config.width // 2
             self.lstm = nn.LSTM(config.width, half, config.layers, batch_first=True, bidirectional=True)
@@ -147,7 +158,7 @@ class WordEncoder(nn.Module):
         Raises:
             ValueError: if a row is longer than the table of positions.
         """
-        x: Tensor = self.dropout(self.project(states))
+        x: Tensor = self.dropout(self.norm(self.project(states)))
         if self.config.kind == "lstm":
             return self._lstm(x, mask)
         if self.config.kind == "transformer":

@@ -31,6 +31,7 @@ MODEL_TYPE = "tagger"
 CHANGED = "pretrained."
 """What the names of the encoder's changed weights begin with."""
 WORDS_AT_ONCE = 4_096
+APOSTROPHES = ("'", "’")
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,8 @@ class Tagger:
             parts = [(place, place + 1, label) for place, label in enumerate(named)]
         found = []
         for first, end, label in parts:
+            while end > first + 1 and text[slice(*offsets[end - 1])] in APOSTROPHES:
+                end -= 1  # that of a possessive plural is no part of the name
             start, stop = offsets[first][0], offsets[end - 1][1]
             found.append(Tag(text[start:stop], start, stop, label, min(shares[first:end])))
         return found
@@ -144,17 +147,19 @@ def save_tagger(
 ) -> None:
     """Write a tagger in bfloat16, whole or not at all.
 
-    The pretrained encoder is named, not written, except for the weights of it that were `changed`.
+    The pretrained encoder is named, not written, except for the weights of it that were `changed`. These are written in
+    float32: bfloat16 would round away most of what a small learning rate has changed.
     """
     own = {"labels": list(labels), "crf": model.crf is not None, "word_encoder": asdict(model.encoder.config)}
     own |= {"encoder": pretrained.name, "encoder_checksum": pretrained.checksum, "width": pretrained.width}
     if changed:
         own |= {"fine_tuned": True}
-    tensors = {**model.state_dict(), **{f"{CHANGED}{name}": value for name, value in changed.items()}}
+    tensors = {name: value.to(torch.bfloat16) for name, value in model.state_dict().items()}
+    tensors |= {f"{CHANGED}{name}": value.float() for name, value in changed.items()}
     with atomic_folder(folder) as unfinished:
         config = {"model_type": MODEL_TYPE, **about, **own, "tokenizer": pretrained.tokenizer_checksum}
         (unfinished / CONFIG).write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-        write_tensors(unfinished, {name: value.to(torch.bfloat16) for name, value in tensors.items()})
+        write_tensors(unfinished, tensors)
 
 
 def load_tagger(folder: Path, encoder: SentenceEncoder, device: str = "cpu") -> Tagger:

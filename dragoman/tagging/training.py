@@ -29,7 +29,7 @@ from dragoman.tagging.fine_tuning import FineTuned, SubwordBatch, SubwordSentenc
 from dragoman.tagging.labels import accuracy, span_f1
 from dragoman.tagging.sentences import Sentence, read_sentences
 from dragoman.tagging.shuffling import shuffled
-from dragoman.tagging.tagger import TaggerModel, best_labels, padded_states, save_tagger
+from dragoman.tagging.tagger import TaggerModel, best_labels, load_tagger, padded_states, save_tagger
 from dragoman.tagging.words import word_states
 
 TEXTS_AT_ONCE = 1_024
@@ -68,9 +68,14 @@ class TaggerTraining(TrainingConfig):
     width: int = 384
     kernel: int = 3
     dropout: float = 0.3
+    normed: bool = False
     crf: bool = True
     shuffled: int = 0
     """How many copies of each sentence, in other orders of its words, are learned from in its place."""
+    most_copies: int = 0
+    """How many of all copies are made, chosen by chance; 0: all."""
+    start_from: str = ""
+    """Folder of a tagger of the same labels and encoders whose weights the training begins with."""
     sentences: int = 32
     """Of a batch."""
     states: str = ""
@@ -96,8 +101,10 @@ class TaggerTraining(TrainingConfig):
         for name in ("sentences", "patience"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} must be at least 1")
-        if self.shuffled < 0 or self.layer < 0:
-            raise ConfigError("shuffled and layer must be at least 0")
+        if self.start_from and self.fine_tune:
+            raise ConfigError("start_from: a training that fine-tunes its encoder begins with the pretrained one")
+        if min(self.shuffled, self.layer, self.most_copies) < 0:
+            raise ConfigError("shuffled, layer and most_copies must be at least 0")
         self.word_encoder()
 
     def word_encoder(self) -> EncoderConfig:
@@ -107,7 +114,7 @@ class TaggerTraining(TrainingConfig):
             ConfigError: if it cannot be.
         """
         try:
-            return EncoderConfig(self.kind, self.layers, self.heads, self.width, self.kernel, self.dropout)
+            return EncoderConfig(self.kind, self.layers, self.heads, self.width, self.kernel, self.dropout, self.normed)
         except ValueError as error:
             raise ConfigError(str(error)) from error
 
@@ -181,7 +188,8 @@ def learned_from(config: TaggerTraining) -> list[Sentence]:
         count = max(1, round(config.more_share * len(others)))
         found += [others[place] for place in noise.permutation(len(others))[:count]]
     if config.shuffled:
-        found = [shuffled(one, math.inf, noise, whole=True) for one in found for _ in range(config.shuffled)]
+        copies = noise.permutation(len(found) * config.shuffled)[: config.most_copies or None]
+        found = [shuffled(found[number // config.shuffled], math.inf, noise, whole=True) for number in copies]
     return found
 
 
@@ -249,15 +257,11 @@ def train_tagger(config: TaggerTraining, output: Path, *, resume: bool = False, 
     """
     workers = begun(config, output, resume)
     sentences, tuning = learned_from(config), _read(config.tuning, config)
-    labels = sorted({label for one in sentences for label in one.labels})
     pretrained = load_encoder(config.encoder, str(workers.device))
     if config.layer > pretrained.layers:
         raise ConfigError(f"layer: {pretrained.name} has {pretrained.layers} layers")
-    positions = None
-    if config.kind == "copied":
-        table, first = position_table(pretrained)
-        positions = table.detach()[first:]
-    model = TaggerModel(pretrained.width, len(labels), config.word_encoder(), crf=config.crf, positions=positions)
+    labels = sorted({label for one in sentences for label in one.labels})
+    model, labels = _continued(config, pretrained, labels) if config.start_from else _new(config, pretrained, labels)
     trainer: Trainer[Any]
     if config.fine_tune:
         whole = FineTuned(pretrained, model, config.layer, positions=config.fine_tune == "all")
@@ -277,6 +281,34 @@ def train_tagger(config: TaggerTraining, output: Path, *, resume: bool = False, 
         (output / "report.json").write_text(json.dumps(training, indent=2) + "\n", encoding="utf-8")
     workers.leave()
     return output / "model"
+
+
+def _new(config: TaggerTraining, pretrained: Encoder, labels: list[str]) -> tuple[TaggerModel, list[str]]:
+    """A model that has learned nothing, and its labels."""
+    positions = None
+    if config.kind == "copied":
+        table, first = position_table(pretrained)
+        positions = table.detach()[first:]
+    return TaggerModel(
+        pretrained.width, len(labels), config.word_encoder(), crf=config.crf, positions=positions
+    ), labels
+
+
+def _continued(config: TaggerTraining, pretrained: Encoder, wanted: list[str]) -> tuple[TaggerModel, list[str]]:
+    """The model of another training, and its labels.
+
+    Raises:
+        ConfigError: it is of another make, or lacks some of the labels `wanted`.
+        CheckpointError: it cannot be loaded.
+    """
+    encoder = SentenceEncoder(pretrained, config.layer)
+    known = load_tagger(Path(config.start_from), encoder, str(encoder.device))
+    same = known.model.encoder.config == config.word_encoder() and (known.model.crf is not None) == config.crf
+    if known.encoder is not encoder or known.layer != config.layer or not same:
+        raise ConfigError(f"start_from: {config.start_from} is made otherwise than this configuration says")
+    if missing := sorted(set(wanted) - set(known.labels)):
+        raise ConfigError(f"start_from: {config.start_from} has no label {', '.join(missing)}")
+    return known.model, known.labels
 
 
 def _on_states(

@@ -13,11 +13,13 @@ from dragoman.lexicon.text.segmentation import UNSPACED_LETTERS
 
 _UNSPACED = rf"[{UNSPACED_LETTERS}]"
 _LETTER = rf"(?:(?!{_UNSPACED})[\p{{L}}\p{{N}}\p{{M}}])"
+_RUN = rf"{_LETTER}(?:{_LETTER}|[\u00ad\u200c\u200d](?={_LETTER}))*+"
+"""Letters in a row: soft hyphens and joiners stand inside of a word, as in Persian."""
 _WORD = regex.compile(
     rf"(?P<unspaced>{_UNSPACED}[{UNSPACED_LETTERS}\p{{M}}]*+)"
     rf"|['’][sS](?!\p{{L}})"
     rf"|\p{{L}}{{1,3}}['’](?=\p{{L}}{{2}})"
-    rf"|{_LETTER}++(?:(?!['’][sS](?!\p{{L}}))[.,’'](?=\p{{N}}|(?<=\p{{L}}.)\p{{L}}){_LETTER}++)*+"
+    rf"|{_RUN}(?:(?!['’][sS](?!\p{{L}}))[.,’'](?=\p{{N}}|(?<=\p{{L}}.)\p{{L}}){_RUN})*+"
     rf"|[^\s\p{{C}}]",
     regex.V1,
 )

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dragoman.tagging.encoders import FARTHEST, KINDS, Attention, EncoderConfig, WordEncoder, sinusoids
+from dragoman.tagging.encoders import FARTHEST, KINDS, POSITION_SIZE, Attention, EncoderConfig, WordEncoder, sinusoids
 
 WIDTH = 16
 LENGTHS = [5, 2, 7]
@@ -87,6 +87,17 @@ def test_sinusoids_are_those_of_the_paper() -> None:
             angle = place / 10_000 ** ((column - column % 2) / 6)
             expected = math.cos(angle) if column % 2 else math.sin(angle)
             assert float(found[place, column]) == pytest.approx(expected, abs=1e-6)
+
+
+def test_normed_words_and_positions_have_known_sizes() -> None:
+    def size(x: Tensor) -> float:
+        return float(x.detach().square().mean().sqrt())
+
+    model = encoder("copied", normed=True)
+    states = torch.randn(1, 9, 6, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    assert size(model.norm(model.project(states * 50))) == pytest.approx(1, rel=1e-3)
+    assert size(model.positions) == pytest.approx(POSITION_SIZE) == pytest.approx(size(sinusoids(9, WIDTH)))
+    assert "norm.weight" not in encoder("copied").state_dict()  # a tagger without the field is as it was
 
 
 @pytest.mark.parametrize("kernel", [1, 2, 3, 5])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from dragoman.backbone.checkpoints import CheckpointError
+from dragoman.backbone.checkpoints import CheckpointError, read_tensors
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.backbone.tokenizer import Subwords
@@ -20,7 +20,7 @@ from dragoman.tagging.encoders import KINDS, EncoderConfig
 from dragoman.tagging.fine_tuning import FineTuned, SubwordSentences
 from dragoman.tagging.labels import spans
 from dragoman.tagging.sentences import Sentence, read_sentences
-from dragoman.tagging.tagger import Tagger, TaggerModel, load_tagger
+from dragoman.tagging.tagger import CHANGED, Tagger, TaggerModel, load_tagger
 from dragoman.tagging.training import TaggerTraining, learned_from, train_tagger
 from dragoman.tagging.words import word_states
 from tests.ranking.samples import write_encoder
@@ -73,6 +73,13 @@ def test_it_learns_to_find_names(data: Path) -> None:
     assert report["tuning_score"] == 1.0
 
 
+def test_an_apostrophe_after_a_name_is_no_part_of_it(data: Path) -> None:
+    tagger = loaded(data, train_tagger(config(data, steps=20), data / "out"))
+    text, offsets = "Anna Lima' ship", [(0, 4), (5, 9), (9, 10), (11, 15)]
+    (found,) = tagger._tags(text, offsets, [1, 1, 1, 2], [0.9, 0.8, 0.1, 0.9])[:1]
+    assert found.label == "PER" and "'" not in found.text
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("crf", [True, False])
 def test_every_encoder_is_trained_written_and_read_again(data: Path, kind: str, crf: bool) -> None:
@@ -107,6 +114,23 @@ def test_more_sentences_and_other_orders(data: Path) -> None:
     assert len(found) == 51 and set(found[48:]) <= set(read_sentences(data / "tune.bio"))
     copies = learned_from(config(data, shuffled=3))
     assert len(copies) == 144 and len({one.words for one in copies}) > 100
+    some = learned_from(config(data, shuffled=3, most_copies=10))
+    assert len(some) == 10
+    assert {tuple(sorted(one.words)) for one in some} <= {tuple(sorted(one.words)) for one in copies}
+
+
+def test_a_training_begins_with_the_weights_of_another(data: Path) -> None:
+    first = train_tagger(config(data), data / "first")
+    unlike = {"learning_rate": 1e-7, "steps": 1, "report_every": 1, "checkpoint_every": 1}
+    second = train_tagger(config(data, start_from=str(first), **unlike), data / "second")
+    assert json.loads((data / "second" / "report.json").read_text())["tuning_score"] == 1.0
+    before, after = read_tensors(first), read_tensors(second)
+    assert all(torch.allclose(own.float(), after[name].float(), atol=1e-2) for name, own in before.items())
+    with pytest.raises(ConfigError, match="made otherwise"):
+        train_tagger(config(data, start_from=str(first), kind="lstm"), data / "third")
+    (data / "org.bio").write_text("Anna\tB-ORG\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="has no label B-ORG"):
+        train_tagger(config(data, start_from=str(first), labelled=[str(data / "org.bio")]), data / "fourth")
 
 
 @pytest.mark.parametrize(("changes", "said"), [
@@ -115,7 +139,8 @@ def test_more_sentences_and_other_orders(data: Path) -> None:
     ({"kind": "deep"}, "kind must be one of"),
     ({"names": {"x": 3}}, "names: x"),
     ({"sentences": 0}, "sentences must be at least 1"),
-    ({"shuffled": -1}, "shuffled and layer"),
+    ({"shuffled": -1}, "shuffled, layer and most_copies"),
+    ({"start_from": "x", "fine_tune": "all"}, "start_from"),
 ])  # fmt: skip
 def test_configurations_that_cannot_be_are_refused(data: Path, changes: dict[str, Any], said: str) -> None:
     with pytest.raises(ConfigError, match=said):
@@ -154,6 +179,9 @@ def test_the_encoder_learns_with_the_tagger_and_is_read_again(data: Path, fine_t
     assert any("layers.0" in name for name in different)
     assert not any("layers.1" in name or "tokens" in name for name in different)  # above the layer, and the vocabulary
     assert any("positions" in name for name in different) == (fine_tune == "all")
+    written = {name: own for name, own in read_tensors(folder).items() if name.startswith(CHANGED)}
+    assert written and all(own.dtype == torch.float32 for own in written.values())
+    assert all(torch.equal(own, found[name.removeprefix(CHANGED)]) for name, own in written.items())
     text = "the ship of Anna in Oslo"
     assert [(one.text, one.label) for one in tagger.tag([text])[0]] == [("Anna", "PER"), ("Oslo", "LOC")]
     report = json.loads((data / "out" / "report.json").read_text())

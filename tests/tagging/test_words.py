@@ -20,6 +20,7 @@ from dragoman.tagging.words import word_offsets, word_states
     ("l’été في بيروت!", ["l’", "été", "في", "بيروت", "!"]),
     ("Tesla's, James' O'Brien’s", ["Tesla", "'s", ",", "James", "'", "O'", "Brien", "’s"]),
     ("aujourd'hui qu'il", ["aujourd'hui", "qu'", "il"]),
+    ("می\u200cخواهم Donau\u00addampfer \u200c", ["می\u200cخواهم", "Donau\u00addampfer"]),
     ("", []),
     (" \n\t", []),
     ("नमस्ते दुनिया", ["नमस्ते", "दुनिया"]),

@@ -89,7 +89,7 @@ def test_a_place_stays_whole_only_where_a_table_has_it(runtime: Runtime) -> None
     assert answer.translation.names == ["Sea of Japan"] and "meer" in found(answer)
     assert "see" not in found(answer)
     words = searched(runtime, "Where is the Black Sea?")
-    assert words.translation.names == [] and found(words) == {"see"}
+    assert words.translation.names == [] and "see" in found(words)
 
 
 def test_psq_looks_for_names_only_where_it_is_told_to(runtime: Runtime) -> None:
