@@ -17,7 +17,8 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.tagging.runs import TASKS, Plan, scored
+from benchmarks.tagging.scoring import scored
+from benchmarks.tagging.tasks import TASKS, Plan
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.service.inference.tagging import TaggerTask

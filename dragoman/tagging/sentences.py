@@ -64,6 +64,8 @@ def read_sentences(path: Path, names: Mapping[str, str] | None = None) -> list[S
         if kind != "bio" and line.startswith("#"):
             continue
         parts = line.rstrip("\n").split("\t")
+        if kind == "conll" and len(parts) >= columns and not parts[word].strip() and parts[label] == OUTSIDE:
+            continue  # words that were left empty in the Chinese part of xSID
         if len(parts) < columns or not parts[word].strip():
             raise SentencesError(f"{path}: line {number}: needs {columns} columns, the word not empty")
         if kind == "conllu" and not parts[0].isdecimal():

@@ -39,7 +39,9 @@ def test_names_and_slots(tmp_path: Path) -> None:
     named = read_sentences(tmp_path / "a.bio", {"person": "PER", "product": ""})
     assert [one.labels for one in named] == [("B-PER", "O"), ("O",)]
     assert named[0].words == ("#Anna", "met") and named[0].text == "#Anna met"
-    (tmp_path / "b.conll").write_text("# text = wake me\n1\twake\talarm/set\tO\n2\tme\talarm/set\tB-who\n")
+    (tmp_path / "b.conll").write_text(
+        "# text = wake me\n1\twake\talarm/set\tO\n1\t \talarm/set\tO\n2\tme\talarm/set\tB-who\n"
+    )
     assert read_sentences(tmp_path / "b.conll") == [Sentence(("wake", "me"), ("O", "B-who"), (True, True))]
 
 
