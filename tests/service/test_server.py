@@ -19,7 +19,7 @@ def test_a_stop_ends_uploads_where_they_are_and_says_so(tmp_path: Path) -> None:
         client.post("/v1/collections", json={"name": "c", "language": "sw"}).raise_for_status()
         with socket.create_connection((client.base_url.host, client.base_url.port)) as connection:
             head = (
-                "POST /v1/collections/c/documents HTTP/1.1\r\nHost: x\r\n"
+                "POST /v1/collections/c/documents HTTP/1.1\r\nHost: localhost\r\n"
                 "Content-Type: application/x-ndjson\r\nContent-Length: 1000000\r\n\r\n"
             )
             connection.sendall(head.encode() + ndjson([{"id": "1", "text": "moja"}, {"id": "2", "text": "mbili"}]))

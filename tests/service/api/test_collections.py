@@ -218,7 +218,7 @@ def test_an_upload_that_stalls_is_ended(client: httpx.Client, collection: str) -
     body = _documents("1")
     with socket.create_connection((client.base_url.host, client.base_url.port)) as connection:
         connection.sendall(
-            f"POST /v1/collections/{collection}/documents HTTP/1.1\r\nHost: x\r\n"
+            f"POST /v1/collections/{collection}/documents HTTP/1.1\r\nHost: localhost\r\n"
             f"Content-Type: application/x-ndjson\r\nContent-Length: 1000000\r\n\r\n".encode()
             + body
         )
@@ -233,7 +233,7 @@ def test_an_upload_that_stalls_is_ended(client: httpx.Client, collection: str) -
 def test_an_upload_cut_off_keeps_whole_lines_only(client: httpx.Client, collection: str) -> None:
     with socket.create_connection((client.base_url.host, client.base_url.port)) as connection:
         connection.sendall(
-            f"POST /v1/collections/{collection}/documents HTTP/1.1\r\nHost: x\r\n"
+            f"POST /v1/collections/{collection}/documents HTTP/1.1\r\nHost: localhost\r\n"
             f"Content-Type: application/x-ndjson\r\nContent-Length: 1000000\r\n\r\n".encode()
             + _documents("1", "2")
             + b'{"id": "3", "te'

@@ -146,7 +146,7 @@ def test_a_client_that_goes_away_harms_nobody(client: httpx.Client) -> None:
     for sent in (b"", b"{"):
         with socket.create_connection((client.base_url.host, client.base_url.port)) as connection:
             connection.sendall(
-                b"POST /v1/collections HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                b"POST /v1/collections HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                 b"Content-Length: 100\r\n\r\n" + sent
             )
     assert client.get("/healthz").status_code == 200

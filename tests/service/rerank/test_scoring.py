@@ -30,7 +30,7 @@ class Recorder:
     def about(self, cancelled: Any = None, seconds: float | None = None) -> RerankerAbout:
         return RerankerAbout()
 
-    def admit(self, documents: int) -> None:
+    def admit(self, documents: int, seconds: float) -> None:
         if documents > 3:
             raise TooManyRequests("full")
 
