@@ -33,7 +33,7 @@ from dragoman.reasoning.inference import SpanScorer, StatementScorer
 from dragoman.reasoning.statements import MODEL_TYPE as STATEMENTS
 from dragoman.reasoning.theories.datasets import Example as Record
 from dragoman.reasoning.theories.datasets import folio, half_negated, leap_of_thought, strategy_qa
-from dragoman.reasoning.training.calibration import fitted, logistic, served
+from dragoman.reasoning.training.calibration import calibration_of, fit_slope, served
 from dragoman.reasoning.training.statements import rows_of
 from dragoman.service.evaluation.qa_examples import tuning_examples
 from dragoman.service.evaluation.statement_examples import TUNING_SEEDS, StatementSources, theories
@@ -72,7 +72,7 @@ def answered(given: argparse.Namespace) -> dict[str, Labelled]:
     examples = list(tuning_examples(given.data / "xquad_r", given.languages.split(","), given.examples, 1, given.split))
     scorer = SpanScorer(given.model)
     readings = served(scorer, examples)
-    calibration = fitted(readings) if given.fit else scorer.calibration
+    calibration = calibration_of(readings) if given.fit else scorer.calibration
     if given.fit:
         write(given.model, asdict(calibration))
     found: dict[str, Labelled] = {}
@@ -95,8 +95,7 @@ def judged(given: argparse.Namespace) -> dict[str, Labelled]:
             labels.append(bool(example.label))
             kinds.append(kind)
     if given.fit:
-        slope, offset = logistic(np.array(logits)[:, None], np.array(labels))
-        write(given.model, {"slope": slope, "offset": offset})
+        write(given.model, {"slope": fit_slope(np.array(logits), np.array(labels))})
         scorer = StatementScorer(given.model)
     found: dict[str, Labelled] = {}
     for kind, logit, label in zip(kinds, logits, labels, strict=True):

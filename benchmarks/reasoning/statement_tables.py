@@ -14,8 +14,8 @@ on from there with its own attention, once for each seed. LeapOfThought is learn
 has seen the theories of the tests; each is the same in all languages. LeapOfThought is put into other languages word by
 word by the tables of `--tables`, `en-<language>.tsv`; its test is that of rules to be known, and those given in the
 context are beside it.
-With Pair the weights of Q_cross are changed to those of the pair that is tested; a pair without parallel text has the
-shared ones.
+Q_cross of Shared and those of Pair go on from a common start for the same steps. With Pair the weights of Q_cross are
+changed to those of the pair that is tested; a pair without parallel text has the shared ones.
 
 Prints means and standard deviations over the seeds, and whether Pair is better than Shared, and that than the original.
 Writes `report.json`. What is complete in the output is kept, so an interrupted command goes on when it is given again.

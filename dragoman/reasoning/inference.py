@@ -122,8 +122,8 @@ class StatementScorer(PackedReader):
         super().__init__(folder, STATEMENTS, StatementHead, device, dtype)
         try:
             known = self.about["calibration"]
-            self._slope, self._offset = float(known["slope"]), float(known["offset"])
-            if not math.isfinite(self._slope) or not math.isfinite(self._offset):
+            self._slope = float(known["slope"])
+            if not math.isfinite(self._slope):
                 raise ValueError(known)
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointError(f"{folder / CONFIG}: calibration is not usable: {error!r}") from error
@@ -142,7 +142,7 @@ class StatementScorer(PackedReader):
 
     def probability(self, logit: float) -> float:
         """The calibrated probability of "true"."""
-        return 1 / (1 + math.exp(-max(-60.0, min(60.0, self._slope * logit + self._offset))))
+        return 1 / (1 + math.exp(-max(-60.0, min(60.0, self._slope * logit))))
 
 
 def _split(scores: Tensor, rows: Sequence[Row]) -> list[Tensor]:

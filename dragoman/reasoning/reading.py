@@ -191,13 +191,14 @@ class Calibration:
     """Turns scores into probabilities: of any answer by a logistic function, and of each among the best by softmax.
 
     More text has a better best span that is wrong, so the probability of an answer falls with the logarithm of how
-    many times longer than `length` subwords it is. `other` is the weight of another part of the text than the best.
+    many times longer than `length` subwords it is. `other` is the score of another part of the text than the best ones;
+    None: there is none.
     """
 
     slope: float = 1.0
     offset: float = 0.0
     temperature: float = 1.0
-    other: float = 0.0
+    other: float | None = None
     per_length: float = 0.0
     length: float = 1.0
 
@@ -211,8 +212,9 @@ class Calibration:
         best = max(one.score for one in answers)
         logit = self.slope * best - self.per_length * log_length(subwords, self.length) + self.offset
         answered = 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
-        weights = [math.exp((one.score - best) / self.temperature) for one in answers]
-        total = sum(weights) + self.other
+        highest = best if self.other is None else max(best, self.other)
+        weights = [math.exp((one.score - highest) / self.temperature) for one in answers]
+        total = sum(weights) + (0.0 if self.other is None else math.exp((self.other - highest) / self.temperature))
         return [answered * weight / total for weight in weights], 1 - answered
 
 

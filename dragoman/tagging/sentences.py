@@ -8,11 +8,14 @@ line ends a sentence.
 from __future__ import annotations
 
 import gzip
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from dragoman.tagging.labels import OUTSIDE
+
+logger = logging.getLogger("dragoman")
 
 COLUMNS = {"conllu": (1, 3, 10), "bio": (0, 1, 2), "conll": (1, 3, 4)}
 """By format: the columns of word and label, and how many columns there are."""
@@ -48,6 +51,8 @@ class Sentence:
 def read_sentences(path: Path, names: Mapping[str, str] | None = None) -> list[Sentence]:
     """The sentences of a file; `names` gives other names to kinds of labels, and drops those it names "".
 
+    Empty words that have no label are left out, with a warning.
+
     Raises:
         SentencesError: a missing file, another format, or a line with too few columns.
     """
@@ -55,6 +60,7 @@ def read_sentences(path: Path, names: Mapping[str, str] | None = None) -> list[S
     word, label, columns = COLUMNS[kind]
     found: list[Sentence] = []
     rows: list[tuple[str, str, bool]] = []
+    empty = 0
     for number, line in enumerate(_lines(path), start=1):
         if not line.strip():
             if rows:
@@ -65,7 +71,8 @@ def read_sentences(path: Path, names: Mapping[str, str] | None = None) -> list[S
             continue
         parts = line.rstrip("\n").split("\t")
         if kind == "conll" and len(parts) >= columns and not parts[word].strip() and parts[label] == OUTSIDE:
-            continue  # words that were left empty in the Chinese part of xSID
+            empty += 1  # some were left empty in the Chinese part of xSID
+            continue
         if len(parts) < columns or not parts[word].strip():
             raise SentencesError(f"{path}: line {number}: needs {columns} columns, the word not empty")
         if kind == "conllu" and not parts[0].isdecimal():
@@ -76,6 +83,8 @@ def read_sentences(path: Path, names: Mapping[str, str] | None = None) -> list[S
         found.append(_sentence(rows, names or {}))
     if not found:
         raise SentencesError(f"{path}: holds no sentence")
+    if empty:
+        logger.warning("%s: %d empty words without a label were left out", path, empty)
     return found
 
 

@@ -111,8 +111,11 @@ def test_probabilities_sum_to_one_with_those_of_another_part_and_of_no_answer() 
     assert sum(each) + none == pytest.approx(1)
     assert none == pytest.approx(1 / (1 + math.exp(0.8)))
     assert each[0] / each[1] == pytest.approx(math.exp(0.5))
-    less, same = Calibration(slope=0.5, offset=-0.2, temperature=2.0, other=0.4).probabilities(answers, 9)
+    less, same = Calibration(slope=0.5, offset=-0.2, temperature=2.0, other=1.0).probabilities(answers, 9)
     assert same == none and sum(less) + none < 1 and less[0] / less[1] == pytest.approx(each[0] / each[1])
+    assert 1 - sum(less) - none == pytest.approx(less[1])  # another part scores as high as the second answer
+    sure, _ = Calibration(temperature=2.0, other=1.0).probabilities([Answer("a", 0, 1, 40.0)], 9)
+    assert sure == pytest.approx([1.0])
     assert Calibration().probabilities([], 9) == ([], 1.0)
     assert Calibration().probabilities([Answer("a", 0, 1, -1e6)], 9)[1] == pytest.approx(1)
 

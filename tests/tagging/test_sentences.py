@@ -34,7 +34,7 @@ def test_universal_dependencies(tmp_path: Path) -> None:
     assert second == Sentence(("Yes",), ("INTJ",), (True,))
 
 
-def test_names_and_slots(tmp_path: Path) -> None:
+def test_names_and_slots(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "a.bio").write_text("#Anna\tB-person\nmet\tO\n\n\nKofi\tB-product\n")
     named = read_sentences(tmp_path / "a.bio", {"person": "PER", "product": ""})
     assert [one.labels for one in named] == [("B-PER", "O"), ("O",)]
@@ -43,6 +43,9 @@ def test_names_and_slots(tmp_path: Path) -> None:
         "# text = wake me\n1\twake\talarm/set\tO\n1\t \talarm/set\tO\n2\tme\talarm/set\tB-who\n"
     )
     assert read_sentences(tmp_path / "b.conll") == [Sentence(("wake", "me"), ("O", "B-who"), (True, True))]
+    assert [one.getMessage() for one in caplog.records] == [
+        f"{tmp_path}/b.conll: 1 empty words without a label were left out"
+    ]
 
 
 @pytest.mark.parametrize(("name", "content", "said"), [

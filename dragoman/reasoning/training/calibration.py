@@ -16,9 +16,10 @@ from dragoman.reasoning.reading import ANSWERS, Answer, Calibration, Request, Sc
 
 _STEPS = 50
 _TEMPERATURES = np.geomspace(0.25, 16, 31)
-_OTHERS = np.geomspace(0.01, 16, 31)
+_OTHERS = np.linspace(-20, 20, 81)
 _TEXTS = 5
 """So many texts are read for a question over collections, by default."""
+_LEAST = 1e-12
 _RIGHT = 0.5
 """From this F1 on a span counts as the answer."""
 
@@ -29,10 +30,10 @@ def fit_calibration(scorer: Scorer, examples: Sequence[Example]) -> Calibration:
     Others are contexts of other examples in the same language, without the answer's text. More text has a better best
     span that is wrong, so that the probability of an answer depends on the length of what was read.
     """
-    return fitted(served(scorer, examples))
+    return calibration_of(served(scorer, examples))
 
 
-def fitted(readings: Sequence[Served]) -> Calibration:
+def calibration_of(readings: Sequence[Served]) -> Calibration:
     """The calibration by what was found for questions."""
     known = [one for one in readings if one.answers]
     lengths = [one.length for one in known if one.texts == 1]
@@ -41,7 +42,7 @@ def fitted(readings: Sequence[Served]) -> Calibration:
     slope, per_length, offset = logistic(np.array(rows).reshape(-1, 2), np.array([one.answered for one in known]))
     answered = [one for one in known if one.answered]
     scores = [[one.score for one in each.answers] for each in answered]
-    temperature, other = softmax(scores, [one.right for one in answered])
+    temperature, other = fit_softmax(scores, [one.right for one in answered])
     return Calibration(slope, offset, temperature, other, per_length, length)
 
 
@@ -113,22 +114,33 @@ def logistic(rows: NDArray[np.float64], labels: NDArray[np.bool_]) -> tuple[floa
     return (*np.maximum(weights[:-1], 0.0).tolist(), float(weights[-1]))
 
 
-def softmax(scores: Sequence[Sequence[float]], right: Sequence[Sequence[bool]]) -> tuple[float, float]:
-    """Temperature, and the weight of "another part of the text", by which what is right is most probable.
+def fit_softmax(scores: Sequence[Sequence[float]], right: Sequence[Sequence[bool]]) -> tuple[float, float | None]:
+    """Temperature, and the score of "another part of the text", by which what is right is most probable.
 
-    A row's best score has weight 1; where none of a row is right, "another part" is.
+    Where none of a row is right, "another part" is. Its score is the same for all rows, so that a best span that
+    scores high leaves it little.
     """
-
     if not scores:
-        return 1.0, 0.0
+        return 1.0, None
     widest = max(len(row) for row in scores)
-    margins = np.array([[one - max(row) for one in row] + [-np.inf] * (widest - len(row)) for row in scores])
+    rows = np.array([[*row, *[-np.inf] * (widest - len(row))] for row in scores])
     good = np.array([[*row, *[False] * (widest - len(row))] for row in right])
     missed = ~good.any(1)
 
     def loss(temperature: float, other: float) -> float:
-        weights = np.exp(margins / temperature)
-        chosen = (weights * good).sum(1) + missed * other
-        return float(-np.log(chosen / (weights.sum(1) + other)).sum())
+        highest = np.maximum(rows.max(1), other)
+        weights = np.exp((rows - highest[:, None]) / temperature)
+        rest = np.exp((other - highest) / temperature)
+        chosen = (weights * good).sum(1) + missed * rest
+        return float(-np.log(np.maximum(chosen / (weights.sum(1) + rest), _LEAST)).sum())
 
     return min(((float(t), float(o)) for t, o in product(_TEMPERATURES, _OTHERS)), key=lambda pair: loss(*pair))
+
+
+def fit_slope(logits: NDArray[np.float64], labels: NDArray[np.bool_]) -> float:
+    """The slope by which sigmoid(slope * logit) is the probability of a label; what the logit's sign says stays.
+
+    Without an offset the share of true labels among the examples has no say.
+    """
+    slope, _ = logistic(np.concatenate([logits, -logits])[:, None], np.concatenate([labels, ~labels]))
+    return slope

@@ -31,7 +31,7 @@ from dragoman.reasoning.structured_attention import Masks, dropout_masks, joined
 from dragoman.reasoning.structured_encoder import Row, languages_of, row_of
 from dragoman.reasoning.training.batches import RowBatch, Tokenized, readable, source_of, tokenized
 from dragoman.reasoning.training.beginning import begin_with
-from dragoman.reasoning.training.calibration import logistic
+from dragoman.reasoning.training.calibration import fit_slope
 from dragoman.reasoning.training.spans import SpanTraining, checksum_of, place_loss, structured_encoder
 
 TOKENS_AT_ONCE = 8_192
@@ -252,7 +252,7 @@ def _save(
 ) -> None:
     """Write the deltas with a calibration fitted on the examples for tuning, and a report."""
     logits = judged(model, tuning, config.structured)
-    slope, offset = logistic(np.array(logits)[:, None], np.array([bool(one.label) for one in tuning]))
+    slope = fit_slope(np.array(logits), np.array([bool(one.label) for one in tuning]))
     training = {**asdict(config), "steps": best}
     about = {
         "model_type": MODEL_TYPE,
@@ -260,7 +260,7 @@ def _save(
         "structured": config.structured,
         "width": model.encoder.encoder.width,
         "languages": sorted(languages),
-        "calibration": {"slope": slope, "offset": offset},
+        "calibration": {"slope": slope},
         "training": training,
     }
     save_deltas(output / "model", model.encoder, model.head, about)

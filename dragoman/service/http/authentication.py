@@ -14,9 +14,8 @@ from dragoman.service.access.keys import SCOPES
 from dragoman.service.core.errors import Forbidden, TooManyRequests
 from dragoman.service.http.bodies import bearer
 from dragoman.service.http.errors import error_response
-from dragoman.service.http.same_site import check_same_site
+from dragoman.service.http.same_site import READING, check_same_site
 
-READING = ("GET", "HEAD")
 METRICS = "/metrics"
 ASSETS = "/docs/assets"
 WEB = "/web"

@@ -16,7 +16,8 @@ from starlette.types import Scope
 
 from dragoman.service.core.errors import Forbidden
 
-_HARMLESS = ("GET", "HEAD")
+READING = ("GET", "HEAD")
+"""Methods that change nothing."""
 
 
 def check_same_site(scope: Scope, allowed: Collection[str]) -> None:
@@ -29,7 +30,7 @@ def check_same_site(scope: Scope, allowed: Collection[str]) -> None:
     host, origin = headers.get("host"), headers.get("origin")
     if host is not None and not _known(_name("//" + host), allowed):
         raise Forbidden(f"Host: {host!r} is no name of this machine; DRAGOMAN_ALLOWED_HOSTS may name it")
-    if origin is None or scope["method"] in _HARMLESS:
+    if origin is None or scope["method"] in READING:
         return
     if origin.partition("://")[2].lower() != (host or "").lower() and _name(origin) not in allowed:
         raise Forbidden(f"Origin: {origin!r} is another site; DRAGOMAN_ALLOWED_HOSTS may name it")

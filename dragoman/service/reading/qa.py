@@ -211,7 +211,7 @@ def _detected(name: str, text: str, reader: PackedReader, degraded: list[Degrade
 
     A question is more often in the language of its context, `likely`, than in another one.
     """
-    candidates = {FALLBACK, *reader.languages, *_NEIGHBOURS}
+    candidates = {FALLBACK, *reader.languages, *_NEIGHBOURS} if reader.languages else {FALLBACK}
     found = detect(text, candidates, lambda language, word: False, lambda language: float(language == likely))
     if not found.decided:
         degraded.append(Degraded.of("detect", f"{name}: {undecided(found.language)}", "undecided"))

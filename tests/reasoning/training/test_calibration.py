@@ -8,7 +8,7 @@ import torch
 
 from dragoman.backbone.encoder import Encoder
 from dragoman.reasoning.reading import PaddedScorer
-from dragoman.reasoning.training.calibration import fit_calibration, logistic, served, softmax
+from dragoman.reasoning.training.calibration import fit_calibration, fit_slope, fit_softmax, logistic, served
 from tests.reasoning.samples import examples, reader
 
 
@@ -34,18 +34,26 @@ def test_a_second_column_is_found_again() -> None:
     assert logistic(rows, labels) == pytest.approx((0.8, 0.3, -0.5), abs=0.08)
 
 
-def test_temperature_and_the_weight_of_another_part_are_found_again() -> None:
+def test_temperature_and_the_score_of_another_part_are_found_again() -> None:
     noise = np.random.default_rng(2)
     scores, right = [], []
     for _ in range(4000):
         row = noise.normal(0, 4, 3)
-        weights = np.exp(np.append((row - row.max()) / 2.5, np.log(0.6)))
+        weights = np.exp(np.append(row, 1.5) / 2.5)
         chosen = noise.choice(4, p=weights / weights.sum())
         right.append([one == chosen for one in range(3)])
         scores.append(row.tolist())
-    temperature, other = softmax(scores, right)
-    assert temperature == pytest.approx(2.5, rel=0.2) and other == pytest.approx(0.6, rel=0.3)
-    assert softmax([], []) == (1.0, 0.0)
+    temperature, other = fit_softmax(scores, right)
+    assert temperature == pytest.approx(2.5, rel=0.2) and other == pytest.approx(1.5, abs=0.6)
+    assert fit_softmax([], []) == (1.0, None)
+
+
+def test_the_slope_of_labels_is_found_again_whatever_their_share() -> None:
+    noise = np.random.default_rng(4)
+    logits = noise.normal(1, 3, 20_000)
+    labels = noise.random(20_000) < 1 / (1 + np.exp(-0.4 * logits))
+    assert fit_slope(logits, labels) == pytest.approx(0.4, abs=0.03)
+    assert fit_slope(-logits, ~labels) == pytest.approx(fit_slope(logits, labels))
 
 
 def test_a_reader_is_calibrated_by_texts_that_answer_and_others(encoder: Encoder) -> None:
@@ -53,7 +61,8 @@ def test_a_reader_is_calibrated_by_texts_that_answer_and_others(encoder: Encoder
     scorer = PaddedScorer(reader(encoder), structured=True)
     found = fit_calibration(scorer, list(examples(20)))
     assert found.slope >= 0 and np.isfinite(found.offset) and 0.25 <= found.temperature <= 16
-    assert found.per_length >= 0 and found.length > 1 and 0.01 <= found.other <= 16
+    assert found.per_length >= 0 and found.length > 1
+    assert found.other is not None and -20 <= found.other <= 20
 
 
 def test_questions_are_served_as_many_texts_would_be(encoder: Encoder) -> None:
