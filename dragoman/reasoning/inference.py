@@ -123,7 +123,7 @@ class StatementScorer(PackedReader):
         try:
             known = self.about["calibration"]
             self._slope = float(known["slope"])
-            if not math.isfinite(self._slope):
+            if len(known) > 1 or not math.isfinite(self._slope):  # an offset would have changed labels
                 raise ValueError(known)
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointError(f"{folder / CONFIG}: calibration is not usable: {error!r}") from error

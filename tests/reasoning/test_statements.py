@@ -72,7 +72,7 @@ def reader(encoder: Encoder, cross: Path | None = None, **changes: Any) -> tuple
 
 def save(folder: Path, model: StatementReader, structured: bool = True, **more: Any) -> Path:
     about = {"model_type": MODEL_TYPE, "structured": structured, "width": model.encoder.encoder.width}
-    about["calibration"] = {"slope": 0.5, "offset": -0.25}
+    about["calibration"] = {"slope": 0.5}
     save_deltas(folder, model.encoder, model.head, about | more)
     return folder
 
@@ -178,14 +178,14 @@ def test_the_layers_that_are_kept_compute_what_they_did(opened: Opened) -> None:
 def test_the_probability_is_the_calibrated_one(opened: Opened, tmp_path: Path) -> None:
     model, _ = reader(opened())
     scorer = StatementScorer(save(tmp_path / "model", model))
-    assert scorer.probability(1.5) == pytest.approx(1 / (1 + math.exp(-0.5)))
-    assert 0 <= scorer.probability(-1e9) < 1e-9 < scorer.probability(0) < scorer.probability(1e9) <= 1
+    assert scorer.probability(1.5) == pytest.approx(1 / (1 + math.exp(-0.75)))
+    assert 0 <= scorer.probability(-1e9) < 1e-9 < scorer.probability(0) == 0.5 < scorer.probability(1e9) <= 1
 
 
 @pytest.mark.parametrize(
     "calibration",
-    [None, {}, {"slope": 1.0}, {"slope": "steep", "offset": 0}, {"slope": [1], "offset": 0}, 3,
-     {"slope": math.nan, "offset": 0.0}, {"slope": 1.0, "offset": math.inf}],
+    [None, {}, {"offset": 1.0}, {"slope": "steep"}, {"slope": [1]}, 3, {"slope": math.nan}, {"slope": math.inf},
+     {"slope": 1.0, "offset": 0.5}, {"slope": 1.0, "offset": math.inf}],
 )  # fmt: skip
 def test_a_damaged_calibration_is_refused(opened: Opened, calibration: Any, tmp_path: Path) -> None:
     model, _ = reader(opened())
