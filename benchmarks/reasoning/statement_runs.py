@@ -77,7 +77,7 @@ class Plan:
     warm_up_steps: int = 700
     curriculum: int = 200
     steps: int = 200
-    leap_steps: int = 100
+    leap_steps: int = 300
     theories: int = 6000
     tuning_examples: int = 200
     length: int = 384

@@ -30,6 +30,11 @@ class Example:
     label: bool | None
     depth: int | None = None
     language: str = "en"
+    support: tuple[tuple[int, int], ...] | None = None
+    """The place in the context of the sentence that supports what is said or denied; none if one speaks against it.
+
+    None where this is not known.
+    """
 
 
 def pararule_plus(path: Path) -> Iterator[Example]:
@@ -155,8 +160,23 @@ def _logical_deduction(record: Record) -> Iterator[Example]:
 
 def _leap_of_thought(record: Record, implicit: bool | None) -> Iterator[Example]:
     if implicit is None or implicit == (record["implicit_rule"] is None):
-        label = _truth(record["answer"])
-        yield Example(record["id"], _joined(record["facts"]), record["statement"], label, language=record["lang"])
+        label, context = _truth(record["answer"]), _joined(record["facts"])
+        language, support = record["lang"], _support(record)
+        yield Example(record["id"], context, record["statement"], label, language=language, support=support)
+
+
+def _support(record: Record) -> tuple[tuple[int, int], ...] | None:
+    """Where a fact of LeapOfThought says of the class what the statement says of its member, "A tree has a leaf"."""
+    if "property" not in record:
+        return None
+    member, kind = record["statement_triple"]["subject"], record["property"]["subject"]
+    same = f"A {kind}" + record["statement"].removeprefix(f"A {member}")
+    at = 0
+    for fact in map(str.strip, record["facts"]):
+        if fact in (same, negated(same)):
+            return ((at, at + len(fact)),) if fact == same else ()
+        at += len(fact) + 1
+    return None
 
 
 def _folio(record: Record) -> Iterator[Example]:

@@ -219,7 +219,13 @@ class Switch:
 
     def text(self, text: str, target: str, noise: random.Random) -> str:
         """An English text in another language, or as it is."""
-        return text if target == "en" else switched(text, "en", self.table("en", target), noise, 1.0, [])[0]
+        return self.marked(text, target, noise, [])[0]
+
+    def marked(
+        self, text: str, target: str, noise: random.Random, spans: list[tuple[int, int]]
+    ) -> tuple[str, list[tuple[int, int]]]:
+        """An English text in another language, or as it is, and the places of its spans there."""
+        return (text, spans) if target == "en" else switched(text, "en", self.table("en", target), noise, 1.0, spans)
 
     def question(self, example: Example, noise: random.Random) -> Example:
         """The example with its question in another language: of English, any one; of others, English."""

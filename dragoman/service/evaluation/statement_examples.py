@@ -159,7 +159,8 @@ def leaps(sources: StatementSources) -> Iterator[Example]:
 def leap(
     record: Record, context_language: str, statement_language: str, switch: Switch, noise: random.Random
 ) -> Example:
-    """A statement of LeapOfThought and its facts, word by word in other languages; what decides it is not known."""
+    """A statement of LeapOfThought and its facts, word by word in other languages, and the fact that supports it."""
     statement = switch.text(record.statement, statement_language, noise)
-    context = switch.text(record.context, context_language, noise)
-    return Example(statement, context, statement_language, context_language, [], record.label, known=False)
+    known, support = record.support is not None, list(record.support or ())
+    context, places = switch.marked(record.context, context_language, noise, support)
+    return Example(statement, context, statement_language, context_language, places, record.label, known=known)

@@ -196,6 +196,24 @@ def test_a_bad_line_is_named_with_its_file(tmp_path: Path, reader: Reader, recor
     assert str(error.value).startswith(f"{path}, line 2: ")
 
 
+@pytest.mark.parametrize(
+    ("facts", "support"),
+    [
+        ([" A stone does not have a leaf.", "A tree has a leaf. "], ((30, 48),)),
+        (["A stone has a leaf.", "A tree does not have a leaf."], ()),
+        (["A stone has a leaf.", "A oak is a tree."], None),
+    ],
+)
+def test_a_fact_of_leap_of_thought_supports_what_it_says_of_the_class(
+    tmp_path: Path, facts: list[str], support: tuple[tuple[int, int], ...] | None
+) -> None:
+    triples = {"statement_triple": {"subject": "oak"}, "property": {"subject": "tree"}}
+    (found,) = datasets.leap_of_thought(written(tmp_path, LEAP | triples | {"facts": facts}))
+    assert found.support == support
+    if support:
+        assert found.context[slice(*support[0])] == "A tree has a leaf."
+
+
 def test_text_that_is_no_json_or_no_gzip_is_named_with_its_file(tmp_path: Path) -> None:
     path = tmp_path / "set.jsonl"
     path.write_bytes(b"{}x\n")

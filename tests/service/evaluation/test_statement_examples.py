@@ -45,8 +45,9 @@ def data(tmp_path: Path) -> Path:
     """LeapOfThought of our own, and small tables."""
     rows = [
         {"id": f"t{number}", "lang": "en", "statement": f"A bee {verb} thing {number}.",
-         "facts": [f"A tree has a leaf {number}.", " A bee is small. "], "implicit_rule": None,
-         "answer": number % 3 > 0}
+         "facts": [f"A tree {verb} thing {number}.", f"A tree has a leaf {number}.", " A bee is small. "],
+         "implicit_rule": None, "answer": number % 3 > 0,
+         "statement_triple": {"subject": "bee"}, "property": {"subject": "tree"}}
         for number, verb in enumerate(["is a", "has a", "desires a"] * 40)
     ]  # fmt: skip
     (tmp_path / "leaps.jsonl.gz").write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
@@ -140,8 +141,9 @@ def test_half_of_leap_of_thought_is_negated_with_the_other_label(data: Path) -> 
         negation = " not " in one.question
         negated += negation
         assert one.label is ((number % 3 > 0) != negation)
-        assert one.context == f"A tree has a leaf {number}. A bee is small."
-        assert (one.answers, one.known, one.depth, one.bilingual) == ([], False, None, False)
+        assert one.context == f"{_fact(number)} A tree has a leaf {number}. A bee is small."
+        assert (one.known, one.depth, one.bilingual) == (True, None, False)
+        assert [one.context[start:end] for start, end in one.answers] == [_fact(number)]
     assert 40 < negated < 80
     assert found[0].question in ("A bee is a thing 0.", "A bee is not a thing 0.")
     assert found[1].question in ("A bee has a thing 1.", "A bee does not have a thing 1.")
@@ -152,10 +154,16 @@ def test_leap_of_thought_is_switched_word_by_word_by_the_tables(data: Path) -> N
     found = list(leaps(leap_sources(data, switched=["en", "en-de", "fr-en", "de"])))
     pairs = Counter((one.context_language, one.question_language) for one in found)
     assert set(pairs) == {("en", "en"), ("en", "de"), ("fr", "en"), ("de", "de")} and min(pairs.values()) > 10
-    for before, after in zip(plain, found, strict=True):
-        assert (after.label, after.known, after.answers) == (before.label, False, [])
+    for number, (before, after) in enumerate(zip(plain, found, strict=True)):
+        assert (after.label, after.known) == (before.label, True)
+        ((start, end),) = after.answers
+        assert after.context[start:end] == _translated(_fact(number), after.context_language)
         assert after.context == _translated(before.context, after.context_language)
         assert after.question == _translated(before.question, after.question_language)
+
+
+def _fact(number: int) -> str:
+    return f"A tree {('is a', 'has a', 'desires a')[number % 3]} thing {number}."
 
 
 def _translated(text: str, language: str) -> str:
