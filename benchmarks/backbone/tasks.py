@@ -26,6 +26,7 @@ from torch.nn import functional as F
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder, load_translator
 from dragoman.backbone.padding import padded
+from dragoman.backbone.products import autocast
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.backbone.seq2seq import translation_loss
 from dragoman.backbone.tokenizer import BOS, EOS
@@ -108,7 +109,7 @@ def tag_from_english(
     for step in range(steps):
         optimizer.param_groups[0]["lr"] = 5e-4 * min(1.0, (step + 1) / 50) * (1 - step / steps)
         batch = [train[one] for one in random.choice(len(train), 32, replace=False)]
-        with torch.autocast("cpu", torch.bfloat16):
+        with autocast("cpu"):
             logits = _tag(encoder, head, batch)
         loss = F.cross_entropy(logits.float(), torch.tensor([tag for one in batch for tag in one.tags]))
         loss.backward()

@@ -12,7 +12,7 @@ import torch
 
 from benchmarks.reasoning.statement_runs import METHODS, Plan, Say, cross_query
 from dragoman.backbone.checkpoints import read_tensors
-from dragoman.backbone.products import fastest
+from dragoman.backbone.products import autocast
 from dragoman.files.atomic import atomic_file
 from dragoman.reasoning.deltas import load_about, load_structured
 from dragoman.reasoning.examples import Example
@@ -147,6 +147,5 @@ def tested(
 
 def measured(model: StatementReader, examples: Sequence[Example], structured: bool) -> Mapping[str, float]:
     """Accuracies in percent, in the precision that is the fastest here, as in training."""
-    lower = fastest("cpu", (torch.float32, torch.bfloat16)) == torch.bfloat16
-    with torch.autocast("cpu", torch.bfloat16, enabled=lower):
+    with autocast("cpu"):
         return accuracies(judged(model, examples, structured), examples)

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 from dragoman.backbone.encoder import Encoder, Pair, VecoEncoder
+from dragoman.backbone.products import autocast
 from dragoman.backbone.tokenizer import BOS, EOS
 from dragoman.backbone.veco import Veco, VecoConfig
 from dragoman.lexicon.table.table import Table
@@ -153,7 +154,7 @@ def passages(encoder: Encoder, rows: list[Row]) -> list[Passage]:
 
 def forward(scorer: Scorer, rows: list[Passage]) -> Callable[[], None]:
     def work() -> None:
-        with torch.inference_mode(), torch.autocast(next(scorer.model.parameters()).device.type, torch.bfloat16):
+        with torch.inference_mode(), autocast(next(scorer.model.parameters()).device.type):
             pooled(partial(padded_states, scorer.model), rows, 8_192)
 
     return work

@@ -1,7 +1,8 @@
 """Linear layers for inference, with constant weights, in float32, bfloat16 or int8.
 
 Which precision is fastest depends on the processor: with AVX-512 and its bfloat16 and int8 instructions both are
-several times faster than float32, without them bfloat16 can be a hundred times slower. `fastest` measures it.
+several times faster than float32, without them bfloat16 can be a hundred times slower. `fastest` measures it, for
+training and inference alike.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import platform
 import time
 from functools import cache
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -102,6 +104,13 @@ def fastest(device_type: str, among: tuple[torch.dtype, ...]) -> torch.dtype:
         seconds = {dtype: _seconds(dtype) for dtype in among}
     best = min(seconds, key=lambda dtype: seconds[dtype])
     return best if seconds[best] * _GAIN < seconds[torch.float32] else torch.float32
+
+
+def autocast(device_type: str, lower: bool | Literal["auto"] = "auto") -> torch.autocast:
+    """Computes products in bfloat16 while it is entered, if `lower`; auto: if it is faster than float32 here."""
+    if lower == "auto":
+        lower = fastest(device_type, (torch.float32, torch.bfloat16)) == torch.bfloat16
+    return torch.autocast(device_type, torch.bfloat16, enabled=lower)
 
 
 def _seconds(dtype: torch.dtype) -> float:

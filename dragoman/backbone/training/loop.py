@@ -7,7 +7,6 @@ CPU, on a GPU, or on several under torchrun, which share their gradients.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import math
@@ -24,7 +23,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from dragoman.backbone.checkpoints import fill, read_file, read_json
-from dragoman.backbone.products import fastest
+from dragoman.backbone.products import autocast
 from dragoman.backbone.training.config import ConfigError, TrainingConfig
 from dragoman.backbone.training.corpus import Corpus, Pairs, Position, batches
 from dragoman.backbone.training.distributed import Workers, keep_freed_memory
@@ -162,7 +161,7 @@ class Trainer(Generic[B]):
     def _measure(self, stopping: EarlyStopping) -> None:
         """Every process measures, so that all stop at the same step; the first one writes."""
         self.model.eval()
-        with self._precision():
+        with autocast(self.workers.device.type, self.config.bf16):
             found = dict(stopping.measure())
         self.model.train()
         progress, value = self.progress, found[stopping.by]
@@ -203,7 +202,7 @@ class Trainer(Generic[B]):
             if part % workers.count != workers.rank:
                 continue
             generator = torch.Generator().manual_seed(_seed(config.seed, self.progress.step, part))
-            with self._precision():
+            with autocast(workers.device.type, config.bf16):
                 found = self.loss(batch, generator, workers.device)
             if found:  # objectives of parallel text alone have nothing to say of a raw batch
                 (torch.stack(list(found.values())).sum() / config.accumulate).backward()  # type: ignore[no-untyped-call]
@@ -217,11 +216,6 @@ class Trainer(Generic[B]):
         self.optimizer.step()
         self.optimizer.zero_grad()
         return tokens
-
-    def _precision(self) -> contextlib.AbstractContextManager[Any]:
-        kind, chosen = self.workers.device.type, self.config.bf16
-        enabled = fastest(kind, (torch.float32, torch.bfloat16)) == torch.bfloat16 if chosen == "auto" else chosen
-        return torch.autocast(kind, torch.bfloat16, enabled=enabled)
 
     def _note(self, done: Step, report: Report | None) -> None:
         if self.workers.first:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.padding import batches, padded
-from dragoman.backbone.products import fastest
+from dragoman.backbone.products import autocast
 from dragoman.files.atomic import atomic_folder
 from dragoman.reasoning.layalign.model import Read
 
@@ -94,9 +94,8 @@ def _compute(encoder: Encoder, rows: Sequence[Sequence[int]], folder: Path, devi
     np.save(folder / ENDS, ends)
     shape = (int(ends[-1]), encoder.layers + 1, encoder.width)
     found = np.memmap(folder / STATES, np.int16, "w+", shape=shape)
-    lower = fastest(device.type, (torch.float32, torch.bfloat16)) == torch.bfloat16
     for batch in batches([len(row) for row in rows], TOKENS_AT_ONCE):
-        with torch.autocast(device.type, torch.bfloat16, enabled=lower):
+        with autocast(device.type):
             read = read_texts(encoder, [rows[number] for number in batch], device)
         states = read.states.movedim(0, 2).to(torch.bfloat16).cpu()  # (B, L, layers, width)
         for own, number in zip(states, batch, strict=True):

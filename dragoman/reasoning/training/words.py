@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.pretrained.llm import LanguageModel
-from dragoman.backbone.products import fastest
+from dragoman.backbone.products import autocast
 from dragoman.files.atomic import atomic_file
 from dragoman.reasoning.examples import Completion, ExamplesError
 from dragoman.reasoning.layalign.model import LayAlign
@@ -74,12 +74,11 @@ def linked_words(
     inputs: list[Tensor] = []
     tokens: list[int] = []
     taken = range(0, len(found), -(-len(found) // TEXTS) or 1)
-    lower = fastest(device.type, (torch.float32, torch.bfloat16)) == torch.bfloat16
     for begin in range(0, len(taken), TEXTS_AT_ONCE):
         places = taken[begin : begin + TEXTS_AT_ONCE]
         group = [found[place] for place in places]
         answers = encoder.subwords([one.answer for one in group])
-        with torch.autocast(device.type, torch.bfloat16, enabled=lower):
+        with autocast(device.type):
             english = read_texts(encoder, [encoder.framed(one.ids) for one in answers], device)
             read = states.read(places, device)
         means = [one.states[layer][one.mask].float().mean(0) for one in (read, english)]

@@ -173,10 +173,10 @@ class Settings(BaseSettings):
         description="Latency budget of reranking in searches without a rerank field, milliseconds: its depth, at most"
         " 50, follows from it and the speed measured.",
     )
-    rerank_precision: Literal["float32", "bfloat16"] = Field(
+    rerank_precision: Literal["auto", "float32", "bfloat16"] = Field(
         default="float32",
-        description="Number format of the reranker mart; bfloat16 is faster where the processor or GPU supports it,"
-        " and changes scores by some thousandths.",
+        description="Number format of the reranker mart; auto: what is fastest when it is loaded. Scores in bfloat16"
+        " differ by some thousandths.",
     )
     rerank_documents: int = Field(default=2_048, gt=0, description="Most documents in one rerank request.")
     document_chars: int = Field(default=200_000, gt=0, description="Longest document in a rerank request, characters.")

@@ -330,11 +330,14 @@ def reranker_place(settings: Settings) -> str:
 def _load_reranker(settings: Settings, shared: Shared) -> tuple[AnyScorer, RerankerInfo]:
     import torch
 
+    from dragoman.backbone.products import fastest
     from dragoman.ranking.scoring import load_scorer
 
     if not has_reranker(settings):
         raise Unavailable("no reranker comes with this installation: DRAGOMAN_RERANKER can name a folder")
-    dtype = torch.bfloat16 if settings.rerank_precision == "bfloat16" else torch.float32
+    precisions = (torch.float32, torch.bfloat16)
+    chosen = settings.rerank_precision
+    dtype = fastest(settings.device or "cpu", precisions) if chosen == "auto" else getattr(torch, chosen)
     scorer, about = load_scorer(reranker_place(settings), settings.device, dtype, lambda name: shared(name)[0])
     return scorer, RerankerInfo(about, scorer)
 
