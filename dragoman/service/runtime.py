@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from threading import BoundedSemaphore
 
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.java import jvm
@@ -37,8 +36,6 @@ from dragoman.service.search.service import Search
 from dragoman.service.storage.data_dir import DataDirectory
 from dragoman.service.storage.database import Store
 from dragoman.service.tables.service import Tables
-
-_RERANKS = 128
 
 
 class Runtime:
@@ -88,8 +85,6 @@ class Runtime:
             self.scoring = _scoring(settings, self.models)
             opened.callback(self.scoring.close)
             self.reranking = Reranking(self.scoring, analysis)
-            self.reranks = BoundedSemaphore(_RERANKS)
-            """Limits the rerank requests whose texts are read concurrently; more are refused."""
             self.rerank_requests = RerankRequests(self.reranking, self.tables.registry, analysis, settings)
             self.search = Search(
                 self.collections,

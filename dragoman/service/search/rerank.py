@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from threading import BoundedSemaphore
+from collections.abc import Sequence
 
 import numpy as np
 
 from dragoman.ranking.about import RerankerAbout, interpolated
-from dragoman.service.core.errors import InvalidRequest, ServiceError, TooManyRequests
+from dragoman.service.core.errors import InvalidRequest, ServiceError
 from dragoman.service.core.priority import in_background, wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.scoring import Scores
@@ -28,8 +26,6 @@ _ATTAINABLE = ("psq", "smt", "none")
 """Methods whose scores are shares of the highest attainable score; the first-stage weight was fitted to these."""
 _DEPTH, _FIRST_DEPTH = 50, 10
 """The greatest depth of searches without a rerank field, and that before any speed is known."""
-_WAITING = 24
-"""Limit of searches that wait for the reranker, so that others still get a thread."""
 
 
 class UnknownReranker(InvalidRequest):
@@ -45,7 +41,6 @@ class RerankStage:
         self._settings = settings
         self._metrics = metrics
         self._available = available
-        self._places = BoundedSemaphore(_WAITING)
         self._seconds_a_document: float | None = None
         """Of the last reranks, smoothed; None before the first."""
 
@@ -83,7 +78,7 @@ class RerankStage:
         """
         result = "degraded"
         try:
-            with found.stage(STAGE), self._place():
+            with found.stage(STAGE):
                 result = self._rerank(found, options)
         except UnknownReranker:
             raise
@@ -95,18 +90,6 @@ class RerankStage:
             logger.error("reranking failed", exc_info=fault)
             found.degraded.append(_degraded(ServiceError("the reranker failed")))
         self._metrics.rerank(result)
-
-    @contextmanager
-    def _place(self) -> Iterator[None]:
-        if in_background():
-            yield
-            return
-        if not self._places.acquire(blocking=False):
-            raise TooManyRequests(f"{_WAITING} searches are waiting for the reranker")
-        try:
-            yield
-        finally:
-            self._places.release()
 
     def _rerank(self, found: Retrieval, options: RerankOptions) -> str:
         """``reranked``; ``partial``: some documents could not be scored; or ``nothing``: there are none to rerank."""

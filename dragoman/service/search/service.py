@@ -42,8 +42,6 @@ from dragoman.service.tables.snapshot import Snapshot, TableRegistry
 MODEL_METHODS = ("dense", "hybrid")
 """The methods that need the sentence encoder."""
 
-_WAITING = 32
-
 
 class Run(NamedTuple):
     """The lines of a TREC run, best first, the degraded stages, and the method used."""
@@ -84,7 +82,7 @@ class Search:
         self._traffic = traffic
         self._names = names
         self._entities = entities
-        self._waiting = Limit(_WAITING, "searches are waiting for the models")
+        self._waiting = Limit(settings.concurrent_model_searches, "searches are waiting for the models")
 
     def search(
         self,
@@ -189,7 +187,8 @@ class Search:
     ) -> Iterator[Retrieval]:
         """A search whose request is valid, admitted and understood; it counts as one that waits until the block ends.
 
-        Where too many wait for the models, a search whose request names no method is made by psq without reranking.
+        Where too many wait for the models, a search by words is not reranked, and one whose request names no method is
+        made by psq.
         """
         started = time.perf_counter()
         self._check(request)
@@ -198,14 +197,16 @@ class Search:
         with ExitStack() as held:
             degraded: list[Degraded] = []
             wanted = request.model_copy(update={"method": chosen})
-            if (chosen in MODEL_METHODS or request.translate_snippets) and not in_background():
+            encodes = chosen in MODEL_METHODS or request.translate_snippets
+            if (encodes or self._rerank.options(wanted) is not None) and not in_background():
                 try:
                     held.enter_context(self._waiting.place())
                 except TooManyRequests as fault:
-                    if request.method is not None or request.rerank or request.translate_snippets:
+                    if encodes and (request.method is not None or request.rerank or request.translate_snippets):
                         raise
-                    wanted = request.model_copy(update={"method": "psq", "rerank": False})
-                    degraded.append(Degraded.of("dense", f"hits are ranked by psq: {fault}", fault.error_type))
+                    wanted = wanted.model_copy(update={"method": "psq" if encodes else chosen, "rerank": False})
+                    stage, instead = ("dense", "ranked by psq") if encodes else ("rerank", "in first-stage order")
+                    degraded.append(Degraded.of(stage, f"hits are {instead}: {fault}", fault.error_type))
             yield self._understood(wanted, collections, cancelled, snapshot, degraded, started)
 
     def _understood(
