@@ -129,7 +129,7 @@ class Search:
                 glosses = self.glosses(found.query.language, found.snapshot)
                 with found.stage("gloss"):
                     for one in found.documents:
-                        one.hit.gloss = glosses.of(one.hit)
+                        one.hit.gloss = glosses.of(one)
             if found.request.translate_snippets:
                 with found.stage("translate_snippets"):
                     self._translate_snippets(found)
