@@ -6,8 +6,7 @@ Across several languages, what makes the query nearer to all passages of one of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,14 +27,8 @@ _MOST_FETCHED = 1_000
 first otherwise."""
 
 
-class _Near(NamedTuple):
-    """A document with its best passage, and their inner product without what is common to its language."""
-
-    document: RankedDocument
-    hit: DenseHit
-    similarity: float
-    ranked: bool
-    """Whether it was searched for, and not only scored because another stage ranked it."""
+_Near = tuple[float, RankedDocument, DenseHit]
+"""The inner product of a document's best passage without what is common to its language, the document, the passage."""
 
 
 class DenseStage:
@@ -93,55 +86,48 @@ class DenseStage:
                 degraded.append(Degraded.of(STAGE, reason, NotFound.error_type))
                 continue
             degraded.extend(_missing(collection.name, reached))
-            known = {one.key: one for one in by_collection.get(collection.key, ())}
-            permitted = None if found.permitted is None else found.permitted.get(collection.key, ())
             try:
-                hits, beside = self._searched(collection, query.vector, k, known, permitted)
+                near.extend(
+                    self._near(found, collection, query.vector, k, by_collection.get(collection.key, ()), excess)
+                )
             except (NotFound, Unavailable) as fault:
                 reason = f"collection '{collection.name}' was not searched: {fault}"
                 degraded.append(Degraded.of(STAGE, reason, fault.error_type))
-                continue
-            near.extend(self._near(collection, hits, beside, known, excess))
         _check_embedded(coverage.values())
         _add(found, near, k, encoder.unrelated_cosine)
         found.degraded += degraded
         if all(one.states for one in coverage.values() if one.total) and len(query.states):
             found.encoded = query
 
-    def _searched(
+    def _near(
         self,
+        found: Retrieval,
         collection: CollectionInfo,
         vector: NDArray[np.float32],
         k: int,
-        known: Collection[int],
-        permitted: Sequence[int] | None,
-    ) -> tuple[list[DenseHit], list[DenseHit]]:
-        """The hits, more of a collection in several languages, and those of ``known`` that are not among them."""
-        if permitted is not None:
-            return self._dense.score(collection.key, vector, permitted, collection.generation), []
-        fetched = max(k, min(k * len(collection.languages), _MOST_FETCHED))
-        hits = self._dense.search(collection.key, vector, fetched, collection.generation)
-        there = {hit.key for hit in hits}
-        more = [key for key in known if key not in there]
-        return hits, self._dense.score(collection.key, vector, more, collection.generation) if more else []
-
-    def _near(
-        self,
-        collection: CollectionInfo,
-        hits: Sequence[DenseHit],
-        beside: Sequence[DenseHit],
-        known: Mapping[int, RankedDocument],
+        ranked: Sequence[RankedDocument],
         excess: Mapping[str, float],
-    ) -> Iterator[_Near]:
+    ) -> list[_Near]:
+        """The hits of a collection, more where it has several languages, and the documents that others ``ranked``."""
+        known = {one.key: one for one in ranked}
         languages: Mapping[int, str] = {}
+        if found.permitted is not None:
+            permitted = found.permitted.get(collection.key, ())
+            hits = self._dense.score(collection.key, vector, permitted, collection.generation)
+        else:
+            fetched = max(k, min(k * len(collection.languages), _MOST_FETCHED))
+            hits = self._dense.search(collection.key, vector, fetched, collection.generation)
+            there = {hit.key for hit in hits}
+            if more := [key for key in known if key not in there]:
+                hits += self._dense.score(collection.key, vector, more, collection.generation)
         if len(collection.languages) > 1:
             languages = self._languages_by_keys([hit.key for hit in hits if hit.key not in known])
         own = collection.languages[0] if collection.languages else collection.language
-        for number, hit in enumerate([*hits, *beside]):
-            document = known.get(hit.key)
-            if document is None:
-                document = RankedDocument(collection, hit.key, languages.get(hit.key, own))
-            yield _Near(document, hit, hit.score - excess.get(document.language, 0.0), number < len(hits))
+        near = []
+        for hit in hits:
+            one = known.get(hit.key) or RankedDocument(collection, hit.key, languages.get(hit.key, own))
+            near.append((hit.score - excess.get(one.language, 0.0), one, hit))
+        return near
 
     def maxsim(self, found: Retrieval, most: int) -> dict[int, NDArray[np.float32]] | None:
         """MaxSim (subwords,) of the first documents by key; NaN if a document's states are not kept.
@@ -164,17 +150,13 @@ class DenseStage:
 
 def _add(found: Retrieval, near: Sequence[_Near], k: int, floor: float) -> None:
     """Note the scores, those of the ``k`` nearest with their ranks; ``floor`` is the cosine of unrelated sentences."""
-    for one in near:
-        one.document.dense = StageScore(one.hit.score, calibrated(one.similarity, floor))
-    there = {one.key for one in found.documents}
-    ranked = sorted((one for one in near if one.ranked), key=lambda one: -one.similarity)
-    for rank, one in enumerate(ranked, 1):
-        document = one.document
-        if rank <= k and document.dense is not None:
-            document.dense.rank, document.passage = rank, one.hit
-        if document.key not in there:
-            document.score, document.first_stage = one.similarity, one.hit.score
-            found.documents.append(document)
+    for rank, (similarity, one, hit) in enumerate(sorted(near, key=lambda entry: -entry[0]), 1):
+        one.dense = StageScore(hit.score, calibrated(similarity, floor), rank if rank <= k else None)
+        if rank <= k:
+            one.passage = hit
+        if one.bm25 is None:
+            one.score, one.first_stage = similarity, hit.score
+            found.documents.append(one)
 
 
 def _check_embedded(counts: Collection[Coverage]) -> None:
