@@ -2,19 +2,20 @@
 
     python -m benchmarks.indexes.bm25_clients --data DATA --table runs/first_stage/tables/en-de.tsv
 
-English questions of XQuAD-R, translated (psq, smt), and its German ones (none) search German sentences of XQuAD-R, alone
-and among `--paragraphs` of four sentences of DATA/parallel. Each round refreshes the index and asks all questions for
-the first time (cold) and again (warm), for the best hundred hits with the statistics behind their scores. Without
+English questions of XQuAD-R, translated (psq, smt), and its German ones (none) search German sentences of XQuAD-R,
+alone and among `--paragraphs` of four sentences of DATA/parallel. Each round refreshes the index and asks all questions
+for the first time (cold) and again (warm), for the best hundred hits with the statistics behind their scores. Without
 `--table` the demo's is used, which has few translations.
 
 With `--baseline CHECKOUT[:lucene]`, once or more, the indexes of other checkouts answer too, in processes of their own,
-and rounds alternate between all. `:lucene` turns off the arrays in memory that earlier versions had. Figures are medians
-over the rounds; ratios are those to this checkout. The last line compares the hits.
+and rounds alternate between all. `:lucene` turns off the arrays in memory that earlier versions had. Figures are
+medians over the rounds; ratios are those to this checkout. The last lines compare the hits.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import gzip
 import itertools
 import json
@@ -26,6 +27,7 @@ import tempfile
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +35,9 @@ CLIENTS = (1, 8, 64)
 HITS = 100
 SENTENCES = 4
 ROOT = Path(__file__).resolve().parents[2]
-Figures = dict[str, tuple[float, float, float]]
-"""Median and 95th percentile of the latency in milliseconds, and searches per second, by what was measured."""
+Figures = dict[str, tuple[float, float, float, float]]
+"""By what was measured: median and 95th percentile of the latency in milliseconds, searches per second, and
+milliseconds of processor time per search, of all threads."""
 
 
 def records(path: Path) -> list[Any]:
@@ -74,8 +77,6 @@ class Engine:
         }
 
     def _translated(self, data: Path, table: Path) -> dict[str, list[Any]]:
-        from functools import partial
-
         from dragoman.indexes.analysis.pipeline import analysis
         from dragoman.lexicon.query import Bridge, psq, smt, untranslated
         from dragoman.lexicon.table.compose import Member, analysed, merge
@@ -111,7 +112,7 @@ class Engine:
                 found[f"{method} {state}"] = self._ask(method, asked, clients)
         return found
 
-    def _ask(self, method: str, queries: list[Any], clients: int) -> tuple[float, float, float]:
+    def _ask(self, method: str, queries: list[Any], clients: int) -> tuple[float, float, float, float]:
         parameters = self.parameters[method]
 
         def ask(query: Any) -> float:
@@ -122,11 +123,12 @@ class Engine:
         def share(client: int) -> list[float]:
             return [ask(query) for query in queries[client::clients]]
 
-        started = time.perf_counter()
+        started, processor = time.perf_counter(), time.process_time()
         with ThreadPoolExecutor(clients) as pool:
             latencies = sorted(itertools.chain.from_iterable(pool.map(share, range(clients))))
         rate = len(queries) / (time.perf_counter() - started)
-        return 1e3 * statistics.median(latencies), 1e3 * latencies[len(latencies) * 95 // 100], rate
+        used = 1e3 * (time.process_time() - processor) / len(queries)
+        return 1e3 * statistics.median(latencies), 1e3 * latencies[len(latencies) * 95 // 100], rate, used
 
     def hits(self) -> dict[str, list[list[tuple[int, float]]]]:
         """The best ten hits of every query."""
@@ -141,10 +143,7 @@ class Engine:
 
 def copied(queries: list[Any]) -> list[Any]:
     """The queries as new objects; what several of them share is still shared."""
-    import copy
-
-    known: dict[int, Any] = {}
-    return copy.deepcopy(queries, known)
+    return copy.deepcopy(queries)
 
 
 def serve(arguments: argparse.Namespace) -> None:
@@ -203,7 +202,7 @@ class Process:
 def compare(count: int, arguments: argparse.Namespace) -> None:
     """Measure all checkouts with one collection and print the table."""
     engines = [Process(name, arguments, count) for name in [str(ROOT), *arguments.baseline]]
-    measured: dict[tuple[int, str], list[list[tuple[float, float, float]]]] = defaultdict(lambda: [[] for _ in engines])
+    measured: dict[tuple[int, str], list[list[tuple[float, ...]]]] = defaultdict(lambda: [[] for _ in engines])
     for clients in CLIENTS:
         for number in range(arguments.rounds + 1):
             for place, engine in enumerate(engines):
@@ -212,14 +211,15 @@ def compare(count: int, arguments: argparse.Namespace) -> None:
                         measured[clients, what][place].append(figures)
     say = lambda line: print(line, flush=True)  # noqa: T201, E731
     say(f"\n{count} paragraphs more; seconds of indexing: " + " / ".join(f"{one.index_seconds:.1f}" for one in engines))
-    say("| clients | queries | median ms | ratio | 95% ms | searches/s |\n|---|---|---|---|---|---|")
+    say("| clients | queries | median ms | ratio | 95% ms | searches/s | processor ms |\n" + "|---" * 7 + "|")
     for (clients, what), runs in measured.items():
         medians = [[statistics.median(column) for column in zip(*run, strict=True)] for run in runs]
         ratios = [f"{medians[0][0] / one[0]:.2f}" for one in medians[1:]]
         cells = [
-            " / ".join(f"{one[column]:.{digits}f}" for one in medians) for column, digits in ((0, 3), (1, 2), (2, 0))
+            " / ".join(f"{one[column]:.{digits}f}" for one in medians)
+            for column, digits in ((0, 3), (1, 2), (2, 0), (3, 3))
         ]
-        say(f"| {clients} | {what} | {cells[0]} | {' / '.join(ratios)} | {cells[1]} | {cells[2]} |")
+        say(f"| {clients} | {what} | {cells[0]} | {' / '.join(ratios)} | {' | '.join(cells[1:])} |")
     ours = engines[0].ask(0)
     for engine in engines[1:]:
         theirs = engine.ask(0)

@@ -26,8 +26,8 @@ class Reference:
         self.frequencies = [Counter(document) for document in documents]
         lengths = [len(document) for document in documents]
         self.count = sum(length > 0 for length in lengths)
-        average = sum(lengths) / self.count if self.count else 1.0
-        self.norms = [bm25.k1 * (1 - bm25.b + bm25.b * kept_length(n) / average) for n in lengths]
+        self.average = sum(lengths) / self.count if self.count else 0.0
+        self.norms = [bm25.k1 * (1 - bm25.b + bm25.b * kept_length(n) / (self.average or 1)) for n in lengths]
 
     def df(self, term: str) -> int:
         return sum(term in frequencies for frequencies in self.frequencies)

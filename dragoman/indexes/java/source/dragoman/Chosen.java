@@ -20,7 +20,7 @@ final class Chosen implements Query.Receiver {
   /** For each segment, the row of each chosen document. */
   private final NavigableMap<Integer, Integer>[] rows;
 
-  @SuppressWarnings("unchecked")
+  @SuppressWarnings({"unchecked", "rawtypes"})
   Chosen(Snapshot snapshot, long[] keys, double[] attainable) throws IOException {
     groups = attainable.length;
     scores = new double[(keys.length + 1) * groups];

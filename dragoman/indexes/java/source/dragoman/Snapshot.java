@@ -15,8 +15,8 @@ final class Snapshot {
   /** The field of the documents' keys in the database. */
   static final String KEY = "key";
 
-  /** How many postings all snapshots may keep: 8 bytes each, so a quarter of the heap. */
-  private static final long MAX_KEPT = Runtime.getRuntime().maxMemory() / 32;
+  /** How many postings all snapshots may keep; by default a quarter of the heap, since each takes 8 bytes. */
+  private static final long MAX_KEPT = Long.getLong("dragoman.postings", Runtime.getRuntime().maxMemory() / 32);
 
   private static final Set<Snapshot> KEEPING = ConcurrentHashMap.newKeySet();
   private static final AtomicLong KEPT = new AtomicLong();
