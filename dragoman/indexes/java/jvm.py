@@ -11,6 +11,7 @@ import os
 import re
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -89,7 +90,7 @@ class _Attached:
     """Detaches the thread from Java when it ends; else Java keeps a record of it for ever."""
 
     def __del__(self) -> None:
-        if _MACHINE.started:
+        with suppress(Exception):  # Java ends before the last threads of Python
             java_class("java.lang.Thread").detach()
 
 
