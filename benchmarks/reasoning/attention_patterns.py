@@ -31,9 +31,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.reasoning.attention_pictures import likeness_picture, maps_picture, patterns_picture
-from benchmarks.reasoning.statement_cells import DEPTH, TEST_SEEDS, Cell, Pairs, loaded
+from benchmarks.reasoning.statement_cells import DEPTH, TEST_SEEDS, Cell, loaded
 from benchmarks.reasoning.statement_runs import METHODS
 from dragoman.reasoning.examples import Example
+from dragoman.reasoning.pair_queries import PairQueries
 from dragoman.reasoning.statements import StatementReader
 from dragoman.reasoning.structured_attention import Masks, attention_shares, plain_masks, structured_masks
 from dragoman.reasoning.structured_encoder import Row, languages_of, row_of
@@ -108,7 +109,7 @@ def reader(runs: Path, method: str, seed: int, language: str, trained: str) -> t
     model, structured = loaded(runs / "theories" / f"{method}-{seed}" / "model")
     if METHODS[method].cross == "pair":
         own, other = (cross_of(runs, one) for one in (trained, language))
-        Pairs(model.encoder, own).take(other)
+        PairQueries(model.encoder, own).take(other)
     return model, structured
 
 

@@ -8,16 +8,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from benchmarks.reasoning.statement_runs import METHODS, Plan, Say, cross_query
-from dragoman.backbone.checkpoints import read_tensors
 from dragoman.backbone.products import autocast
 from dragoman.files.atomic import atomic_file
 from dragoman.reasoning.deltas import load_about, load_structured
 from dragoman.reasoning.examples import Example
+from dragoman.reasoning.pair_queries import PairQueries
 from dragoman.reasoning.statements import MODEL_TYPE, StatementHead, StatementReader
-from dragoman.reasoning.structured_encoder import StructuredEncoder
 from dragoman.reasoning.theories import generate
 from dragoman.reasoning.theories.datasets import half_negated, leap_of_thought
 from dragoman.reasoning.training.statements import accuracies, judged
@@ -85,36 +82,12 @@ def loaded(folder: Path) -> tuple[StatementReader, bool]:
     return model.eval(), bool(about["structured"])
 
 
-class Pairs:
-    """Changes the weights of Q_cross to those of a pair of languages; its biases stay as trained."""
-
-    def __init__(self, encoder: StructuredEncoder, trained: Path) -> None:
-        """`trained` is the folder of the Q_cross that the reader was trained with."""
-        self._encoder = encoder
-        self._own = {
-            name: value.clone() for name, value in encoder.cross_parameters().items() if name.endswith("weight")
-        }
-        self._trained = _weights(trained)
-
-    def take(self, folder: Path) -> None:
-        """Take the Q_cross of a folder: what it adds to the encoder's queries replaces what the trained one adds."""
-        other = _weights(folder)
-        zero = torch.zeros(())
-        self._encoder.set_cross(
-            {name: own - self._trained.get(name, zero) + other.get(name, zero) for name, own in self._own.items()}
-        )
-
-
-def _weights(folder: Path) -> dict[str, torch.Tensor]:
-    return {name: value.float() for name, value in read_tensors(folder).items() if name.endswith("weight")}
-
-
 def pairs_of(plan: Plan, method: str, model: StatementReader, say: Say) -> Callable[[str], None]:
     """What changes Q_cross to that of English and a language; for methods without one of each pair, nothing."""
     if METHODS[method].cross != "pair":
         return lambda language: None
     folders = {language: cross_query(plan, language, say) for language in plan.languages}
-    pairs = Pairs(model.encoder, folders[plan.languages[0]])
+    pairs = PairQueries(model.encoder, folders[plan.languages[0]])
     return lambda language: pairs.take(folders[language])
 
 

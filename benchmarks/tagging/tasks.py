@@ -157,8 +157,14 @@ class Plan:
         return self.training(
             task, method, seed, steps=FEW_STEPS, start_from=str(self.output / folder(task, method, seed) / "model"),
             languages=[language], labelled=[str(self.drawn(learned, share, seed))],
-            tuning=[str(self.file(Part(tuning), FEW_TUNING))],
+            tuning=[str(self.file(Part(tuning), FEW_TUNING))], names=self._unknown(task, (learned, tuning)),
         )  # fmt: skip
+
+    def _unknown(self, task: str, paths: tuple[str, ...]) -> dict[str, str]:
+        """Kinds with labels that no English sentence has: a tagger that goes on has no place for them."""
+        known = _labels(self.file(TASKS[task].labelled))
+        missing = set().union(*(_labels(self.data / path) for path in paths)) - known
+        return dict.fromkeys(sorted(label[2:] for label in missing), "")
 
     def file(self, part: Part, most: int = 0) -> Path:
         """A file of a part's sentences, of their first ones if `most` is not 0."""
@@ -215,3 +221,7 @@ def folder(task: str, method: str, seed: int) -> str:
 def methods_of(task: str) -> list[str]:
     """What is compared on a task."""
     return [*METHODS, *(SLOTS_METHODS if task == "slots" else ())]
+
+
+def _labels(path: Path) -> set[str]:
+    return {label for one in read_sentences(path) for label in one.labels if label != "O"}

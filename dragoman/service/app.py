@@ -16,7 +16,7 @@ from dragoman.service.api.routers import ROUTERS
 from dragoman.service.core.errors import ERRORS
 from dragoman.service.core.settings import Settings
 from dragoman.service.http import errors
-from dragoman.service.http.admission import Searches
+from dragoman.service.http.admission import Threads
 from dragoman.service.http.authentication import Authentication, check_routes, is_open, needed_scopes
 from dragoman.service.http.errors import ErrorBody
 from dragoman.service.http.middleware import CheckedAddress, RequestContext
@@ -68,7 +68,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
         app.state.runtime, app.state.metrics = opened, opened.metrics
         app.state.access = Access(opened.keys, settings)
         app.state.uploads = Uploads(settings.concurrent_uploads)
-        app.state.searches = Searches(settings.concurrent_searches)
+        app.state.threads = Threads(settings)
         try:
             yield
         finally:

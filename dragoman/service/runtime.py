@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from threading import BoundedSemaphore
 
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.java import jvm
@@ -37,8 +36,6 @@ from dragoman.service.search.service import Search
 from dragoman.service.storage.data_dir import DataDirectory
 from dragoman.service.storage.database import Store
 from dragoman.service.tables.service import Tables
-
-_RERANKS = 128
 
 
 class Runtime:
@@ -88,9 +85,7 @@ class Runtime:
             self.scoring = _scoring(settings, self.models)
             opened.callback(self.scoring.close)
             self.reranking = Reranking(self.scoring, analysis)
-            self.reranks = BoundedSemaphore(_RERANKS)
-            """Limits the rerank requests whose texts are read concurrently; more are refused."""
-            self.rerank_requests = RerankRequests(self.reranking, self.tables.registry, settings)
+            self.rerank_requests = RerankRequests(self.reranking, self.tables.registry, analysis, settings)
             self.search = Search(
                 self.collections,
                 self.indexes,
@@ -100,15 +95,13 @@ class Runtime:
                 self.metrics,
                 DenseStage(self.dense, self.models, self.collections.languages_by_keys, settings.embed_seconds),
                 self.translations,
-                RerankStage(self.reranking, self.collections, settings, has_reranker(settings)),
+                RerankStage(self.reranking, settings, self.metrics, has_reranker(settings)),
                 self.traffic,
                 NameFinder(self.models, settings),
                 EntityStage(self.entities),
             )
-            self.qa = QuestionAnswering(
-                self.models, self.search, self.collections, settings, self.metrics, self.traffic
-            )
-            self.reasoning = Reasoning(self.models, self.search, self.collections, settings, self.metrics)
+            self.qa = QuestionAnswering(self.models, self.search, settings, self.metrics, self.traffic)
+            self.reasoning = Reasoning(self.models, self.search, settings, self.metrics)
             answers = LineAnswers(self.search, self.qa, self.rerank_requests, settings)
             self.jobs = Jobs(self.store, self.tables, answers, settings, self.metrics, self.traffic)
             opened.callback(self.jobs.close)

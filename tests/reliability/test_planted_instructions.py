@@ -30,7 +30,7 @@ from dragoman.service.inference import models
 from dragoman.service.inference.batching import Worker
 from dragoman.service.inference.reading import Read
 from tests.backbone.pretrained.hub_samples import write_checkpoints
-from tests.service.backbones import tiny_bert, tiny_reader, tiny_veco
+from tests.service.backbones import tiny_bert, tiny_reader, tiny_statement_reader, tiny_veco
 from tests.service.searching import ndjson
 
 pytestmark = pytest.mark.slow
@@ -256,6 +256,51 @@ def test_other_documents_of_a_request_are_read_as_without_it(client: TestClient,
         assert any(len({part.request for part in batch}) == len(texts) for batch in reads.batches)
         check_equal(reads, before)
     check_framed(reads.scorer.encoder, [part for batch in reads.batches for part in batch])
+
+
+def test_a_planted_instruction_moves_no_other_judgement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: dict[tuple[int, ...], Any] = {}
+    parts_of, judge = list[Part](), models.judgements
+
+    def noted(scorer: Any, parts: Sequence[Part]) -> list[Any]:
+        found = judge(scorer, parts)
+        parts_of.extend(parts)
+        judged.update((tuple(part.row.ids), one) for part, one in zip(parts, found, strict=True))
+        return found
+
+    monkeypatch.setattr(inference, "fastest", lambda device, among: torch.float32)
+    monkeypatch.setattr(models, "judgements", noted)
+    own = str(tiny_statement_reader(tmp_path / "statements"))
+    settings = Settings(
+        data_dir=tmp_path / "data", reader="off", statement_reader=own, rerank="never", embed="on_demand"
+    )
+    texts = {f"d{number}": text for number, text in enumerate(documents("de", 4))}
+    headers = {"content-type": "application/x-ndjson"}
+    with TestClient(create_app(settings)) as client:
+        client.post("/v1/collections", json={"name": "de", "language": "de"}).raise_for_status()
+
+        def judge_all(first: str) -> dict[tuple[int, ...], Any]:
+            body = ndjson({"id": id, "title": "Bericht", "text": text} for id, text in (texts | {"d0": first}).items())
+            client.post("/v1/collections/de/documents", content=body, headers=headers).raise_for_status()
+            judged.clear()
+            request = {"statement": "Welcher Bericht?", "question_language": "en"}
+            found = client.post("/v1/qa", json=request | {"collections": ["de"]}).json()
+            assert {one["id"] for one in found["passages"]} == set(texts)
+            return dict(judged)
+
+        before = judge_all(texts["d0"])
+        for number, instruction in enumerate(PLANTED):
+            victim = planted(texts["d0"], instruction)[number % 3]
+            after = judge_all(victim)
+            shared = before.keys() & after.keys()
+            assert len(shared) >= len(texts) - 1
+            for row in shared:
+                assert after[row].logit == pytest.approx(before[row].logit, abs=1e-4)
+                assert [(one.start, one.end) for one in after[row].evidence] == [
+                    (one.start, one.end) for one in before[row].evidence
+                ]
+        encoder = load_encoder(str(tmp_path / "statements-encoder"))
+        check_framed(encoder, parts_of)
 
 
 @pytest.fixture(params=["tiny", "bert", "xlm-roberta", "e5-small"])

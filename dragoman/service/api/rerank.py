@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections.abc import Sequence
@@ -11,8 +10,9 @@ from fastapi import APIRouter, Request, Response
 
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.api.search import DEGRADED_HEADER
-from dragoman.service.core.errors import InvalidRequest, TooManyRequests
+from dragoman.service.core.errors import InvalidRequest
 from dragoman.service.core.settings import Settings
+from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
 from dragoman.service.http.waiting import wait_for_futures
@@ -70,12 +70,8 @@ async def _ranked(
             request.state.query = body.query
         started = time.perf_counter()
         until = time.monotonic() + settings.worker_seconds
-        if not runtime.reranks.acquire(blocking=False):
-            raise TooManyRequests("too many rerank requests are being read; try again in a moment")
-        try:
-            begun = await asyncio.to_thread(runtime.rerank_requests.begin, body, texts)
-        finally:
-            runtime.reranks.release()
+        threads: Threads = request.app.state.threads
+        begun = await threads.run(request, lambda _: runtime.rerank_requests.begin(body, texts), waits=True)
         try:
             await wait_for_futures(begun.pending.futures, request, until, all_of=True)
             scores = begun.pending.finish()

@@ -6,15 +6,15 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import anyio.from_thread
 from fastapi import APIRouter, Request, Response
 
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.core.trec import TREC_TYPE, trec_run
-from dragoman.service.http.admission import Searches
+from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
 from dragoman.service.http.middleware import note_degraded
+from dragoman.service.inference.batching import Cancelled
 from dragoman.service.schemas.search import Degraded, SearchRequest, SearchResponse
 
 router = APIRouter(prefix="/v1/search", route_class=StrictRoute, tags=["search"])
@@ -35,27 +35,24 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 async def search(body: SearchRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> Response:
     """Search collections in any language with a query in any language that the tables translate from."""
     identifier = request_id(request)
-    searches: Searches = request.app.state.searches
+    threads: Threads = request.app.state.threads
     if settings.log_queries:
         request.state.query = body.query
 
-    def cancelled() -> bool:
-        return anyio.from_thread.run(request.is_disconnected)
-
-    def answer() -> Response:
+    def answer(cancelled: Cancelled) -> Response:
         found = runtime.search.search(body, identifier, cancelled)
         note_degraded(request, found.degraded)
         # serialised here, because FastAPI would validate the response again, on another thread
         return Response(found.model_dump_json(exclude_unset=True), media_type="application/json")
 
-    def run() -> Response:
+    def run(cancelled: Cancelled) -> Response:
         lines, degraded, method = runtime.search.run(body, cancelled)
         note_degraded(request, degraded)
         written = trec_run(body.query_id or identifier, lines, f"dragoman-{method}")
         return Response(written, media_type=TREC_TYPE, headers=_degraded_header(degraded))
 
     work = run if TREC_TYPE in request.headers.get("accept", "") else answer
-    return await searches.run(work, cancelled, waits=runtime.search.waits(body))
+    return await threads.run(request, work, waits=runtime.search.waits(body))
 
 
 def _degraded_header(degraded: Sequence[Degraded]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, select
+from sqlalchemy import ColumnElement, Select, and_, delete, select
 from sqlalchemy.exc import IntegrityError
 
 from dragoman.lexicon.text.languages import check_language
@@ -118,9 +118,23 @@ class Collections:
 
     def all(self) -> list[CollectionInfo]:
         """All collections by name."""
-        with self._store.read() as session:
-            rows = session.scalars(select(Collection).order_by(Collection.name)).all()
-        return [self._info(row) for row in rows]
+        return self._infos(select(Collection).order_by(Collection.name))
+
+    def chosen(self, names: Sequence[str] | None) -> list[CollectionInfo]:
+        """The collections of these names, in their order; all for None.
+
+        Raises:
+            NotFound: there is none of a name.
+        """
+        if names is None:
+            return self.all()
+        distinct = list(dict.fromkeys(names))
+        usable = [name for name in distinct if is_name(name)]
+        known = {one.name: one for one in self._infos(select(Collection).where(Collection.name.in_(usable)))}
+        for name in distinct:
+            if name not in known:
+                raise NotFound(f"collections[{names.index(name)}]: there is no collection named {name!r}")
+        return [known[name] for name in distinct]
 
     def get(self, name: str) -> CollectionInfo:
         """One collection.
@@ -249,6 +263,10 @@ class Collections:
             session.execute(delete(Collection).where(Collection.id == collection_id))
         self._indexes.remove(collection_id)
         self._dense.remove(collection_id, uid)
+
+    def _infos(self, chosen: Select[Collection]) -> list[CollectionInfo]:
+        with self._store.read() as session:
+            return [self._info(row) for row in session.scalars(chosen)]
 
     def _info(self, row: Collection) -> CollectionInfo:
         index = self._indexes.find(row.id)

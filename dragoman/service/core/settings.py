@@ -135,7 +135,16 @@ class Settings(BaseSettings):
     rerank_depth_max: int = Field(default=1_000, gt=0, description="Largest rerank.depth of a search.")
     search_names: int = Field(default=100, gt=0, description="Most collections, or tables, that one search may name.")
     concurrent_searches: int = Field(
-        default=256, gt=0, description="Concurrent searches, running or queued; more are refused with 429."
+        default=256,
+        gt=0,
+        description="Concurrent searches, questions and rerank requests that are read, running or queued; more are"
+        " refused with 429.",
+    )
+    concurrent_model_searches: int = Field(
+        default=32,
+        gt=0,
+        description="Concurrent searches that wait for the models. More are refused with 429 if they name a method that"
+        " needs the encoder; else they are made by psq, or without reranking.",
     )
 
     encoder: str | None = Field(

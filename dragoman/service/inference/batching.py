@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from threading import Condition, Thread
 from typing import Any, Protocol
 
+from dragoman.service.core.admission import Limit
 from dragoman.service.core.errors import ClientDisconnected, InternalError, ServiceError, TooManyRequests, Unavailable
-from dragoman.service.core.pace import Pace
 from dragoman.service.core.priority import in_background
 from dragoman.service.observability.tracing import current_span, forward_span
 
@@ -102,7 +102,7 @@ class Worker:
         observer: Observer | None = None,
     ) -> None:
         self._compute = compute
-        self._limit = queue
+        self._limit = Limit(queue, "texts are waiting to be computed")
         self._limits = limits
         self._observer = observer or _NullObserver()
         self._changed = Condition()
@@ -110,7 +110,6 @@ class Worker:
         self._background: _Queue = OrderedDict()
         self._waiting = 0
         self._turns = 0
-        self._pace = Pace()
         self._closing = False
         self._computing: tuple[Hashable, float] | None = None
         self._thread: Thread | None = None
@@ -199,12 +198,13 @@ class Worker:
             raise Unavailable("the service is stopping")
         if background:
             return
-        if self._waiting and self._waiting + items > self._limit:
+        if self._waiting + items > self._limit.most:
             self._drop_cancelled()
-        if self._waiting and self._waiting + items > self._limit:
+        try:
+            self._limit.check(self._waiting, items, self._waiting)
+        except TooManyRequests:
             self._observer.refused(task, items)
-            reason = f"{self._waiting} texts are waiting to be computed; try again in a moment"
-            raise TooManyRequests(reason, self._pace.wait(self._waiting))
+            raise
 
     def _work(self) -> None:
         while (taken := self._take()) is not None:
@@ -215,7 +215,7 @@ class Worker:
                 self._continue(task, unfinished)
             self._computing = None
             seconds = time.perf_counter() - started
-            self._pace.done(len(items) - len(unfinished), seconds)
+            self._limit.pace.done(len(items) - len(unfinished), seconds)
             self._observer.batch(task, len(items), sum(item.cost for item in items), seconds)
 
     def _take(self) -> tuple[Hashable, list[_Item]] | None:

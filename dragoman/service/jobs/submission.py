@@ -15,7 +15,8 @@ from sqlalchemy import func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from dragoman.files.streams import Line, lines, unpacked
-from dragoman.service.core.errors import Conflict, InvalidRequest, TooLarge, TooManyRequests, classify
+from dragoman.service.core.admission import Limit
+from dragoman.service.core.errors import Conflict, InvalidRequest, TooLarge, classify
 from dragoman.service.core.line import LineRejected, parse_object
 from dragoman.service.core.settings import Settings
 from dragoman.service.jobs.line import JobType, LineAnswers, parse_line
@@ -79,8 +80,7 @@ class JobSubmission:
         try:
             with self._store.write() as session:
                 there = session.scalar(select(func.count()).where(Job.status.in_((*UNFINISHED, UPLOADING)))) or 0
-                if there >= self._settings.jobs_unfinished:
-                    raise TooManyRequests(f"{there} jobs are unfinished; try again when some have finished")
+                Limit(self._settings.jobs_unfinished, "jobs are unfinished").check(there)
                 session.add(row)
         except IntegrityError as fault:
             raise Conflict("another upload with this Idempotency-Key is under way; try again when it ends") from fault

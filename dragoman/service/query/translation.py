@@ -24,6 +24,7 @@ from dragoman.lexicon.query import (
 from dragoman.lexicon.text.tokens import Analysis, Token, is_elided
 from dragoman.service.core.errors import Unavailable
 from dragoman.service.core.priority import in_background
+from dragoman.service.query.text import AnalysedText
 from dragoman.service.schemas.search import Degraded, QueryTerm, TableUsed, TermTranslation, Translation
 from dragoman.service.tables.snapshot import Snapshot
 from dragoman.service.tables.views import ActiveVersion, PivotView, View
@@ -61,8 +62,7 @@ class Translated:
 
 
 def translate(
-    text: str,
-    source: str,
+    query: AnalysedText,
     target: str,
     method: str,
     snapshot: Snapshot,
@@ -71,28 +71,29 @@ def translate(
     holds: Callable[[str], bool] = lambda term: True,
     names: Sequence[QueryName] = (),
 ) -> Translated:
-    """Translate the query ``text`` from ``source`` for documents in ``target``.
+    """Translate a query for documents in ``target``.
 
     ``sounds`` finds the index terms that sound like a term, for words that no table has; ``holds`` says whether the
     documents have a term. ``names`` are those of the query that stay whole (psq).
     """
+    source, tokens = query.language, query.tokens
+    if source == target:
+        return Translated(target, untranslated(tokens), None, False)
     document_analysis = analysis(target)
-    if method == "none" or source == target:
-        return Translated(target, untranslated(document_analysis.tokens(text)), None, False)
+    if method == "none":
+        return Translated(target, untranslated(document_analysis.tokens(query.text)), None, False)
     view = snapshot.view(source, target)
-    tokens = analysis(source).tokens(text)
     if method == "smt":
         return Translated(target, smt(tokens, view.surface if view else None), view, True)
 
     bridge = Bridge(partial(identical, analysis, target), sounds, holds)
-    aside = partial(is_function_word, text, function_words(source), view)
+    aside = partial(is_function_word, query.text, function_words(source), view)
     if view is None:
         kept = [Name(one.start, one.end) for one in names if one.by_words]
         return Translated(target, psq(tokens, None, bridge, aside=aside, names=kept), None, True)
     read = [(one, whole_name(tokens, one, view, document_analysis)) for one in names]
     kept = sorted((name for one, name in read if name.whole or one.by_words), key=lambda name: not name.whole)
-    query = psq(tokens, view.analysed, bridge, view.glossaries, aside=aside, names=kept)
-    return Translated(target, query, view, True)
+    return Translated(target, psq(tokens, view.analysed, bridge, view.glossaries, aside=aside, names=kept), view, True)
 
 
 def whole_name(tokens: Sequence[Token], name: QueryName, view: View | PivotView, analysis: Analysis) -> Name:
@@ -155,10 +156,9 @@ def identical(analysis: Callable[[str], Analysis], language: str, word: str) -> 
     return found[0].term if len(found) == 1 else ""
 
 
-def described(
-    text: str, analysis: Analysis, translations: Sequence[Translated], names: Sequence[QueryName] = ()
-) -> Translation:
-    """Describe the translation into all languages for the response; ``analysis`` is that of the query's language."""
+def described(query: AnalysedText, translations: Sequence[Translated], names: Sequence[QueryName] = ()) -> Translation:
+    """Describe the translation into all languages for the response."""
+    text = query.text
     terms: dict[str, list[TermTranslation]] = {}
     for one in translations:
         for group in one.query.groups:
@@ -170,7 +170,7 @@ def described(
         terms=[QueryTerm(term=term, translations=found) for term, found in terms.items()],
         oov=oov(text, translations),
         names=kept_names(text, translations, names),
-        ignored=ignored(text, analysis, translations),
+        ignored=ignored(query, translations),
     )
 
 
@@ -204,11 +204,11 @@ def _consulted(one: Translated) -> Sequence[ActiveVersion]:
     return one.view.members
 
 
-def ignored(text: str, analysis: Analysis, translations: Sequence[Translated]) -> list[str]:
-    """The words of a query that are not searched in any language; ``analysis`` is that of the query's language."""
+def ignored(query: AnalysedText, translations: Sequence[Translated]) -> list[str]:
+    """The words of a query that are not searched in any language."""
     searched = {word for one in translations for group in one.query.groups for word in group.query_word.split(" ")}
-    found = analysis.tokens(text) if translations else []
-    return list(dict.fromkeys(text[token.start : token.end] for token in found if token.word not in searched))
+    found = query.tokens if translations else []
+    return list(dict.fromkeys(query.text[token.start : token.end] for token in found if token.word not in searched))
 
 
 def foreign_words(translations: Sequence[Translated]) -> set[int]:

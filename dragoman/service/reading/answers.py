@@ -72,7 +72,7 @@ def _answer(answer: Answer, text: Text, score: float, glosses: Glosses | None) -
         sentence_start=start,
     )
     if glosses is not None:
-        made.gloss = glosses.of_text(sentence, text.language, "text", start)
+        made.gloss = glosses.of_text(sentence, text.language, start)
     if text.document is not None:
         made.document = text.document
     return made

@@ -7,8 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dragoman.service.collections.service import Collections
-from dragoman.service.core.errors import ClientDisconnected, InternalError, InvalidRequest, NotFound, ServiceError
+from dragoman.service.core.errors import ClientDisconnected, InternalError, InvalidRequest, ServiceError
 from dragoman.service.core.priority import Traffic, in_background
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled
@@ -21,7 +20,8 @@ from dragoman.service.reading.answers import Answers
 from dragoman.service.reading.statements import Statements
 from dragoman.service.reading.texts import Asked, Text
 from dragoman.service.schemas.qa import AnswerDocument, QaRequest, QaResponse, StatementResponse
-from dragoman.service.schemas.search import Degraded, Hit, Method, QueryRead, SearchRequest
+from dragoman.service.schemas.search import Degraded, Method, QueryRead, SearchRequest
+from dragoman.service.search.ranked import RankedDocument
 from dragoman.service.search.service import Search
 from dragoman.service.tables.snapshot import Snapshot
 
@@ -39,16 +39,8 @@ Response = QaResponse | StatementResponse
 class QuestionAnswering:
     """Answers questions and judges statements. Every method may be called from any thread."""
 
-    def __init__(
-        self,
-        models: Models,
-        search: Search,
-        collections: Collections,
-        settings: Settings,
-        metrics: Metrics,
-        traffic: Traffic,
-    ) -> None:
-        self._models, self._search, self._collections, self._settings = models, search, collections, settings
+    def __init__(self, models: Models, search: Search, settings: Settings, metrics: Metrics, traffic: Traffic) -> None:
+        self._models, self._search, self._settings = models, search, settings
         self._metrics, self._traffic = metrics, traffic
         self._answers, self._statements = Answers(models, settings), Statements(models, settings)
 
@@ -132,13 +124,13 @@ class QuestionAnswering:
         cancelled: Cancelled | None,
         snapshot: Snapshot,
     ) -> Response:
-        found = self._search.search(wanted, request_id, cancelled, snapshot)
+        found = self._search.retrieve(wanted, cancelled, snapshot)
         work = self._work(request)
         response = work.response(
             request_id=request_id,
-            query=found.query,
+            query=found.understood,
             model=reader_place(self._settings, work.kind).name,
-            passages=found.hits,
+            passages=[one.hit for one in found.documents],
             degraded=found.degraded,
             truncated=found.truncated,
         )
@@ -146,7 +138,7 @@ class QuestionAnswering:
         try:
             reader = work.reader(cancelled)
             response.model = reader.name
-            texts = self._texts(found.hits, response.truncated)
+            texts = self._texts(found.documents, response.truncated)
             languages = [(_field(request), found.query.language)]
             languages += [("documents", language) for language in sorted({one.language for one in texts})]
             _note_unlearned(languages, reader, response.degraded)
@@ -185,19 +177,15 @@ class QuestionAnswering:
             if text is not None and len(text) > most:
                 raise InvalidRequest(f"{name}: {len(text)} characters; at most {most} are allowed")
 
-    def _texts(self, hits: Sequence[Hit], truncated: list[str]) -> list[Text]:
-        """The documents of hits, as much as a context may have together; one that was deleted meanwhile is left out."""
+    def _texts(self, documents: Sequence[RankedDocument], truncated: list[str]) -> list[Text]:
+        """The texts of documents, as much as a context may have together."""
         found = []
         left = self._settings.qa_chars
-        for hit in hits:
-            try:
-                text = self._collections.document(hit.collection, hit.id).text
-            except NotFound:
-                continue
+        for one in documents:
+            text = one.stored.text
             if len(text) > left:
-                truncated.append(f"{hit.collection}/{hit.id}: {left} of {len(text)} characters were read")
-            document = AnswerDocument(id=hit.id, collection=hit.collection, language=hit.language)
-            found.append(Text(text[:left], hit.language, document))
+                truncated.append(f"{one.hit.collection}/{one.hit.id}: {left} of {len(text)} characters were read")
+            found.append(Text(text[:left], one.stored.language, AnswerDocument.of(one.hit)))
             left -= len(found[-1].text)
         return found
 

@@ -9,8 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dragoman.service.collections.service import Collections
-from dragoman.service.core.errors import InvalidRequest, NotFound
+from dragoman.service.core.errors import InvalidRequest
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.generation import Generate, Generation, bridge_place
@@ -20,7 +19,8 @@ from dragoman.service.query.language import FALLBACK, detect
 from dragoman.service.query.translation import undecided
 from dragoman.service.schemas.qa import AnswerDocument
 from dragoman.service.schemas.reason import ReasonRequest, ReasonResponse, Usage
-from dragoman.service.schemas.search import Degraded, Hit, QueryRead, SearchRequest
+from dragoman.service.schemas.search import Degraded, QueryRead, SearchRequest
+from dragoman.service.search.ranked import RankedDocument
 from dragoman.service.search.service import Search
 
 if TYPE_CHECKING:
@@ -58,11 +58,8 @@ class Underway:
 class Reasoning:
     """Has the LLM answer questions. Safe from any thread."""
 
-    def __init__(
-        self, models: Models, search: Search, collections: Collections, settings: Settings, metrics: Metrics
-    ) -> None:
-        self._models, self._search, self._collections = models, search, collections
-        self._settings, self._metrics = settings, metrics
+    def __init__(self, models: Models, search: Search, settings: Settings, metrics: Metrics) -> None:
+        self._models, self._search, self._settings, self._metrics = models, search, settings, metrics
 
     def begin(
         self,
@@ -125,30 +122,27 @@ class Reasoning:
             collections=request.collections,
             top_k=min(self._settings.reason_passages, self._settings.top_k_max),
         )
-        found = self._search.search(wanted, request_id, cancelled)
+        found = self._search.retrieve(wanted, cancelled)
         response = ReasonResponse(
-            query=found.query,
-            passages=found.hits,
-            degraded=list(found.degraded),
-            truncated=list(found.truncated),
+            query=found.understood,
+            passages=[one.hit for one in found.documents],
+            degraded=found.degraded,
+            truncated=found.truncated,
             **common,
         )
-        return response, self._quoted(found.hits, reasoner, response)
+        return response, self._quoted(found.documents, reasoner, response)
 
-    def _quoted(self, hits: Sequence[Hit], reasoner: Reasoner, response: ReasonResponse) -> str:
-        """Documents with their ids, each on a line; one that was deleted meanwhile is left out."""
+    def _quoted(self, found: Sequence[RankedDocument], reasoner: Reasoner, response: ReasonResponse) -> str:
+        """Documents with their ids, each on a line."""
         lines, documents = [], []
-        for hit in hits:
-            try:
-                text = self._collections.document(hit.collection, hit.id).text
-            except NotFound:
-                continue
+        for one in found:
+            text, hit = one.stored.text, one.hit
             part = reasoner.cut(text, self._settings.reason_passage_tokens)
             if len(part) < len(text):
                 place = f"{hit.collection}/{hit.id}"
                 response.truncated.append(f"{place}: {len(part)} of {len(text)} characters were quoted")
             lines.append(f"\n[{hit.id}] {' '.join(part.split())}")
-            documents.append(AnswerDocument(id=hit.id, collection=hit.collection, language=hit.language))
+            documents.append(AnswerDocument.of(hit))
         foreign = sorted({one.language for one in documents} - {READ})
         if foreign:
             reason = f"documents in {', '.join(foreign)} were quoted as they are, and the LLM reads English alone"

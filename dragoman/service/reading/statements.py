@@ -60,7 +60,7 @@ class Statements:
                 start, end = sentence_around(text.text, one.start, one.end)
                 response.evidence = Evidence(text=text.text[start:end], start=start, end=end)
                 if asked.glosses is not None:
-                    response.evidence.gloss = asked.glosses.of_text(text.text[start:end], text.language, "text", start)
+                    response.evidence.gloss = asked.glosses.of_text(text.text[start:end], text.language, start)
                 if text.document is not None:
                     response.evidence.document = text.document
 

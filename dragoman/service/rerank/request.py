@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import Protocol
 
+from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.core.errors import InvalidRequest
 from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.scoring import Pending, Scores
 from dragoman.service.query.language import FALLBACK, Detection, detect
+from dragoman.service.query.text import AnalysedText
 from dragoman.service.query.translation import tables_used, undecided, why_untranslated
-from dragoman.service.rerank.scoring import Document, Reranking, sigmoid
+from dragoman.service.rerank.scoring import Reranking, sigmoid
 from dragoman.service.schemas.search import TableUsed
 from dragoman.service.tables.service import check_active, check_detectable
 from dragoman.service.tables.snapshot import Snapshot, TableRegistry
@@ -82,8 +84,11 @@ class PendingRanking:
 class RerankRequests:
     """Answers the rerank requests of endpoints and jobs. Safe from any thread."""
 
-    def __init__(self, reranking: Reranking, tables: TableRegistry, settings: Settings) -> None:
+    def __init__(
+        self, reranking: Reranking, tables: TableRegistry, analysis: Callable[[str], Analysis], settings: Settings
+    ) -> None:
         self._reranking = reranking
+        self._analysis = analysis
         self._tables = tables
         self._settings = settings
 
@@ -101,15 +106,14 @@ class RerankRequests:
         if request.query_language is None or request.document_language is None:
             check_detectable(snapshot, [request.document_language] if request.document_language else [])
         query, *found = _languages(request, texts, snapshot)
-        documents = [Document(text, one.language) for text, one in zip(texts, found, strict=True)]
+        documents = [AnalysedText(text, one.language, self._analysis) for text, one in zip(texts, found, strict=True)]
         if request.tables is not None:
             targets = {document.language for document in documents} - {query.language}
             snapshot = self._tables.select(snapshot, request.tables, query.language, targets)
         languages = _described(request, query, found, snapshot)
         seconds = wait_limit(self._settings.worker_seconds)
-        return PendingRanking(
-            self._reranking.begin(request.query, query.language, documents, snapshot, seconds), languages
-        )
+        asked = AnalysedText(request.query, query.language, self._analysis)
+        return PendingRanking(self._reranking.begin(asked, documents, snapshot, seconds), languages)
 
 
 def _languages(request: RerankRequest, texts: Sequence[str], snapshot: Snapshot) -> Iterator[Detection]:

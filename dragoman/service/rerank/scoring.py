@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from dragoman.lexicon.text.tokens import Analysis, Token
 from dragoman.ranking.about import RerankerAbout
@@ -17,18 +16,10 @@ from dragoman.service.core.priority import in_background
 from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.scoring import Pending, ScoreRequest, Scores, Scoring, Text
 from dragoman.service.query.links import lexical_links, linked_words
+from dragoman.service.query.text import AnalysedText
 from dragoman.service.tables.snapshot import Snapshot
 
-__all__ = ["Document", "Reranking", "sigmoid"]
-
 _LEAST_SECONDS = 0.001
-
-
-class Document(NamedTuple):
-    """A document to score: its text and language."""
-
-    text: str
-    language: str
 
 
 class Reranking:
@@ -48,9 +39,8 @@ class Reranking:
 
     def begin(
         self,
-        query: str,
-        language: str,
-        documents: Sequence[Document],
+        query: AnalysedText,
+        documents: Sequence[AnalysedText],
         snapshot: Snapshot,
         seconds: float,
         cancelled: Cancelled | None = None,
@@ -65,33 +55,22 @@ class Reranking:
         until = time.monotonic() + seconds
         about = self._scoring.about(cancelled, seconds)
         self._scoring.admit(len(documents), seconds)
-        shorter = [Document(readable(document.text), document.language) for document in documents]
-        found = self._words_of(shorter, until, cancelled)
-        request = self._request(query, language, shorter, found, snapshot, about)
+        shorter = [_readable(document) for document in documents]
+        found = _words_of(shorter, until, cancelled)
+        request = self._request(query, shorter, found, snapshot, about)
         pending = self._scoring.begin(request, max(_LEAST_SECONDS, until - time.monotonic()))
-        cut = {number for number, one in enumerate(shorter) if len(one.text) < len(documents[number].text)}
+        cut = {number for number, one in enumerate(shorter) if one is not documents[number]}
         return replace(pending, finish=lambda: _checked(pending.finish(), about, cut))
-
-    def _words_of(self, documents: Sequence[Document], until: float, cancelled: Cancelled | None) -> list[Words]:
-        found = []
-        for document in documents:
-            if time.monotonic() >= until:
-                raise Unavailable("the documents were not analysed in time")
-            if cancelled is not None and cancelled():
-                raise ClientDisconnected("the client disconnected")
-            found.append(_words(self._analysis(document.language).tokens(document.text)))
-        return found
 
     def _request(
         self,
-        query: str,
-        language: str,
-        documents: Sequence[Document],
+        query: AnalysedText,
+        documents: Sequence[AnalysedText],
         found: Sequence[Words],
         snapshot: Snapshot,
         about: RerankerAbout,
     ) -> ScoreRequest:
-        tokens = self._analysis(language).tokens(query)
+        language, tokens = query.language, query.tokens
         terms: dict[str, set[str]] = {}
         for document, words in zip(documents, found, strict=True):
             terms.setdefault(document.language, set()).update(filter(None, words.terms))
@@ -100,7 +79,7 @@ class Reranking:
             if in_background() and (missing := snapshot.missing(language, target)) is not None:
                 raise Unavailable(f"a required table cannot be served now: {missing}")
             view = snapshot.view(language, target)
-            words_linked = linked_words(query, tokens, language, view) if target != language else tokens
+            words_linked = linked_words(query.text, tokens, language, view) if target != language else tokens
             references[target] = TranslationReference(
                 _words(words_linked),
                 view.analysed if view is not None else None,
@@ -113,7 +92,24 @@ class Reranking:
             for document, words in zip(documents, found, strict=True)
         ]
         texts = [Text(document.text, words.spans) for document, words in zip(documents, found, strict=True)]
-        return ScoreRequest(Text(query, _words(tokens).spans), texts, links)
+        return ScoreRequest(Text(query.text, _words(tokens).spans), texts, links)
+
+
+def _readable(document: AnalysedText) -> AnalysedText:
+    """A document, or as much of a very long one as is read."""
+    text = readable(document.text)
+    return document if len(text) == len(document.text) else replace(document, text=text)
+
+
+def _words_of(documents: Sequence[AnalysedText], until: float, cancelled: Cancelled | None) -> list[Words]:
+    found = []
+    for document in documents:
+        if time.monotonic() >= until:
+            raise Unavailable("the documents were not analysed in time")
+        if cancelled is not None and cancelled():
+            raise ClientDisconnected("the client disconnected")
+        found.append(_words(document.tokens))
+    return found
 
 
 def _checked(scores: Scores, linked: RerankerAbout, cut: set[int]) -> Scores:

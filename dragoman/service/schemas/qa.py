@@ -74,6 +74,11 @@ class AnswerDocument(BaseModel):
     collection: str
     language: str
 
+    @classmethod
+    def of(cls, hit: Hit) -> Self:
+        """The document of a hit."""
+        return cls(id=hit.id, collection=hit.collection, language=hit.language)
+
 
 class QaAnswer(BaseModel):
     """An answer: ``text`` is ``[start:end]`` of the context, or of the document's text, in code points."""

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dragoman.indexes.bm25 import Hit, Ranking
+from dragoman.indexes.bm25 import Hit
 from dragoman.indexes.errors import IndexFault
-from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.fusion import normalised
 from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.lexicon.text.tokens import Analysis
@@ -23,57 +19,15 @@ from dragoman.service.collections.lucene_registry import Indexes
 from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import NotFound, ServiceError, Unavailable, classify
 from dragoman.service.core.priority import in_background
-from dragoman.service.observability.tracing import span
-from dragoman.service.query.translation import QueryName, Translated, translate, without_tables
+from dragoman.service.query.translation import Translated, translate, without_tables
 from dragoman.service.schemas.search import Degraded
-from dragoman.service.search.entities import Permitted
-from dragoman.service.tables.snapshot import Snapshot
+from dragoman.service.search.ranked import Part, RankedDocument, Retrieval, StageScore
 
 STAGE = "first_stage"
 
 LEAST_LINK = 0.2
 """The least share of a group's attainable score that links a word to a document: about that of a probability of .05."""
 _TINY = 1e-9
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The ranking of one language's documents in one collection."""
-
-    collection: CollectionInfo
-    translated: Translated
-    ranking: Ranking
-    statistics: Statistics
-
-
-class Place(NamedTuple):
-    """One entry of the merged ranking: ``score`` is the share of the highest attainable score of its part."""
-
-    part: Part
-    key: int
-    score: float
-    first_stage: float
-    """BM25 in its part."""
-
-
-class Match(NamedTuple):
-    """A document that matches, whether it was ranked or not."""
-
-    place: Place
-    linked: NDArray[np.bool_]
-    """For each group of the translated query (groups,), whether the document has a good translation of it."""
-
-
-@dataclass(slots=True)
-class FirstStageResult:
-    """The merged ranking, best first, its parts, and the translations of the query."""
-
-    places: list[Place] = field(default_factory=list)
-    parts: list[Part] = field(default_factory=list)
-    translations: list[Translated] = field(default_factory=list)
-    degraded: list[Degraded] = field(default_factory=list)
-    translate_seconds: float = 0.0
-    rank_seconds: float = 0.0
 
 
 class FirstStage:
@@ -83,74 +37,46 @@ class FirstStage:
         self._indexes = indexes
         self._analysis = analysis
 
-    def rank(
-        self,
-        text: str,
-        source: str,
-        method: str,
-        snapshot: Snapshot,
-        collections: Sequence[CollectionInfo],
-        k: int,
-        names: Sequence[QueryName] = (),
-        permitted: Permitted | None = None,
-    ) -> FirstStageResult:
-        """The ``k`` best documents of all collections for a query in language ``source``, with ``names`` kept whole.
-
-        With ``permitted``, the best of these documents.
+    def rank(self, found: Retrieval, method: str, k: int) -> None:
+        """Rank the ``k`` best documents of all collections, with the names of the query kept whole.
 
         Raises:
             Unavailable: there are collections, but none can be searched now. In background work also: a required
                 index is not ready, or a required table is not served.
         """
-        started = time.perf_counter()
-        with span("translate"):
-            translations = {
-                language: translate(
-                    text,
-                    source,
-                    language,
-                    method,
-                    snapshot,
-                    self._analysis,
-                    partial(self._sounding, collections, language),
-                    partial(self._holds, collections, language),
-                    names,
-                )
-                for language in sorted({language for one in collections for language in one.languages})
-            }
-        translated = time.perf_counter()
-        result = FirstStageResult(translations=list(translations.values()))
-        result.degraded.extend(without_tables(source, result.translations, snapshot))
-        with span("first_stage"):
-            result.parts = self._parts(collections, translations, k, result.degraded, permitted)
-            scores = {id(part): dict(part.ranking.hits) for part in result.parts}
-            result.places = [
-                Place(part, key, share, scores[id(part)][key])
-                for part, key, share in normalised([(part, part.ranking) for part in result.parts], k)
+        with found.stage("translate"):
+            languages = sorted({language for one in found.collections for language in one.languages})
+            translations = {language: self._translated(found, method, language) for language in languages}
+        degraded = without_tables(found.query.language, translations.values(), found.snapshot)
+        with found.stage(STAGE):
+            parts = self._parts(found, translations, k, degraded)
+            scores = [dict(part.ranking.hits) for part in parts]
+            merged = normalised([(number, part.ranking) for number, part in enumerate(parts)], k)
+            found.documents = [
+                _document(parts[number], key, StageScore(scores[number][key], share, rank))
+                for rank, (number, key, share) in enumerate(merged, 1)
             ]
-        result.translate_seconds = translated - started
-        result.rank_seconds = time.perf_counter() - translated
-        return result
+        found.translations, found.parts = list(translations.values()), parts
+        found.degraded += degraded
 
-    def matches(
-        self, parts: Sequence[Part], keys: Mapping[int, Sequence[int]], degraded: list[Degraded]
-    ) -> dict[int, Match]:
-        """Those of the documents that match a query in one of its ``parts``, by key; ``keys`` are by collection.
+    def match(self, found: Retrieval) -> None:
+        """Compare all documents with the words of the query, those that BM25 did not rank as well.
 
         What cannot be compared now is added to ``degraded``.
 
         Raises:
             Unavailable: in background work, an index is not ready.
         """
-        found: dict[int, Match] = {}
+        by_collection = found.by_collection()
         faults: dict[int, Degraded] = {}
-        for part in parts:
-            chosen, query = keys.get(part.collection.key, ()), part.translated.query
-            if not chosen:
+        for part in found.parts:
+            documents, query = by_collection.get(part.collection.key, ()), part.translated.query
+            if not documents:
                 continue
             try:
                 with self._indexes.use(part.collection.key) as index:
-                    scores, attainable = index.parts(query, part.translated.language, chosen, part.translated.bm25)
+                    keys = [one.key for one in documents]
+                    scores, attainable = index.parts(query, part.translated.language, keys, part.translated.bm25)
             except (NotFound, Unavailable, IndexFault) as fault:
                 if in_background() and not isinstance(fault, NotFound):
                     raise
@@ -161,24 +87,32 @@ class FirstStage:
             weights = np.array([group.weight for group in query.groups])
             totals, linked = (scores @ weights).tolist(), scores >= LEAST_LINK * np.maximum(attainable, _TINY)
             for row in np.flatnonzero(scores.any(1)).tolist():
-                share = totals[row] / part.ranking.attainable
-                found[chosen[row]] = Match(Place(part, chosen[row], share, totals[row]), linked[row])
-        degraded.extend(faults.values())
-        return found
+                one = documents[row]
+                one.linked = linked[row]
+                if one.bm25 is None:
+                    one.part, one.bm25 = part, StageScore(totals[row], totals[row] / part.ranking.attainable)
+        found.degraded.extend(faults.values())
+
+    def _translated(self, found: Retrieval, method: str, language: str) -> Translated:
+        return translate(
+            found.query,
+            language,
+            method,
+            found.snapshot,
+            self._analysis,
+            partial(self._sounding, found.collections, language),
+            partial(self._holds, found.collections, language),
+            found.names,
+        )
 
     def _parts(
-        self,
-        collections: Sequence[CollectionInfo],
-        translations: Mapping[str, Translated],
-        k: int,
-        degraded: list[Degraded],
-        permitted: Permitted | None,
+        self, found: Retrieval, translations: Mapping[str, Translated], k: int, degraded: list[Degraded]
     ) -> list[Part]:
         parts: list[Part] = []
         faults: list[ServiceError] = []
-        for collection in collections:
+        for collection in found.collections:
             try:
-                own = None if permitted is None else permitted.get(collection.key, ())
+                own = None if found.permitted is None else found.permitted.get(collection.key, ())
                 parts.extend(self._ranked(collection, [translations[one] for one in collection.languages], k, own))
             except (NotFound, Unavailable, IndexFault) as fault:
                 if in_background() and not isinstance(fault, NotFound):
@@ -193,7 +127,7 @@ class FirstStage:
                 if in_background():
                     raise Unavailable(reason)
                 degraded.append(Degraded.of(STAGE, reason, "stale_index"))
-        if faults and len(faults) == len(collections):
+        if faults and len(faults) == len(found.collections):
             raise faults[0]
         return parts
 
@@ -228,6 +162,10 @@ class FirstStage:
                     if index.document_frequency(language, term):
                         return True
         return False
+
+
+def _document(part: Part, key: int, bm25: StageScore) -> RankedDocument:
+    return RankedDocument(part.collection, key, part.translated.language, bm25.value, bm25.score, part, bm25)
 
 
 def _best(index: LuceneIndex, translated: Translated, keys: Sequence[int], k: int) -> list[Hit]:

@@ -6,24 +6,20 @@ Across several languages, what makes the query nearer to all passages of one of 
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.indexes.dense.index import DenseHit
+from dragoman.indexes.fusion import calibrated
 from dragoman.service.collections.dense_index import Coverage
 from dragoman.service.collections.dense_registry import DenseIndexes
 from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import NotFound, Unavailable
-from dragoman.service.inference.batching import Cancelled
-from dragoman.service.inference.encoding import EncodedQuery
 from dragoman.service.inference.models import Models
 from dragoman.service.schemas.search import Degraded
-from dragoman.service.search.entities import Permitted
+from dragoman.service.search.ranked import RankedDocument, Retrieval, StageScore
 
 STAGE = "dense"
 _MOST_FETCHED = 1_000
@@ -31,32 +27,8 @@ _MOST_FETCHED = 1_000
 first otherwise."""
 
 
-@dataclass(frozen=True, slots=True)
-class DensePlace:
-    """One entry of the merged ranking, a document with its best passage."""
-
-    collection: CollectionInfo
-    hit: DenseHit
-    language: str
-    """The document's."""
-    similarity: float
-    """Its inner product without what is common to all passages of its language."""
-
-
-@dataclass(slots=True)
-class DenseResult:
-    """The merged ranking, best first, and how it is degraded."""
-
-    places: list[DensePlace] = field(default_factory=list)
-    others: list[DensePlace] = field(default_factory=list)
-    """Documents outside the ranking whose scores were requested."""
-    unrelated_cosine: float = 0.0
-    """The cosine of unrelated sentences with this encoder."""
-    query: EncodedQuery | None = None
-    states: bool = False
-    """Whether all collections keep the states of subwords."""
-    degraded: list[Degraded] = field(default_factory=list)
-    seconds: float = 0.0
+_Near = tuple[float, RankedDocument, DenseHit]
+"""The inner product of a document's best passage without what is common to its language, the document, the passage."""
 
 
 class DenseStage:
@@ -88,104 +60,111 @@ class DenseStage:
             return False
         return bool(filled) and all(one is not None and one.missing == one.failed for one in found)
 
-    def rank(
-        self,
-        text: str,
-        collections: Sequence[CollectionInfo],
-        k: int,
-        cancelled: Cancelled | None = None,
-        others: Mapping[int, Sequence[int]] = MappingProxyType({}),
-        permitted: Permitted | None = None,
-    ) -> DenseResult:
-        """The ``k`` best documents of all collections; one encoder makes their scores comparable.
+    def rank(self, found: Retrieval, k: int) -> None:
+        """Rank the ``k`` best documents of all collections; one encoder makes their scores comparable.
 
-        With ``permitted``, the best of these documents.
-
-        Documents without an embedding are embedded first, until the configured timeout. ``others`` are keys of
-        documents by the key of their collection, whose scores are wanted too.
+        Documents without an embedding are embedded first, until the configured timeout. The documents that other
+        stages ranked get their scores too.
 
         Raises:
             TooManyRequests: the encoder's queue is full.
             Unavailable: the encoder cannot be loaded, or no document has an embedding yet.
         """
-        started = time.perf_counter()
-        encoder = self._models.encoder(cancelled)
-        query = self._models.encode(text, cancelled)
-        vector = query.vector
-        coverage = self._dense.catch_up({one.key: one.generation for one in collections}, encoder, self._embed_seconds)
-        result = DenseResult(unrelated_cosine=encoder.unrelated_cosine, query=query)
-        excess = encoder.means.excess(vector, {one for collection in collections for one in collection.languages})
-        for collection in collections:
-            found = coverage.get(collection.key)
-            if found is None:
+        encoder = self._models.encoder(found.cancelled)
+        query = self._models.encode(found.query.text, found.cancelled)
+        coverage = self._dense.catch_up(
+            {one.key: one.generation for one in found.collections}, encoder, self._embed_seconds
+        )
+        excess = encoder.means.excess(query.vector, {one for own in found.collections for one in own.languages})
+        degraded: list[Degraded] = []
+        near: list[_Near] = []
+        by_collection = found.by_collection()
+        for collection in found.collections:
+            reached = coverage.get(collection.key)
+            if reached is None:
                 reason = f"collection '{collection.name}' was not searched: it has been deleted"
-                result.degraded.append(Degraded.of(STAGE, reason, NotFound.error_type))
+                degraded.append(Degraded.of(STAGE, reason, NotFound.error_type))
                 continue
-            result.degraded.extend(_missing(collection.name, found))
+            degraded.extend(_missing(collection.name, reached))
             try:
-                own = None if permitted is None else permitted.get(collection.key, ())
-                hits, beside = self._searched(collection, vector, k, others.get(collection.key, ()), own)
+                near.extend(
+                    self._near(found, collection, query.vector, k, by_collection.get(collection.key, ()), excess)
+                )
             except (NotFound, Unavailable) as fault:
                 reason = f"collection '{collection.name}' was not searched: {fault}"
-                result.degraded.append(Degraded.of(STAGE, reason, fault.error_type))
-                continue
-            result.places.extend(self._places(collection, hits, excess))
-            result.others.extend(self._places(collection, beside, excess))
-        counts = coverage.values()
-        result.states = all(one.states for one in counts if one.total) and bool(len(query.states))
-        if (total := sum(one.total for one in counts)) and total == sum(one.missing for one in counts):
-            if total == sum(one.failed for one in counts):
-                raise Unavailable(f"none of the {total} documents could be embedded; the log says why")
-            raise Unavailable(f"none of the {total} documents has an embedding yet; they are being made")
-        result.places.sort(key=lambda place: -place.similarity)
-        result.others.extend(result.places[k:])
-        del result.places[k:]
-        result.seconds = time.perf_counter() - started
-        return result
+                degraded.append(Degraded.of(STAGE, reason, fault.error_type))
+        _check_embedded(coverage.values())
+        _add(found, near, k, encoder.unrelated_cosine)
+        found.degraded += degraded
+        if all(one.states for one in coverage.values() if one.total) and len(query.states):
+            found.encoded = query
 
-    def _searched(
+    def _near(
         self,
+        found: Retrieval,
         collection: CollectionInfo,
         vector: NDArray[np.float32],
         k: int,
-        others: Sequence[int],
-        permitted: Sequence[int] | None,
-    ) -> tuple[list[DenseHit], list[DenseHit]]:
-        """The hits, more of a collection in several languages, and those of ``others`` that are not among them."""
-        if permitted is not None:
-            return self._dense.score(collection.key, vector, permitted, collection.generation), []
-        fetched = max(k, min(k * len(collection.languages), _MOST_FETCHED))
-        hits = self._dense.search(collection.key, vector, fetched, collection.generation)
-        known = {hit.key for hit in hits}
-        more = [key for key in others if key not in known]
-        return hits, self._dense.score(collection.key, vector, more, collection.generation) if more else []
-
-    def _places(
-        self, collection: CollectionInfo, hits: Sequence[DenseHit], excess: Mapping[str, float]
-    ) -> Iterator[DensePlace]:
+        ranked: Sequence[RankedDocument],
+        excess: Mapping[str, float],
+    ) -> list[_Near]:
+        """The hits of a collection, more where it has several languages, and the documents that others ``ranked``."""
+        known = {one.key: one for one in ranked}
         languages: Mapping[int, str] = {}
+        if found.permitted is not None:
+            permitted = found.permitted.get(collection.key, ())
+            hits = self._dense.score(collection.key, vector, permitted, collection.generation)
+        else:
+            fetched = max(k, min(k * len(collection.languages), _MOST_FETCHED))
+            hits = self._dense.search(collection.key, vector, fetched, collection.generation)
+            there = {hit.key for hit in hits}
+            if more := [key for key in known if key not in there]:
+                hits += self._dense.score(collection.key, vector, more, collection.generation)
         if len(collection.languages) > 1:
-            languages = self._languages_by_keys([hit.key for hit in hits])
+            languages = self._languages_by_keys([hit.key for hit in hits if hit.key not in known])
         own = collection.languages[0] if collection.languages else collection.language
+        near = []
         for hit in hits:
-            language = languages.get(hit.key, own)
-            yield DensePlace(collection, hit, language, hit.score - excess.get(language, 0.0))
+            one = known.get(hit.key) or RankedDocument(collection, hit.key, languages.get(hit.key, own))
+            near.append((hit.score - excess.get(one.language, 0.0), one, hit))
+        return near
 
-    def maxsim(self, query: EncodedQuery, keys: Mapping[int, Sequence[int]]) -> dict[int, NDArray[np.float32]] | None:
-        """MaxSim (subwords,) of documents by key; NaN if a document's states are not kept. ``keys`` are by collection.
+    def maxsim(self, found: Retrieval, most: int) -> dict[int, NDArray[np.float32]] | None:
+        """MaxSim (subwords,) of the first documents by key; NaN if a document's states are not kept.
 
         None if one of the collections does not keep states any more.
         """
-        found: dict[int, NDArray[np.float32]] = {}
-        for collection, own in keys.items():
+        assert found.encoded is not None
+        similarities: dict[int, NDArray[np.float32]] = {}
+        for collection, documents in found.by_collection(most).items():
+            keys = [one.key for one in documents]
             try:
-                rows = self._dense.maxsim(collection, query, own)
+                rows = self._dense.maxsim(collection, found.encoded, keys)
             except (NotFound, Unavailable):
                 return None
             if rows is None:
                 return None
-            found.update(zip(own, rows, strict=True))
-        return found
+            similarities.update(zip(keys, rows, strict=True))
+        return similarities
+
+
+def _add(found: Retrieval, near: Sequence[_Near], k: int, floor: float) -> None:
+    """Note the scores, those of the ``k`` nearest with their ranks; ``floor`` is the cosine of unrelated sentences."""
+    for rank, (similarity, one, hit) in enumerate(sorted(near, key=lambda entry: -entry[0]), 1):
+        one.dense = StageScore(hit.score, calibrated(similarity, floor), rank if rank <= k else None)
+        if rank <= k:
+            one.passage = hit
+        if one.bm25 is None:
+            one.score, one.first_stage = similarity, hit.score
+            found.documents.append(one)
+
+
+def _check_embedded(counts: Collection[Coverage]) -> None:
+    total = sum(one.total for one in counts)
+    if total and total == sum(one.missing for one in counts):
+        if total == sum(one.failed for one in counts):
+            raise Unavailable(f"none of the {total} documents could be embedded; the log says why")
+        raise Unavailable(f"none of the {total} documents has an embedding yet; they are being made")
 
 
 def _missing(name: str, coverage: Coverage) -> list[Degraded]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from weakref import WeakKeyDictionary
 
 from dragoman.indexes.analysis.function_words import function_words
@@ -11,7 +11,8 @@ from dragoman.lexicon.query import LEAST_PROBABILITY
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.vocabulary import Vocabulary
 from dragoman.lexicon.text.tokens import Analysis, Token
-from dragoman.service.schemas.search import Gloss, Hit, TextField
+from dragoman.service.schemas.search import Gloss, TextField
+from dragoman.service.search.ranked import RankedDocument
 from dragoman.service.tables.snapshot import Snapshot
 from dragoman.service.tables.views import View
 
@@ -33,30 +34,33 @@ class Glosses:
         self._snapshot = snapshot
         self._analysis = analysis
 
-    def of(self, hit: Hit) -> list[Gloss]:
+    def of(self, document: RankedDocument) -> list[Gloss]:
         """The glosses of the title, then of the snippet; words without a translation have none.
 
-        Empty if the hit is in this language already, or if no table translates from its language.
+        Empty if the document is in this language already, or if no table translates from its language.
         """
-        return [
-            *self.of_text(hit.title or "", hit.language, "title"),
-            *self.of_text(hit.snippet, hit.language, "text", hit.snippet_start),
-        ]
+        language, hit = document.whole.language, document.hit
+        if (language, self._language) not in self._snapshot.views:
+            return []
+        before = len(document.whole.text) - len(document.stored.text)
+        start, tokens = before + hit.snippet_start, document.whole.tokens
+        title = [one for one in tokens if one.end < before]
+        snippet = [one for one in tokens if start <= one.start and one.end <= start + len(hit.snippet)]
+        return [*self._of(title, language, "title", 0), *self._of(snippet, language, "text", -before)]
 
-    def of_text(self, text: str, language: str, field: TextField, offset: int = 0) -> list[Gloss]:
-        """The glosses of a part of a field that begins at ``offset``, in code points."""
-        view = self._snapshot.views.get((language, self._language))
+    def of_text(self, text: str, language: str, offset: int) -> list[Gloss]:
+        """The glosses of a part of a text that begins at ``offset``, in code points."""
+        return self._of(self._analysis(language).tokens(text), language, "text", offset)
+
+    def _of(self, tokens: Iterable[Token], language: str, field: TextField, offset: int) -> list[Gloss]:
+        view, aside = self._snapshot.views.get((language, self._language)), function_words(language)
         if view is None:
             return []
         return [
             Gloss(field=field, start=offset + token.start, end=offset + token.end, translations=found)
-            for token in self._content(text, language)
-            if (found := self._translations(token, language, view))
+            for token in tokens
+            if token.term and token.word not in aside and (found := self._translations(token, language, view))
         ]
-
-    def _content(self, text: str, language: str) -> Iterator[Token]:
-        aside = function_words(language)
-        return (one for one in self._analysis(language).tokens(text) if one.term and one.word not in aside)
 
     def _translations(self, token: Token, language: str, view: View) -> list[str]:
         cache = _GLOSSES.setdefault(view.analysed, {})

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
 
-from dragoman.indexes.explanation import Statistics, explain, rarity
+from dragoman.indexes.explanation import explain, rarity
 from dragoman.indexes.passages import Span
 from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, Alternative, TermGroup, TranslatedQuery
-from dragoman.lexicon.text.tokens import Analysis, Token
+from dragoman.lexicon.text.tokens import Token
 from dragoman.service.collections.changes import indexed_text
 from dragoman.service.collections.service import DocumentInfo
 from dragoman.service.query.translation import Translated, query_term, significant
@@ -21,70 +21,71 @@ from dragoman.service.schemas.search import (
     Highlight,
     Hit,
     MatchKind,
+    RankedBy,
     Scores,
     SearchRequest,
     TextField,
 )
-from dragoman.service.search.fusion import Answer
+from dragoman.service.search.ranked import Part, RankedDocument, Retrieval
 from dragoman.service.search.snippets import Match, Matcher, Window, best_window, inside, sentence_window
 
 _WITHOUT_TABLE: dict[int, MatchKind] = {IDENTICAL: "identical", TRANSLITERATED: "sound"}
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A document's rank and scores in the response."""
+def add_hits(search: Retrieval) -> None:
+    """Give the documents of a search their hits."""
+    request = search.request
+    parts = {(part.collection.key, part.translated.language): part for part in search.parts}
+    evidence: dict[int, Evidence] = {}
+    for rank, one in enumerate(search.documents, 1):
+        part = one.part or parts.get((one.collection.key, one.stored.language))
+        sentence = one.passage.sentence if one.passage is not None else None
+        if part is None:  # dense search alone found it, in a collection that was not searched by words
+            shown = Shown(sentence_window(one.stored.text, sentence or (0, 0)))
+        else:
+            if id(part) not in evidence:
+                evidence[id(part)] = Evidence(request.query, part, request.explain)
+            shown = evidence[id(part)].of(one.stored, one.whole.tokens, sentence)
+        if sentence is not None:
+            shown.highlights = _in_order([_meaning(request.query, one.stored, sentence), *shown.highlights])
+        one.hit = _hit(rank, one, shown, request)
 
-    rank: int
-    score: float
-    first_stage: float
-    dense: float | None = None
-    late: float | None = None
-    fusion: Fusion | None = None
-    rerank: float | None = None
-    sentence: Span | None = None
-    """The sentence that dense search found it by, ``text[start:end]``; (0, 0) for the title. None if by words alone."""
+
+@dataclass(slots=True)
+class Shown:
+    """What is shown of a document: the window of its text, the matches, and what they add to its BM25 score."""
+
+    window: Window
+    highlights: list[Highlight] = field(default_factory=list)
+    contributions: list[Contribution] = field(default_factory=list)
 
 
-class HitBuilder:
-    """Builds the hits of one collection in one language from their documents."""
+class Evidence:
+    """Finds the evidence in the documents of one BM25 ranking."""
 
-    def __init__(
-        self,
-        text: str,
-        collection: str,
-        translated: Translated,
-        statistics: Statistics,
-        analysis: Analysis,
-        explained: bool,
-    ) -> None:
+    def __init__(self, text: str, part: Part, explained: bool) -> None:
+        query, statistics = part.translated.query, part.statistics
         self._text = text
-        self._collection = collection
-        self._translated = translated
+        self._translated = part.translated
         self._statistics = statistics
-        self._analysis = analysis
         self._explained = explained
-        self._form: Literal["term", "word"] = "word" if translated.query.method == "smt" else "term"
-        self._matcher = Matcher(_as_evidence(translated), self._form)
-        structured = translated.query.method == "psq"
-        self._importance = [group.weight * rarity(group, statistics, structured) for group in translated.query.groups]
+        self._form: Literal["term", "word"] = "word" if query.method == "smt" else "term"
+        self._matcher = Matcher(_as_evidence(part.translated), self._form)
+        self._importance = [group.weight * rarity(group, statistics, query.method == "psq") for group in query.groups]
 
-    def hit(self, found: Found, document: DocumentInfo) -> Hit:
-        """The hit of one document; its snippet has the sentence found, and the best matches that fit beside it."""
+    def of(self, document: DocumentInfo, tokens: Sequence[Token], sentence: Span | None) -> Shown:
+        """That in a document with these ``tokens``; the window has the sentence, and the best matches beside it."""
         title, text = document.title or "", document.text
-        whole = indexed_text(document.title, text)
-        tokens = self._analysis.tokens(whole)
-        own = _after(tokens, len(whole) - len(text))
+        own = _after(tokens, len(indexed_text(document.title, text)) - len(text))
         matches = self._matcher.matches(own)
-        around = Window(*found.sentence) if found.sentence and found.sentence[1] else None
+        around = Window(*sentence) if sentence and sentence[1] else None
         window = best_window(text, own, matches, self._importance, around=around)
         in_title = self._matcher.matches(token for token in tokens if token.end <= len(title))
         highlights = [
             *(self._highlight("title", title, match) for match in in_title),
             *(self._highlight("text", text, match) for match in inside(matches, window)),
         ]
-        contributions = self._contributions(tokens) if self._explained else None
-        return _hit(found, self._text, self._collection, document, window, highlights, contributions)
+        return Shown(window, highlights, self._contributions(tokens) if self._explained else [])
 
     def _highlight(self, field: TextField, text: str, match: Match) -> Highlight:
         group = self._translated.query.groups[match.group]
@@ -108,97 +109,40 @@ class HitBuilder:
         translated = self._translated
         scores = explain(translated.query, self._statistics, Counter(indexed), len(indexed), translated.bm25)
         return [
-            Contribution(
-                query_term=query_term(self._text, group),
-                tf=score.tf,
-                df=score.df,
-                idf=score.idf,
-                weight=score.weight,
-                score=score.score,
-            )
+            Contribution(query_term=query_term(self._text, group), **asdict(score))
             for group, score in zip(translated.query.groups, scores, strict=True)
         ]
 
 
-def hits_of(
-    request: SearchRequest, answer: Answer, documents: Mapping[int, DocumentInfo], analysis: Callable[[str], Analysis]
-) -> list[Hit]:
-    """The hits of a ranking, by the ``documents`` by key; those deleted or replaced meanwhile are left out."""
-    builders: dict[int, HitBuilder] = {}
-    hits: list[Hit] = []
-    for place in answer.places:
-        document = documents.get(place.key)
-        if document is None:
-            continue
-        passage = place.passage
-        if passage is not None and document.generation != passage.generation:
-            if place.part is None:
-                continue  # just replaced: the passage no longer exists
-            passage = None
-        found = Found(
-            len(hits) + 1,
-            place.score,
-            place.first_stage,
-            dense=place.dense,
-            late=place.late,
-            fusion=place.fusion,
-            rerank=place.rerank,
-            sentence=passage.sentence if passage else None,
-        )
-        part = place.part or answer.part(place.collection.key, document.language)
-        if part is None:
-            hits.append(hit_by_meaning(found, request.query, place.collection.name, document, request.explain))
-            continue
-        builder = builders.get(id(part))
-        if builder is None:
-            builder = builders[id(part)] = HitBuilder(
-                request.query,
-                part.collection.name,
-                part.translated,
-                part.statistics,
-                analysis(part.translated.language),
-                request.explain,
-            )
-        hits.append(builder.hit(found, document))
-    return hits
+def _hit(rank: int, one: RankedDocument, shown: Shown, request: SearchRequest) -> Hit:
+    stored = one.stored
+    fields: dict[str, Any] = {
+        "rank": rank,
+        "id": stored.id,
+        "collection": one.collection.name,
+        "language": stored.language,
+        "score": one.score,
+        "scores": _scores(one),
+        "title": stored.title,
+        "snippet": stored.text[shown.window.start : shown.window.end],
+        "snippet_start": shown.window.start,
+        "highlights": shown.highlights,
+    }
+    if not request.explain:
+        return Hit(**fields)
+    if request.method == "hybrid":
+        fields["fusion"] = _fusion(one)
+    return ExplainedHit(**fields, contributions=shown.contributions)
 
 
-def hit_by_meaning(found: Found, query: str, collection: str, document: DocumentInfo, explained: bool) -> Hit:
-    """The hit of a document that only dense search found, in a collection that was not searched by words."""
-    window = sentence_window(document.text, found.sentence or (0, 0))
-    return _hit(found, query, collection, document, window, [], [] if explained else None)
-
-
-def _hit(
-    found: Found,
-    query: str,
-    collection: str,
-    document: DocumentInfo,
-    window: Window,
-    highlights: list[Highlight],
-    contributions: list[Contribution] | None,
-) -> Hit:
-    """The hit of a document; with ``contributions`` an explained hit."""
-    if found.sentence is not None:
-        highlights = _in_order([_meaning(query, document, found.sentence), *highlights])
-    hit = Hit(
-        rank=found.rank,
-        id=document.id,
-        collection=collection,
-        language=document.language,
-        score=found.score,
-        scores=_scores(found),
-        title=document.title,
-        snippet=document.text[window.start : window.end],
-        snippet_start=window.start,
-        highlights=highlights,
+def _fusion(one: RankedDocument) -> Fusion:
+    fused = {"bm25": one.bm25, "dense": one.dense} | ({} if one.late is None else {"late": one.late})
+    return Fusion(
+        **{
+            stage: None if found is None or found.weight is None else RankedBy(**asdict(found))
+            for stage, found in fused.items()
+        }
     )
-    if contributions is None:
-        return hit
-    explained = ExplainedHit(**{name: getattr(hit, name) for name in hit.model_fields_set}, contributions=contributions)
-    if found.fusion is not None:
-        explained.fusion = found.fusion
-    return explained
 
 
 def _meaning(query: str, document: DocumentInfo, sentence: Span) -> Highlight:
@@ -223,12 +167,12 @@ def _in_order(highlights: list[Highlight]) -> list[Highlight]:
     return sorted(highlights, key=lambda one: (one.field == "text", one.start))
 
 
-def _scores(found: Found) -> Scores:
-    scores = Scores(first_stage=found.first_stage, rerank=found.rerank)
-    if found.dense is not None:
-        scores.dense = found.dense
-    if found.late is not None:
-        scores.late = found.late
+def _scores(one: RankedDocument) -> Scores:
+    scores = Scores(first_stage=one.first_stage, rerank=one.rerank)
+    if one.dense is not None:
+        scores.dense = one.dense.score
+    if one.late is not None:
+        scores.late = one.late.score
     return scores
 
 

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from dragoman.service.core.errors import NotInstalled, ServiceError
 from dragoman.service.core.priority import in_background, wait_limit
 from dragoman.service.core.settings import Settings
-from dragoman.service.inference.batching import Cancelled, gathered
+from dragoman.service.inference.batching import gathered
 from dragoman.service.inference.models import Models
 from dragoman.service.inference.tagging import Tagging, tagger_place
 from dragoman.service.query.translation import QueryName
 from dragoman.service.schemas.search import Degraded, SearchRequest
+from dragoman.service.search.ranked import Retrieval
 
 STAGE = "names"
 LEAST_SCORE = 0.5
 """Names of a lower probability are read as other words are."""
 PERSON = "PER"
-
-
-class FoundNames(NamedTuple):
-    """Where the names of a query stand."""
-
-    places: list[QueryName]
-    degraded: list[Degraded]
 
 
 class NameFinder:
@@ -45,8 +37,8 @@ class NameFinder:
             return False
         return True
 
-    def find(self, text: str, cancelled: Cancelled | None) -> FoundNames:
-        """The names in a query that may stay whole.
+    def find(self, found: Retrieval) -> None:
+        """Note the names in a query that may stay whole.
 
         Those of persons do so by their words as well. Names of places, organisations and works are mostly made of words
         that are translated ("United Nations"): they stay whole only where a table has all of one.
@@ -55,13 +47,13 @@ class NameFinder:
             ServiceError: in background work, they cannot be found now.
         """
         try:
-            underway = Tagging(self._models.worker, "ner", [text])
-            gathered(underway.futures, wait_limit(self._settings.worker_seconds), cancelled)
+            underway = Tagging(self._models.worker, "ner", [found.query.text])
+            gathered(underway.futures, wait_limit(self._settings.worker_seconds), found.cancelled)
             (tags,) = underway.results()
         except ServiceError as fault:
             if in_background():
                 raise
             reason = f"names in the query were translated as other words: {fault}"
-            return FoundNames([], [Degraded.of(STAGE, reason, fault.error_type)])
-        found = [QueryName(one.start, one.end, one.label == PERSON) for one in tags if one.score >= LEAST_SCORE]
-        return FoundNames(found, [])
+            found.degraded.append(Degraded.of(STAGE, reason, fault.error_type))
+            return
+        found.names = [QueryName(one.start, one.end, one.label == PERSON) for one in tags if one.score >= LEAST_SCORE]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
-from threading import BoundedSemaphore
 from typing import NamedTuple
 
 from dragoman.indexes.analysis.pipeline import LONGEST_WORD
 from dragoman.lexicon.text.tokens import Analysis
+from dragoman.service.collections.changes import indexed_text
 from dragoman.service.collections.lucene_registry import Indexes
 from dragoman.service.collections.service import CollectionInfo, Collections
-from dragoman.service.core.errors import InvalidRequest, NotFound, TooManyRequests
-from dragoman.service.core.pace import Pace
+from dragoman.service.core.admission import Limit
+from dragoman.service.core.errors import InvalidRequest, TooManyRequests
 from dragoman.service.core.priority import Traffic, in_background
 from dragoman.service.core.settings import Settings
 from dragoman.service.core.trec import RunLine
@@ -23,24 +23,17 @@ from dragoman.service.inference.text_translation import Translations
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.observability.tracing import span
 from dragoman.service.query.language import FALLBACK, detect
-from dragoman.service.query.translation import QueryName, described, foreign_words, undecided, unknown_everywhere
-from dragoman.service.schemas.search import (
-    Degraded,
-    Hit,
-    Method,
-    QueryRead,
-    SearchRequest,
-    SearchResponse,
-    Suggestion,
-    Timings,
-)
+from dragoman.service.query.text import AnalysedText
+from dragoman.service.query.translation import described, foreign_words, undecided, unknown_everywhere
+from dragoman.service.schemas.search import Degraded, Method, SearchRequest, SearchResponse, Suggestion, Timings
 from dragoman.service.search.bm25 import FirstStage
 from dragoman.service.search.dense import DenseStage
 from dragoman.service.search.entities import EntityStage
-from dragoman.service.search.fusion import Answer, SearchRanking
+from dragoman.service.search.fusion import SearchRanking
 from dragoman.service.search.gloss import Glosses
-from dragoman.service.search.hits import hits_of
+from dragoman.service.search.hits import add_hits
 from dragoman.service.search.names import NameFinder
+from dragoman.service.search.ranked import Retrieval
 from dragoman.service.search.rerank import RerankStage
 from dragoman.service.search.suggestions import other_readings
 from dragoman.service.tables.service import check_active, check_detectable
@@ -49,8 +42,6 @@ from dragoman.service.tables.snapshot import Snapshot, TableRegistry
 MODEL_METHODS = ("dense", "hybrid")
 """The methods that need the sentence encoder."""
 
-_WAITING = 32
-
 
 class Run(NamedTuple):
     """The lines of a TREC run, best first, the degraded stages, and the method used."""
@@ -58,15 +49,6 @@ class Run(NamedTuple):
     lines: list[RunLine]
     degraded: list[Degraded]
     method: Method
-
-
-class Ranking(NamedTuple):
-    """The query as understood, the snapshot with the tables that were used, the names in the query, and the ranking."""
-
-    query: QueryRead
-    snapshot: Snapshot
-    names: list[QueryName]
-    answer: Answer
 
 
 class Search:
@@ -100,8 +82,7 @@ class Search:
         self._traffic = traffic
         self._names = names
         self._entities = entities
-        self._places = BoundedSemaphore(_WAITING)
-        self._pace = Pace()
+        self._waiting = Limit(settings.concurrent_model_searches, "searches are waiting for the models")
 
     def search(
         self,
@@ -119,10 +100,56 @@ class Search:
             Unavailable: none of the collections can be searched now, dense search is not possible, or snippets are to
                 be translated and there is no translator.
         """
-        with self._traffic.live(), self._admitted(self._with_method(request), request.method) as (admitted, degraded):
-            response = self._search(admitted, request_id, cancelled, snapshot)
-        response.degraded[:0] = degraded
-        return response
+        snapshot = snapshot or self._registry.snapshot
+        with self._traffic.live():
+            found = self.retrieve(request, cancelled, snapshot)
+            suggestions = self._suggestions(found, snapshot)
+        return SearchResponse(
+            request_id=request_id,
+            query=found.understood,
+            method=found.request.method or "psq",
+            hits=[one.hit for one in found.documents],
+            translation=described(found.query, found.translations, found.names),
+            suggestions=suggestions,
+            degraded=found.degraded,
+            truncated=found.truncated,
+            timings_ms=_timings(found),
+        )
+
+    def retrieve(
+        self, request: SearchRequest, cancelled: Cancelled | None = None, snapshot: Snapshot | None = None
+    ) -> Retrieval:
+        """The documents of :meth:`search`, as they were read and with their hits."""
+        with self._traffic.live(), self._begun(request, cancelled, snapshot) as found:
+            self._rank(found, read=True)
+            found.truncated[:0] = _cut_words(found.query)
+            add_hits(found)
+            self._entities.add(found.documents)
+            if found.request.gloss:
+                glosses = self.glosses(found.query.language, found.snapshot)
+                with found.stage("gloss"):
+                    for one in found.documents:
+                        one.hit.gloss = glosses.of(one)
+            if found.request.translate_snippets:
+                with found.stage("translate_snippets"):
+                    self._translate_snippets(found)
+        return found
+
+    def run(self, request: SearchRequest, cancelled: Cancelled | None = None) -> Run:
+        """The lines of a TREC run, best first.
+
+        Raises:
+            ServiceError: as :meth:`search`.
+        """
+        with self._traffic.live(), self._begun(request, cancelled) as found:
+            self._rank(found, read=False)
+        if "rerank" in found.seconds:
+            ids = {one.key: one.stored.id for one in found.documents}
+        else:
+            ids = self._collections.ids_by_keys([one.key for one in found.documents])
+        lines = [RunLine(one.collection.name, ids[one.key], one.score) for one in found.documents if one.key in ids]
+        cut = [Degraded.of("truncated", reason, "truncated") for reason in found.truncated]
+        return Run(lines, [*found.degraded, *cut], found.request.method or "psq")
 
     def default_method(self, request: SearchRequest) -> Method:
         """The method of a search that names none: hybrid where the embeddings are complete, else psq.
@@ -130,7 +157,10 @@ class Search:
         Raises:
             NotFound: there is no such collection.
         """
-        return "hybrid" if self._dense.complete(self._chosen(request)) else "psq"
+        return self._default_method(self._collections.chosen(request.collections))
+
+    def _default_method(self, collections: Sequence[CollectionInfo]) -> Method:
+        return "hybrid" if self._dense.complete(collections) else "psq"
 
     @property
     def snapshot(self) -> Snapshot:
@@ -151,65 +181,105 @@ class Search:
             or self._rerank.options(request) is not None
         )
 
-    def _search(
-        self, request: SearchRequest, request_id: str, cancelled: Cancelled | None, snapshot: Snapshot | None
-    ) -> SearchResponse:
+    @contextmanager
+    def _begun(
+        self, request: SearchRequest, cancelled: Cancelled | None, snapshot: Snapshot | None = None
+    ) -> Iterator[Retrieval]:
+        """A search whose request is valid, admitted and understood; it counts as one that waits until the block ends.
+
+        Where too many wait for the models, a search by words is not reranked, and one whose request names no method is
+        made by psq.
+        """
         started = time.perf_counter()
+        self._check(request)
+        collections = self._collections.chosen(request.collections)
+        chosen = request.method or self._default_method(collections)
+        with ExitStack() as held:
+            degraded: list[Degraded] = []
+            wanted = request.model_copy(update={"method": chosen})
+            encodes = chosen in MODEL_METHODS or request.translate_snippets
+            if (encodes or self._rerank.options(wanted) is not None) and not in_background():
+                try:
+                    held.enter_context(self._waiting.place())
+                except TooManyRequests as fault:
+                    if encodes and (request.method is not None or request.rerank or request.translate_snippets):
+                        raise
+                    wanted = wanted.model_copy(update={"method": "psq" if encodes else chosen, "rerank": False})
+                    stage, instead = ("dense", "ranked by psq") if encodes else ("rerank", "in first-stage order")
+                    degraded.append(Degraded.of(stage, f"hits are {instead}: {fault}", fault.error_type))
+            yield self._understood(wanted, collections, cancelled, snapshot, degraded, started)
+
+    def _understood(
+        self,
+        request: SearchRequest,
+        collections: Sequence[CollectionInfo],
+        cancelled: Cancelled | None,
+        snapshot: Snapshot | None,
+        degraded: list[Degraded],
+        started: float,
+    ) -> Retrieval:
+        """The query in its language, given or detected, and the tables that are used for it."""
         snapshot = snapshot or self._registry.snapshot
-        query, used, names, answer = self._rank(request, cancelled, snapshot)
-        documents = self._collections.by_keys([place.key for place in answer.places])
-        hits = hits_of(request, answer, documents, self._analysis)
-        self._entities.add(hits, [place.collection for place in answer.places], documents.values())
-        timings = Timings(
-            translate=_milliseconds(answer.translate_seconds),
-            first_stage=_milliseconds(answer.rank_seconds),
-            rerank=_milliseconds(answer.rerank_seconds),
-            total=0.0,
-        )
-        if answer.dense_seconds is not None:
-            timings.dense = _milliseconds(answer.dense_seconds)
-        if answer.late_seconds is not None:
-            timings.late = _milliseconds(answer.late_seconds)
-        if request.gloss:
-            timings.gloss = self._add_glosses(hits, query.language, used)
-        if request.translate_snippets:
-            begun = time.perf_counter()
-            with span("translate_snippets"):
-                untranslated = self._translate_snippets(hits, query.language, cancelled)
-            self._metrics.degraded(untranslated)
-            answer.degraded.extend(untranslated)
-            timings.translate_snippets = _milliseconds(time.perf_counter() - begun)
-        response = SearchResponse(
-            request_id=request_id,
-            query=query,
-            method=answer.method,
-            hits=hits,
-            translation=described(request.query, self._analysis(query.language), answer.translations, names),
-            suggestions=self._suggestions(request, query.language, answer, snapshot),
-            degraded=answer.degraded,
-            truncated=[*_cut_words(request.query, self._analysis(query.language)), *answer.truncated],
-            timings_ms=timings,
-        )
-        timings.total = _milliseconds(time.perf_counter() - started)
-        return response
+        check_active(request.tables or (), snapshot)
+        languages = {language for collection in collections for language in collection.languages}
+        language = request.query_language
+        if language is None:
+            check_detectable(snapshot, languages)
+            candidates = {FALLBACK, *languages, *snapshot.languages}
+            found = detect(request.query, candidates, snapshot.knows, partial(_reach, languages, snapshot))
+            language = found.language
+            if not found.decided:
+                degraded.append(Degraded.of("detect", undecided(language), "undecided"))
+        if request.tables is not None:
+            snapshot = self._registry.select(snapshot, request.tables, language, languages)
+        query = AnalysedText(request.query, language, self._analysis)
+        return Retrieval(request, query, snapshot, collections, cancelled, degraded=degraded, started=started)
 
-    def _add_glosses(self, hits: Sequence[Hit], language: str, snapshot: Snapshot) -> float:
-        begun = time.perf_counter()
-        glosses = self.glosses(language, snapshot)
-        with span("gloss"):
-            for hit in hits:
-                hit.gloss = glosses.of(hit)
-        return _milliseconds(time.perf_counter() - begun)
+    def _rank(self, found: Retrieval, *, read: bool) -> None:
+        """Rank the documents, and read them from the database, once, if ``read`` or if they are reranked."""
+        request = found.request
+        self._entities.limit(found)
+        foreign = {one for collection in found.collections for one in collection.languages} - {found.query.language}
+        if foreign and self._names.wanted(request):
+            with span("names"):
+                self._names.find(found)
+        found.seconds["translate"] = time.perf_counter() - found.started
+        options = self._rerank.options(request)
+        self._ranking.rank(found, request.top_k if options is None else max(request.top_k, options.depth))
+        if read or options is not None:
+            self._read(found)
+        if options is not None:
+            self._rerank.rerank(found, options)
+            del found.documents[request.top_k :]
+        for stage, seconds in found.seconds.items():
+            self._metrics.stage(stage, seconds)
+        self._metrics.degraded(found.degraded)
+        words, oov = foreign_words(found.translations), unknown_everywhere(found.translations)
+        self._metrics.query(found.query.language, len(words), len(oov))
 
-    def _suggestions(
-        self, request: SearchRequest, language: str, answer: Answer, snapshot: Snapshot
-    ) -> list[Suggestion]:
-        if request.method in ("none", "dense") or request.entities:
+    def _read(self, found: Retrieval) -> None:
+        """Read the documents; those that were deleted meanwhile, or of which no found passage is left, are left out."""
+        stored = self._collections.by_keys([one.key for one in found.documents])
+        left = []
+        for one in found.documents:
+            if one.key not in stored:
+                continue
+            one.stored = stored[one.key]
+            if one.passage is not None and one.passage.generation != one.stored.generation:
+                if one.part is None:
+                    continue
+                one.passage = None
+            one.whole = AnalysedText(
+                indexed_text(one.stored.title, one.stored.text), one.stored.language, self._analysis
+            )
+            left.append(one)
+        found.documents = left
+
+    def _suggestions(self, found: Retrieval, snapshot: Snapshot) -> list[Suggestion]:
+        request = found.request
+        if request.method in ("none", "dense") or request.entities or found.parts:
             return []
-        if answer.parts or any(place.part for place in answer.places):
-            return []
-        collections = self._chosen(request)
-        targets = {one for collection in collections for one in collection.languages}
+        targets = {one for collection in found.collections for one in collection.languages}
 
         def tables(source: str) -> Snapshot:
             return (
@@ -217,102 +287,16 @@ class Search:
             )
 
         sources = {one for one in snapshot.languages if any(snapshot.view(one, target) for target in targets)}
-        return other_readings(request.query, language, sources, tables, self._first_stage, collections)
+        return other_readings(found, sources, tables, self._first_stage)
 
-    def _translate_snippets(self, hits: Sequence[Hit], language: str, cancelled: Cancelled | None) -> list[Degraded]:
+    def _translate_snippets(self, found: Retrieval) -> None:
+        hits = [one.hit for one in found.documents]
         snippets = [(hit.language, hit.snippet) for hit in hits]
-        translated, degraded = self._translations.snippets(snippets, language, cancelled)
+        translated, degraded = self._translations.snippets(snippets, found.query.language, found.cancelled)
         for hit, text in zip(hits, translated, strict=True):
             hit.snippet_translation = text
-        return degraded
-
-    @contextmanager
-    def _admitted(self, request: SearchRequest, named: Method | None) -> Iterator[tuple[SearchRequest, list[Degraded]]]:
-        """Limit the searches that wait for the models, so that others still get a thread.
-
-        Above the limit, a search whose request ``named`` no method is made by psq without reranking.
-        """
-        if in_background() or (request.method not in MODEL_METHODS and not request.translate_snippets):
-            yield request, []
-            return
-        if not self._places.acquire(blocking=False):
-            reason = f"{_WAITING} searches are waiting for the models"
-            if named is not None or request.rerank or request.translate_snippets:
-                raise TooManyRequests(f"{reason}; try again in a moment", self._pace.wait(1))
-            degraded = [Degraded.of("dense", f"hits are ranked by psq: {reason}", TooManyRequests.error_type)]
-            self._metrics.degraded(degraded)
-            yield request.model_copy(update={"method": "psq", "rerank": False}), degraded
-            return
-        started = time.monotonic()
-        try:
-            yield request, []
-        finally:
-            self._places.release()
-            self._pace.done(1, time.monotonic() - started)
-
-    def run(self, request: SearchRequest, cancelled: Cancelled | None = None) -> Run:
-        """The lines of a TREC run, best first.
-
-        Raises:
-            ServiceError: as :meth:`search`.
-        """
-        with self._traffic.live(), self._admitted(self._with_method(request), request.method) as (admitted, degraded):
-            answer = self._rank(admitted, cancelled, None).answer
-        ids = self._collections.ids_by_keys([place.key for place in answer.places])
-        lines = [
-            RunLine(place.collection.name, ids[place.key], place.score) for place in answer.places if place.key in ids
-        ]
-        cut = [Degraded.of("truncated", reason, "truncated") for reason in answer.truncated]
-        return Run(lines, [*degraded, *answer.degraded, *cut], answer.method)
-
-    def _rank(self, request: SearchRequest, cancelled: Cancelled | None, snapshot: Snapshot | None) -> Ranking:
-        started = time.perf_counter()
-        snapshot = snapshot or self._registry.snapshot
-        check_active(request.tables or (), snapshot)
-        collections = self._chosen(request)
-        languages = {language for collection in collections for language in collection.languages}
-        query, degraded = self._understood(request, snapshot, languages)
-        if request.tables is not None:
-            snapshot = self._registry.select(snapshot, request.tables, query.language, languages)
-        limited = self._entities.limited(request, query.language, snapshot, collections)
-        degraded += limited.degraded
-        names: list[QueryName] = []
-        if languages - {query.language} and self._names.wanted(request):
-            with span("names"):
-                names, faults = self._names.find(request.query, cancelled)
-            degraded += faults
-        prepared = time.perf_counter()
-        rerank = self._rerank.options(request)
-        wanted = request if rerank is None else request.model_copy(update={"top_k": max(request.top_k, rerank.depth)})
-        answer = self._ranking.rank(
-            wanted, query.language, snapshot, limited.collections, cancelled, names, limited.permitted
-        )
-        answer.translate_seconds += prepared - started
-        answer.degraded[:0] = degraded
-        if rerank is not None:
-            outcome = self._rerank.rerank(request, rerank, query.language, answer.places, snapshot, cancelled)
-            answer.places, answer.rerank_seconds = outcome.places[: request.top_k], outcome.seconds
-            answer.degraded += outcome.degraded
-            answer.truncated += outcome.truncated
-            self._metrics.stage("rerank", outcome.seconds)
-            self._metrics.rerank(outcome.result)
-        self._metrics.stage("translate", answer.translate_seconds)
-        self._metrics.stage("first_stage", answer.rank_seconds)
-        if answer.dense_seconds is not None:
-            self._metrics.stage("dense", answer.dense_seconds)
-        if answer.late_seconds is not None:
-            self._metrics.stage("late", answer.late_seconds)
-        self._metrics.degraded(answer.degraded)
-        words, oov = foreign_words(answer.translations), unknown_everywhere(answer.translations)
-        self._metrics.query(query.language, len(words), len(oov))
-        return Ranking(query, snapshot, names, answer)
-
-    def _with_method(self, request: SearchRequest) -> SearchRequest:
-        """The valid request with a method."""
-        self._check(request)
-        if request.method is not None:
-            return request
-        return request.model_copy(update={"method": self.default_method(request)})
+        self._metrics.degraded(degraded)
+        found.degraded += degraded
 
     def _check(self, request: SearchRequest) -> None:
         settings = self._settings
@@ -330,42 +314,21 @@ class Search:
                     f"{field}: {len(names or ())} of them; at most {settings.search_names} are allowed"
                 )
 
-    def _chosen(self, request: SearchRequest) -> list[CollectionInfo]:
-        known = {collection.name: collection for collection in self._collections.all()}
-        if request.collections is None:
-            return list(known.values())
-        for place, name in enumerate(request.collections):
-            if name not in known:
-                raise NotFound(f"collections[{place}]: there is no collection named {name!r}")
-        return [known[name] for name in dict.fromkeys(request.collections)]
 
-    def _understood(
-        self, request: SearchRequest, snapshot: Snapshot, languages: Collection[str]
-    ) -> tuple[QueryRead, list[Degraded]]:
-        if request.query_language is not None:
-            return QueryRead(text=request.query, language=request.query_language, detected=False), []
-        check_detectable(snapshot, languages)
-        candidates = {FALLBACK, *languages, *snapshot.languages}
-        found = detect(request.query, candidates, snapshot.knows, partial(_reach, languages, snapshot))
-        degraded = []
-        if not found.decided:
-            degraded.append(Degraded.of("detect", undecided(found.language), "undecided"))
-        return QueryRead(text=request.query, language=found.language, detected=True), degraded
-
-
-def _cut_words(text: str, analysis: Analysis) -> list[str]:
+def _cut_words(query: AnalysedText) -> list[str]:
     """Messages for query words that are too long to be indexed whole, and are searched by their beginnings."""
-    if len(text) <= LONGEST_WORD:
+    if len(query.text) <= LONGEST_WORD:
         return []
     return [
         f"query: of the word at character {token.start} only the first {LONGEST_WORD} characters count"
-        for token in analysis.tokens(text)
+        for token in query.tokens
         if len(token.word) >= LONGEST_WORD and token.end - token.start > LONGEST_WORD
     ]
 
 
-def _milliseconds(seconds: float) -> float:
-    return round(seconds * 1000, 3)
+def _timings(found: Retrieval) -> Timings:
+    spent = {"rerank": 0.0} | found.seconds | {"total": time.perf_counter() - found.started}
+    return Timings(**{stage: round(1000 * seconds, 3) for stage, seconds in spent.items()})
 
 
 def _reach(languages: Collection[str], snapshot: Snapshot, source: str) -> float:

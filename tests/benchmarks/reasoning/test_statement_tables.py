@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from benchmarks.reasoning import attention_patterns, statement_tables
-from benchmarks.reasoning.statement_cells import Pairs, loaded, theory_test
+from benchmarks.reasoning.statement_cells import loaded, theory_test
 from benchmarks.reasoning.statement_runs import METHODS
 from benchmarks.reasoning.statement_summary import Cells, Methods, direction, summary
 from dragoman.backbone.checkpoints import read_tensors, save_veco
@@ -20,6 +20,7 @@ from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.training.text_files import text_files
 from dragoman.backbone.training.vocabulary import train_subwords
 from dragoman.backbone.veco import Veco, VecoConfig
+from dragoman.reasoning.pair_queries import PairQueries
 from dragoman.reasoning.statements import StatementReader
 from dragoman.reasoning.structured_encoder import StructuredEncoder
 from dragoman.reasoning.training.beginning import begin_with
@@ -127,7 +128,7 @@ def _pairs_are_changed(output: Path) -> None:
     assert structured
     folders = {language: output / "cross" / language / "model" for language in LANGUAGES}
     own = {name: value.clone() for name, value in model.encoder.cross_parameters().items()}
-    pairs = Pairs(model.encoder, folders["fr"])
+    pairs = PairQueries(model.encoder, folders["fr"])
     pairs.take(folders["de"])
     fr, de = (read_tensors(folders[language]) for language in LANGUAGES)
     found = model.encoder.cross_parameters()

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import httpx
 import pytest
+from fastapi.testclient import TestClient
 
+from dragoman.service.app import create_app
+from dragoman.service.core.settings import Settings
+from dragoman.service.inference import models
+from dragoman.service.inference.reading import spans
 from tests.service.api.errorbody import check_error
 from tests.service.backbones import tiny_reader
 from tests.service.job_client import finished, read, submit
 from tests.service.searching import ndjson
-from tests.service.serving import Server, server
+from tests.service.serving import Server, server, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -250,6 +256,49 @@ def test_a_reader_that_cannot_be_loaded_leaves_the_passages_and_fails_jobs(tmp_p
         assert finished(running.client, id)["counts"] == {"total": 1, "completed": 0, "failed": 1}
         (error,) = read(running.client, id, "errors")
         assert error["error"]["status"] == 503 and "reader" in error["error"]["message"]
+
+
+def test_a_reader_that_takes_too_long_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    freed = Event()
+
+    def slow(scorer: Any, parts: Any) -> Any:
+        freed.wait(60)
+        return spans(scorer, parts)
+
+    monkeypatch.setattr(models, "spans", slow)
+    settings = Settings(data_dir=tmp_path / "data", reader=str(tiny_reader(tmp_path / "reader")), worker_seconds=1)
+    with TestClient(create_app(settings)) as client:
+        try:
+            client.post("/v1/collections", json={"name": "de", "language": "de"}).raise_for_status()
+            headers = {"content-type": "application/x-ndjson"}
+            client.post("/v1/collections/de/documents", content=ndjson(DOCUMENTS), headers=headers)
+            question = {"question": "Wo fliegt die Biene?", "question_language": "de"}
+            refused = client.post("/v1/qa", json=question | {"context": VOLCANO})
+            check_error(refused, 503, "")
+            found = client.post("/v1/qa", json=question | {"collections": ["de"]}).json()
+            assert found["passages"][0]["id"] == "b" and found["answers"] == []
+            assert "qa" in [one["stage"] for one in found["degraded"]]
+        finally:
+            freed.set()
+
+
+def test_what_a_disconnected_client_asked_is_not_read(reading: Server) -> None:
+    def disconnect(number: int) -> None:
+        body = {"question": f"was fliegt {number}", "context": VOLCANO * 200}
+        with pytest.raises(httpx.ReadTimeout):
+            reading.client.post("/v1/qa", json=body, timeout=httpx.Timeout(5, read=0.05))
+
+    answered(reading, question="was fliegt", context=VOLCANO)  # the reader is loaded
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(disconnect, range(32)))
+    wait_for(lambda: "dragoman_worker_dropped" in of_reading(reading) and "waiting" not in of_reading(reading))
+    assert answered(reading, question="was fliegt", context=VOLCANO)["model"] == "reader"
+
+
+def of_reading(running: Server) -> str:
+    """What metrics say of windows to read: those that wait, and those that were dropped."""
+    lines = running.client.get("/metrics").text.splitlines()
+    return "\n".join(line for line in lines if 'task="read"' in line and not line.endswith(" 0.0"))
 
 
 def test_a_job_answers_as_the_endpoint(reading: Server) -> None:

@@ -104,7 +104,7 @@ def test_a_full_queue_refuses_and_says_when_to_come_again() -> None:
         with pytest.raises(TooManyRequests) as refused:
             worker.submit("t", ["c", "d"])
         assert refused.value.headers["Retry-After"] == "1"
-        worker._pace.done(4, 34.0)
+        worker._limit.pace.done(4, 34.0)
         with pytest.raises(TooManyRequests) as refused:
             worker.admit("t", 2)
         assert refused.value.headers["Retry-After"] == "17"  # for the two that wait

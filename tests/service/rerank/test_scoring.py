@@ -13,7 +13,8 @@ from dragoman.ranking.limits import readable
 from dragoman.service.core.errors import ClientDisconnected, TooManyRequests, Unavailable
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.scoring import Pending, ScoreRequest, Scores
-from dragoman.service.rerank.scoring import Document, Reranking
+from dragoman.service.query.text import AnalysedText
+from dragoman.service.rerank.scoring import Reranking
 from dragoman.service.runtime import Runtime
 from dragoman.service.tables.service import Upload
 from dragoman.service.tables.snapshot import Snapshot
@@ -61,13 +62,17 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
 
 def links(snapshot: Snapshot, query: str, source: str, document: str, target: str) -> set[tuple[str, str]]:
     scoring = Recorder()
-    Reranking(scoring, analysis).begin(query, source, [Document(document, target)], snapshot, 60)
+    Reranking(scoring, analysis).begin(text(query, source), [text(document, target)], snapshot, 60)
     (asked,) = scoring.asked
     (linked,) = asked.links
     return {
         (word(asked.query.text, asked.query.spans[left]), word(document, asked.documents[0].spans[right]))
         for left, right in zip(linked.left, linked.right, strict=True)
     }
+
+
+def text(content: str, language: str) -> AnalysedText:
+    return AnalysedText(content, language, analysis)
 
 
 def word(text: str, span: tuple[int, int]) -> str:
@@ -88,19 +93,19 @@ def test_what_a_glossary_says_of_a_phrase_stands_for_its_words(
 
 def test_of_a_long_document_only_what_is_read_is_sent_and_that_is_said(snapshot: Snapshot) -> None:
     scoring, long = Recorder(), "un cane " * 20_000
-    documents = [Document("un cane", "it"), Document("Panino", "it"), Document(long, "it")]
-    found = Reranking(scoring, analysis).begin("dog", "en", documents, snapshot, 60).finish()
+    documents = [text("un cane", "it"), text("Panino", "it"), text(long, "it")]
+    found = Reranking(scoring, analysis).begin(text("dog", "en"), documents, snapshot, 60).finish()
     assert [one.text for one in scoring.asked[0].documents] == ["un cane", "Panino", readable(long)]
     assert found.truncated == [0, 2]
 
 
 def test_nothing_is_read_that_nobody_waits_for(snapshot: Snapshot) -> None:
     scoring = Recorder()
-    reranking, documents = Reranking(scoring, analysis), [Document("un cane", "it")]
+    reranking, query, documents = Reranking(scoring, analysis), text("dog", "en"), [text("un cane", "it")]
     with pytest.raises(Unavailable, match="not analysed in time"):
-        reranking.begin("dog", "en", documents, snapshot, 0.0)
+        reranking.begin(query, documents, snapshot, 0.0)
     with pytest.raises(ClientDisconnected):
-        reranking.begin("dog", "en", documents, snapshot, 60, lambda: True)
+        reranking.begin(query, documents, snapshot, 60, lambda: True)
     with pytest.raises(TooManyRequests):
-        reranking.begin("dog", "en", documents * 4, snapshot, 60)
+        reranking.begin(query, documents * 4, snapshot, 60)
     assert scoring.asked == []

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from dragoman.indexes.analysis.pipeline import LuceneAnalysis
 from dragoman.ranking.about import RerankerAbout
+from dragoman.service.collections.service import Collections
 from dragoman.service.core.errors import InvalidRequest
 from dragoman.service.core.settings import Settings
 from dragoman.service.rerank.scoring import sigmoid
@@ -252,7 +254,7 @@ def test_searches_that_wait_are_limited(runtime: Runtime, scorer: LinkScorer, mo
     monkeypatch.setattr(runtime.settings, "rerank_seconds", 30.0)  # none gives up before the last one has come
     scorer.barrier.clear()
     answers: list[SearchResponse] = []
-    waiting = [Thread(target=lambda: answers.append(ask(runtime))) for _ in range(30)]
+    waiting = [Thread(target=lambda: answers.append(ask(runtime))) for _ in range(38)]
     for thread in waiting:
         thread.start()
     until = time.monotonic() + 20
@@ -262,5 +264,34 @@ def test_searches_that_wait_are_limited(runtime: Runtime, scorer: LinkScorer, mo
     for thread in waiting:
         thread.join()
     reasons = [answer.degraded[0].reason for answer in answers if answer.degraded]
-    assert len(reasons) == 6 and all("24 searches are waiting for the reranker" in reason for reason in reasons)
-    assert len(answers) == 30
+    assert len(reasons) == 6 and all("32 searches are waiting for the models" in reason for reason in reasons)
+    assert len(answers) == 38
+
+
+@pytest.mark.parametrize("method", ["psq", "hybrid"])
+def test_documents_are_read_once_and_every_text_is_analysed_once(
+    runtime: Runtime, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    runtime.collections.create("other", "de")
+    ask(runtime, method=method)
+    read: list[list[int]] = []
+    analysed: list[tuple[str, str]] = []
+    by_keys, tokens = Collections.by_keys, LuceneAnalysis.tokens
+
+    def counted_keys(self: Collections, keys: list[int]) -> Any:
+        read.append(list(keys))
+        return by_keys(self, keys)
+
+    def counted_tokens(self: LuceneAnalysis, text: str) -> Any:
+        analysed.append((self.language, text))
+        return tokens(self, text)
+
+    monkeypatch.setattr(Collections, "by_keys", counted_keys)
+    monkeypatch.setattr(LuceneAnalysis, "tokens", counted_tokens)
+    monkeypatch.setattr(Collections, "all", lambda self: pytest.fail("all collections are listed"))
+    answer = ask(runtime, method=method, collections=["de"], gloss=True)
+    assert all(hit.scores.rerank is not None for hit in answer.hits) and len(answer.hits) >= 3
+    assert len(read) == 1 and len(set(read[0])) == len(read[0])
+    texts = [one for one in analysed if len(one[1].split()) > 1]  # of single words are the tables' entries
+    assert ("en", "volcano ash") in texts and ("de", DOCUMENTS["both"]) in texts
+    assert len(set(texts)) == len(texts)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import anyio.from_thread
 from fastapi import APIRouter, Request, Response
 
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.core.errors import NotInstalled
-from dragoman.service.http.admission import Searches
+from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
 from dragoman.service.http.middleware import note_degraded
+from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.reading import reader_place
 from dragoman.service.schemas.qa import ConfiguredReader, QaRequest, QaResponse, StatementResponse
 
@@ -37,16 +37,13 @@ async def qa(body: QaRequest, request: Request, runtime: RuntimeDep, settings: S
     Question and text may be in different languages. 503 where there is no reader.
     """
     identifier = request_id(request)
-    searches: Searches = request.app.state.searches
+    threads: Threads = request.app.state.threads
     if settings.log_queries:
         request.state.query = body.asked
 
-    def cancelled() -> bool:
-        return anyio.from_thread.run(request.is_disconnected)
-
-    def answer() -> Response:
+    def answer(cancelled: Cancelled) -> Response:
         found = runtime.qa.answer(body, identifier, cancelled)
         note_degraded(request, found.degraded)
         return Response(found.model_dump_json(exclude_unset=True), media_type="application/json")
 
-    return await searches.run(answer, cancelled, waits=True)
+    return await threads.run(request, answer, waits=True)

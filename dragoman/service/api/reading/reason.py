@@ -8,17 +8,17 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
-import anyio.from_thread
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.core.errors import NotInstalled, Unavailable
-from dragoman.service.http.admission import Searches
+from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id, unexpected
 from dragoman.service.http.middleware import note_degraded
 from dragoman.service.http.waiting import wait_for_futures
+from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.generation import bridge_place
 from dragoman.service.inference.translating import about_bridge
 from dragoman.service.reading.reasoning import Underway
@@ -54,21 +54,18 @@ async def reason(body: ReasonRequest, request: Request, runtime: RuntimeDep, set
     """
     identifier = request_id(request)
     until = time.monotonic() + settings.reason_seconds
-    searches: Searches = request.app.state.searches
+    threads: Threads = request.app.state.threads
     loop, pieces = asyncio.get_running_loop(), asyncio.Queue[str | None]()
     if settings.log_queries:
         request.state.query = body.question
 
-    def cancelled() -> bool:
-        return anyio.from_thread.run(request.is_disconnected)
-
     def emit(piece: str | None) -> None:
         loop.call_soon_threadsafe(pieces.put_nowait, piece)
 
-    def begin() -> Underway:
+    def begin(cancelled: Cancelled) -> Underway:
         return runtime.reasoning.begin(body, identifier, cancelled, emit if body.stream else None)
 
-    underway = await searches.run(begin, cancelled, waits=True)
+    underway = await threads.run(request, begin, waits=True)
     note_degraded(request, underway.response.degraded)
     if body.stream:
         underway.future.add_done_callback(lambda _: emit(None))

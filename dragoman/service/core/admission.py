@@ -1,0 +1,50 @@
+"""What the service takes on at a time: one limit for each resource, and one way to refuse what comes above it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+from dragoman.service.core.errors import TooManyRequests
+from dragoman.service.core.pace import Pace
+
+
+class Limit:
+    """The most of a resource that is taken at a time. Safe from any thread."""
+
+    def __init__(self, most: int, taken: str) -> None:
+        """``taken`` says, after a number, what takes the resource."""
+        self.most = most
+        self._taken = taken
+        self._held = 0
+        self._lock = Lock()
+        self.pace = Pace()
+
+    def check(self, taken: int, more: int = 1, before: int = 1) -> None:
+        """Check that there is room for so many more; what alone is larger than the limit is let in where nothing is.
+
+        Raises:
+            TooManyRequests: there is none; it is told to come again when ``before`` have been done, at today's pace.
+        """
+        if taken and taken + more > self.most:
+            raise TooManyRequests(f"{taken} {self._taken}; try again in a moment", self.pace.wait(before))
+
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """Take one place for the block.
+
+        Raises:
+            TooManyRequests: all are taken.
+        """
+        with self._lock:
+            self.check(self._held)
+            self._held += 1
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._held -= 1
+            self.pace.done(1, time.monotonic() - started)
