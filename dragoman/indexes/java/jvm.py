@@ -6,6 +6,7 @@ classes. Any thread may use Java; it holds Python's lock only where it converts 
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import os
 import re
@@ -62,6 +63,37 @@ class Installed(NamedTuple):
     jars: list[Path]
 
 
+class _Calls:
+    """The calls of Java that have not returned. Python may end only between them: it stops a thread that comes back
+    from Java later, which JPype does not survive."""
+
+    WAIT_SECONDS = 10
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running = 0
+        self._ended = False
+
+    def __enter__(self) -> None:
+        with self._changed:
+            if self._ended and threading.current_thread() is threading.main_thread():
+                raise JvmUnavailable("Java is no longer available: this process is about to end")
+            while self._ended:
+                self._changed.wait()
+            self._running += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._running -= 1
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Let no further call begin, and wait for those that run."""
+        with self._changed:
+            self._ended = True
+            self._changed.wait_for(lambda: not self._running, self.WAIT_SECONDS)
+
+
 class _Machine:
     """The state of the Java machine in this process."""
 
@@ -70,6 +102,7 @@ class _Machine:
         self.starting = threading.Lock()
         self.started = False
         self.forked = False
+        self.calls = _Calls()
 
     def start(self) -> None:
         with self.starting:
@@ -84,6 +117,10 @@ class _Machine:
     def after_fork(self) -> None:
         self.forked, self.started = self.started, False
         self.starting = threading.Lock()
+        self.calls = _Calls()
+
+    def end(self) -> None:
+        self.calls.end()
 
 
 class _Attached:
@@ -134,13 +171,14 @@ def run(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         _MACHINE.start()
     if not hasattr(_THREAD, "attached"):
         _THREAD.attached = threading.current_thread() is threading.main_thread() or _Attached()
-    try:
-        return function(*args, **kwargs)
-    except Exception as error:
-        described = _described(error)
-        if described is None:
-            raise
-        raise described from None
+    with _MACHINE.calls:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            described = _described(error)
+            if described is None:
+                raise
+            raise described from None
 
 
 @cache
@@ -179,6 +217,7 @@ def _start(heap: str) -> None:
         jpype.startJVM(*options, jvmpath=str(library), classpath=[str(jar) for jar in jars], interrupt=True)
     except Exception as error:
         raise JvmUnavailable(f"Java could not be started from {home}: {error}") from error
+    atexit.register(_MACHINE.end)  # after JPype's own, and so called before it
     logger = java_class("java.util.logging.Logger").getLogger("org.apache.lucene")
     logger.setLevel(java_class("java.util.logging.Level").WARNING)
     _kept.append(logger)
