@@ -217,10 +217,21 @@ def _start(heap: str) -> None:
         jpype.startJVM(*options, jvmpath=str(library), classpath=[str(jar) for jar in jars], interrupt=True)
     except Exception as error:
         raise JvmUnavailable(f"Java could not be started from {home}: {error}") from error
+    _unlink_collectors()
     atexit.register(_MACHINE.end)  # after JPype's own, and so called before it
     logger = java_class("java.util.logging.Logger").getLogger("org.apache.lucene")
     logger.setLevel(java_class("java.util.logging.Level").WARNING)
     _kept.append(logger)
+
+
+def _unlink_collectors() -> None:
+    """Keep each collection of garbage by Java from causing one by Python: a full one takes .2 s beside a large table.
+    JPype wants it for cycles of objects of both languages, of which there are none here."""
+    queue = java_class("org.jpype.ref.JPypeReferenceQueue")
+    sentinel = queue.class_.getDeclaredField("sentinel")  # is what tells JPype of a collection
+    sentinel.setAccessible(True)
+    undying = java_class("java.lang.ref.PhantomReference")(queue.class_, queue.getInstance())
+    sentinel.set(queue.getInstance(), undying)
 
 
 _kept: list[Any] = []

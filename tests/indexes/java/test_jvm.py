@@ -159,6 +159,27 @@ def test_a_forked_child_is_refused_and_the_parent_goes_on() -> None:
     assert jvm.run(int, "3") == 3
 
 
+GARBAGE = """
+import gc, time
+from dragoman.indexes.java import jvm
+def of_java():
+    beans = jvm.java_class("java.lang.management.ManagementFactory").getGarbageCollectorMXBeans()
+    return sum(int(bean.getCollectionCount()) for bean in beans)
+before = jvm.run(of_java)
+gc.set_threshold(0)
+of_python = []
+gc.callbacks.append(lambda phase, _: of_python.append(phase))
+for _ in range(3):
+    jvm.run(jvm.java_class("java.lang.System").gc)
+    time.sleep(0.2)
+print(len(of_python), jvm.run(of_java) - before)
+"""
+
+
+def test_a_collection_of_garbage_by_java_causes_none_by_python() -> None:
+    assert python(GARBAGE).stdout == "0 3\n"
+
+
 def test_an_interpreter_that_ends_while_java_works_ends_cleanly(tmp_path: Path) -> None:
     code = f"""
 import threading
