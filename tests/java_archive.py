@@ -22,13 +22,16 @@ _QUICK = "-XX:TieredStopAtLevel=1"
 @cache
 def options() -> str:
     """Options with which Java starts quickly; the archive is made once, by the first process that needs one."""
+    import jpype
+
     from dragoman.indexes.java import jvm
 
     try:
-        home, _, jar = jvm._java_home()
+        home, _, jars = jvm.installed()
     except jvm.NotInstalled:
         return _QUICK
-    about = f"{home} {jar} {jar.stat().st_mtime_ns} {Path(__file__).read_text()}"
+    path = [*jars, *Path(jpype.__file__).parents[1].glob("org.jpype.jar")]
+    about = f"{home} {[(jar, jar.stat().st_mtime_ns) for jar in path]} {Path(__file__).read_text()}"
     archive = ROOT / ".pytest_cache" / "java" / f"{hashlib.sha256(about.encode()).hexdigest()[:16]}.jsa"
     archive.parent.mkdir(parents=True, exist_ok=True)
     with archive.with_name("lock").open("w") as lock:
@@ -37,17 +40,24 @@ def options() -> str:
             for old in archive.parent.glob("*.jsa"):
                 old.unlink()
             try:
-                _make(archive, home, jar)
+                _make(archive, home, path)
             except (OSError, subprocess.SubprocessError):
                 archive.touch()  # it only saves time: an empty one is not tried again
     return f"{_QUICK} -XX:SharedArchiveFile={archive}" if archive.stat().st_size else _QUICK
 
 
-def _make(archive: Path, home: Path, jar: Path) -> None:
+def _make(archive: Path, home: Path, path: list[Path]) -> None:
     with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
         classes, made = Path(folder, "classes"), Path(folder, "made.jsa")
         recording = os.environ | {"JAVA_TOOL_OPTIONS": f"-XX:DumpLoadedClassList={classes}"}
-        dump = ["-Xshare:dump", "-Xlog:all=off", "-XX:+UseSerialGC", "--enable-preview", "-cp", str(jar)]
+        dump = [
+            "-Xshare:dump",
+            "-Xlog:all=off",
+            "-XX:+UseSerialGC",
+            "--enable-preview",
+            "-cp",
+            ":".join(map(str, path)),
+        ]
         files = [f"-XX:SharedClassListFile={classes}", f"-XX:SharedArchiveFile={made}"]
         for command in ([sys.executable, "-m", "tests.java_archive", folder], [home / "bin" / "java", *dump, *files]):
             subprocess.run(command, cwd=ROOT, env=recording, check=True, timeout=120, capture_output=True)

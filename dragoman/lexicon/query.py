@@ -107,7 +107,7 @@ _CACHED_TERMS = 20_000
 _ALTERNATIVES: WeakKeyDictionary[
     Lookup, dict[tuple[str, str, frozenset[int], float], tuple[list[Alternative], bool]]
 ] = WeakKeyDictionary()
-"""Cached lookups per table. Score caches recognise a list of alternatives by its identity."""
+"""Cached lookups per table."""
 
 
 def psq(

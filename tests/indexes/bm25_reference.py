@@ -24,13 +24,16 @@ class Reference:
 
     def __init__(self, documents: Sequence[Sequence[str]], bm25: BM25) -> None:
         self.frequencies = [Counter(document) for document in documents]
+        self._df: dict[str, int] = {}
         lengths = [len(document) for document in documents]
         self.count = sum(length > 0 for length in lengths)
-        average = sum(lengths) / self.count if self.count else 1.0
-        self.norms = [bm25.k1 * (1 - bm25.b + bm25.b * kept_length(n) / average) for n in lengths]
+        self.average = sum(lengths) / self.count if self.count else 0.0
+        self.norms = [bm25.k1 * (1 - bm25.b + bm25.b * kept_length(n) / (self.average or 1)) for n in lengths]
 
     def df(self, term: str) -> int:
-        return sum(term in frequencies for frequencies in self.frequencies)
+        if term not in self._df:
+            self._df[term] = sum(term in frequencies for frequencies in self.frequencies)
+        return self._df[term]
 
     def idf(self, df: float) -> float:
         return math.log(1 + (self.count - df + 0.5) / (df + 0.5))

@@ -8,15 +8,16 @@ keeps letters of the language), except in Portuguese, where they are restored.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import regex
 
 from dragoman.indexes.java import jvm
+from dragoman.indexes.java.jvm import java_class
 from dragoman.lexicon.text.tokens import fold, is_elided
 
-__all__ = ["ANALYZERS", "Stemmer", "lucene_version"]
+__all__ = ["ANALYZERS", "Stemmer", "custom_analyzer", "lucene_version"]
 
 ANALYZERS: dict[str, str] = {
     "ar": "ar/ArabicAnalyzer",
@@ -75,6 +76,7 @@ _SEPARATOR = "0010100"
 """Separates the words of one call: a number, which analyzers leave unchanged and which is not analysed as a word."""
 _WORDS_PER_CALL = 512
 _FIELD = "f"
+_ANALYSIS = "org.apache.lucene.analysis."
 _HOLE = "?"
 _STEM = re.compile(r"\(([^)]*)\)|(\S+)")
 
@@ -91,21 +93,19 @@ _RESTORE: dict[str, _Restore] = {"pt": _portuguese}
 
 
 class Stemmer:
-    """One language's analyzer. Create and call it on the thread that owns Java."""
+    """One language's analyzer. Create and call it where Java runs."""
 
     def __init__(self, language: str) -> None:
-        from dragoman.indexes.java import classes as java
-
         self._language = language
         self._restore = _RESTORE.get(language)
         self._builder: Any = None
-        analyzer = java.analyzer(ANALYZERS[language])
+        analyzer = java_class(_ANALYSIS + ANALYZERS[language].replace("/", "."))
         if language not in _ONLY_STOP_WORDS:
-            self._builder = java.QueryBuilder(_instance(analyzer, language))
+            self._builder = java_class("org.apache.lucene.util.QueryBuilder")(_instance(analyzer, language))
         self._stop_words: frozenset[str] = frozenset()
         if language not in _NO_STOP_WORDS:
             listed = analyzer.getDefaultStopwords if language == "uk" else analyzer.getDefaultStopSet
-            self._stop_words = _folded_stop_words(listed().toString(), language)
+            self._stop_words = _folded_stop_words(str(listed()), language)
 
     def terms(self, words: Sequence[str]) -> list[str]:
         """The index term of each folded word; empty for a stop word.
@@ -136,7 +136,7 @@ class Stemmer:
             return []
         return [
             min(alternatives.split(), key=lambda stem: (len(stem), stem)) if alternatives else single
-            for alternatives, single in _STEM.findall(query.toString(_FIELD).strip('"'))
+            for alternatives, single in _STEM.findall(str(query.toString(_FIELD)).strip('"'))
         ]
 
     def _analysed_alone(self, word: str) -> str:
@@ -169,17 +169,21 @@ class Stemmer:
 
 
 def _instance(analyzer: Any, language: str) -> Any:
-    from dragoman.indexes.java import classes as java
-
     if language == "ja":
-        stop_tags = analyzer.getDefaultStopTags()
-        return analyzer(None, java.TokenizerMode.NORMAL, analyzer.getDefaultStopSet(), stop_tags)
+        normal = java_class(_ANALYSIS + "ja.JapaneseTokenizer$Mode").NORMAL
+        return analyzer(None, normal, analyzer.getDefaultStopSet(), analyzer.getDefaultStopTags())
     if language in _FURTHER_FILTERS:
-        builder = java.CustomAnalyzer.builder().withTokenizer("standard", java.HashMap())
-        for name in _FURTHER_FILTERS[language]:
-            builder = builder.addTokenFilter(name, java.HashMap())
-        return builder.build()
+        return custom_analyzer("standard", {}, _FURTHER_FILTERS[language])
     return analyzer()
+
+
+def custom_analyzer(tokenizer: str, arguments: Mapping[str, str], filters: Sequence[str] = ()) -> Any:
+    """A Java analyzer put together from parts by their names. Call it where Java runs."""
+    hash_map = java_class("java.util.HashMap")
+    builder = java_class(_ANALYSIS + "custom.CustomAnalyzer").builder().withTokenizer(tokenizer, hash_map(arguments))
+    for name in filters:
+        builder = builder.addTokenFilter(name, hash_map())
+    return builder.build()
 
 
 def _folded_stop_words(listed: str, language: str) -> frozenset[str]:
@@ -190,10 +194,4 @@ def _folded_stop_words(listed: str, language: str) -> frozenset[str]:
 
 def lucene_version() -> str:
     """The version of Lucene in use."""
-
-    def version() -> str:
-        from dragoman.indexes.java import classes as java
-
-        return str(java.Version.LATEST.toString())
-
-    return jvm.run(version)
+    return jvm.run(lambda: str(java_class("org.apache.lucene.util.Version").LATEST))

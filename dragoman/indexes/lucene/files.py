@@ -1,40 +1,30 @@
-"""Integrity checks of the files of an index. All functions run on the thread that owns Java."""
+"""Integrity checks of the files of an index."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
-from dragoman.indexes.java import classes as java
+from dragoman.indexes.java.jvm import java_class
+from dragoman.indexes.lucene.store import open_directory
 
-__all__ = ["check", "committed"]
+__all__ = ["check_files"]
 
 
-def committed(directory: Path) -> list[str]:
-    """The file names of the latest commit, whose own checksum is checked; empty without a commit."""
+def check_files(directory: Path) -> None:
+    """Read all files of the latest commit and compare them with the checksums in them.
+
+    Raises:
+        JavaError: Java's exception where they differ.
+    """
     if not any(path.name.startswith("segments_") for path in directory.iterdir()):
-        return []
-    opened = _open(directory)
+        return
+    opened = open_directory(directory)
     try:
-        files = java.SegmentInfos.readLatestCommit(opened).files(False)
-        return sorted(json.loads(java.ObjectMapper().writeValueAsString(files)))
+        for name in java_class("org.apache.lucene.index.SegmentInfos").readLatestCommit(opened).files(False):
+            file = opened.openInput(name, java_class("org.apache.lucene.store.IOContext").READONCE)
+            try:
+                java_class("org.apache.lucene.codecs.CodecUtil").checksumEntireFile(file)
+            finally:
+                file.close()
     finally:
         opened.close()
-
-
-def check(directory: Path, name: str) -> None:
-    """Read a file and compare it with the checksum at its end; Java raises an exception if they differ."""
-    opened = _open(directory)
-    try:
-        file = opened.openInput(name, java.IOContext.READONCE)
-        try:
-            java.CodecUtil.checksumEntireFile(file)
-        finally:
-            file.close()
-    finally:
-        opened.close()
-
-
-def _open(directory: Path) -> Any:
-    return java.MMapDirectory(java.File(str(directory)).toPath())

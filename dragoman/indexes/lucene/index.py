@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
+from dragoman.indexes.analysis.transliteration import most_alike
 from dragoman.indexes.bm25 import BM25, Hit, Parts, Ranking
-from dragoman.indexes.documents import IndexedDocument, Row, analysed, batches
+from dragoman.indexes.documents import IndexedDocument, analysed, batches
 from dragoman.indexes.errors import IndexClosed, index_faults
 from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.java import jvm
+from dragoman.indexes.lucene import queries
+from dragoman.indexes.lucene.fields import term_field
+from dragoman.indexes.lucene.files import check_files
+from dragoman.indexes.lucene.store import LuceneStore
 from dragoman.lexicon.query import TranslatedQuery
 from dragoman.lexicon.text.tokens import Analysis
 
-if TYPE_CHECKING:
-    from dragoman.indexes.lucene.store import LuceneStore
-
 __all__ = ["IndexedDocument", "LuceneIndex"]
 
-_DELETIONS_PER_CALL = 1_000
+_CACHED_SOUNDS = 4_096
 
 _BM25 = BM25()
 
@@ -48,30 +50,16 @@ class LuceneIndex:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
+        self._sounds: dict[tuple[str, str], list[tuple[str, float]]] = {}
         with index_faults(directory):
-            for name in jvm.run(_committed, directory):
-                jvm.run(_check, directory, name)  # one call per file lets other searches run in between
             self._store: LuceneStore | None = jvm.run(_open, directory)
 
     def _run(self, function: Callable[Concatenate[LuceneStore, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        with index_faults(self.directory):
-            return jvm.run(lambda: self._call(function, *args, **kwargs))
-
-    def _start(
-        self, function: Callable[Concatenate[LuceneStore, P], T], *args: P.args, **kwargs: P.kwargs
-    ) -> Callable[[], T]:
-        result = jvm.start(lambda: self._call(function, *args, **kwargs))
-
-        def wait() -> T:
-            with index_faults(self.directory):
-                return result()
-
-        return wait
-
-    def _call(self, function: Callable[Concatenate[LuceneStore, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        if self._store is None:
+        store = self._store
+        if store is None:
             raise IndexClosed(self.directory, "is closed")
-        return function(self._store, *args, **kwargs)
+        with index_faults(self.directory):
+            return jvm.run(function, store, *args, **kwargs)
 
     def add(self, documents: Iterable[IndexedDocument], analyses: Mapping[str, Analysis]) -> None:
         """Add documents, each analysed in its language; a document with a known key is replaced.
@@ -79,35 +67,25 @@ class LuceneIndex:
         Raises:
             KeyError: if ``analyses`` has no entry for a language; earlier documents may have been added.
         """
-        pending: Callable[[], None] | None = None
-        try:
-            for batch in batches(documents):
-                rows = analysed(batch, analyses)  # while Java writes the previous batch
-                if pending is not None:
-                    wait, pending = pending, None
-                    wait()
-                pending = self._start(_write, rows)
-        finally:
-            if pending is not None:
-                pending()
+        for batch in batches(documents):
+            self._run(LuceneStore.write, analysed(batch, analyses))
 
     def delete(self, keys: Collection[int]) -> None:
         """Delete documents by key; unknown keys are ignored."""
-        remaining = list(keys)
-        for start in range(0, len(remaining), _DELETIONS_PER_CALL):
-            self._run(_delete, remaining[start : start + _DELETIONS_PER_CALL])
+        self._run(LuceneStore.delete, list(keys))
 
     def commit(self, generation: int, metadata: Mapping[str, str] | None = None) -> None:
         """Make all changes durable atomically, with a generation and metadata (such as fingerprints)."""
-        self._run(lambda store: store.commit(generation, metadata or {}))
+        self._run(LuceneStore.commit, generation, metadata or {})
 
     def refresh(self) -> None:
         """Make all changes so far searchable, even uncommitted ones."""
-        self._run(lambda store: store.refresh())
+        self._run(LuceneStore.refresh)
+        self._sounds = {}
 
     def stop_writing(self) -> None:
         """Become read-only, so that another object can open the directory; uncommitted changes are lost."""
-        self._run(lambda store: store.stop_writing())
+        self._run(LuceneStore.stop_writing)
 
     @property
     def generation(self) -> int:
@@ -136,80 +114,56 @@ class LuceneIndex:
         Raises:
             ValueError: if ``k`` is below 1 or a weight is not a positive number.
         """
-        if k < 1:
-            raise ValueError(f"k is {k}; it must be at least 1")
-        parameters = bm25 or _BM25
-        store = self._store
-        known = store and store.queries.known(query, language, k, parameters)
-        return known or self._run(lambda store: store.queries.rank(query, language, k, parameters))
+        return self.explained(query, language, k, bm25)[0]
 
     def explained(
         self, query: TranslatedQuery, language: str, k: int, bm25: BM25 | None = None
     ) -> tuple[Ranking, Statistics]:
         """Like :meth:`rank`, with the statistics that :func:`~dragoman.indexes.explanation.explain` needs."""
-
-        store = self._store
-        arrays = store.queries.arrays(language) if store and query.method != "smt" else None
-        if arrays:
-            return arrays.rank(query, k, bm25 or _BM25), arrays.statistics(query)
-
-        def both(_: LuceneStore) -> tuple[Ranking, Statistics]:
-            return self.rank(query, language, k, bm25), self._run(
-                lambda store: store.queries.terms.statistics(query, language)
-            )
-
-        return self._run(both)
+        if k < 1:
+            raise ValueError(f"k is {k}; it must be at least 1")
+        return self._run(lambda store: queries.explained(store.searcher, query, language, k, bm25 or _BM25))
 
     def parts(self, query: TranslatedQuery, language: str, keys: Sequence[int], bm25: BM25 | None = None) -> Parts:
         """The scores of the documents ``keys`` for each group of a query, whose weighted sum is that of :meth:`rank`.
 
         0 for documents that are not in the index, or in another language.
         """
-        store = self._store
-        arrays = store.queries.arrays(language) if store and query.method != "smt" else None
-        if arrays:
-            return arrays.parts(query, keys, bm25 or _BM25)
-        return self._run(lambda store: store.queries.parts(query, language, keys, bm25 or _BM25))
+        return self._run(lambda store: queries.parts(store.searcher, query, language, keys, bm25 or _BM25))
 
     def document_count(self, language: str | None = None) -> int:
-        """The number of searchable documents: all, or those with at least one index term in ``language``.
-
-        If the index is too large for :mod:`~dragoman.indexes.memory.snapshot`, counts by language include
-        deleted documents until Lucene merges their segments.
-        """
-        if language is None:
-            return self._run(lambda store: store.documents())
-        return self._run(lambda store: store.queries.document_count(language))
+        """The number of searchable documents: all, or those with at least one index term in ``language``."""
+        return self._run(lambda store: int(store.searcher.documents(*([term_field(language)] if language else []))))
 
     def document_frequency(self, language: str, term: str) -> int:
-        """The document frequency of an index term; see :meth:`document_count` for deleted documents."""
+        """The document frequency of an index term."""
         return self.document_frequencies(language, [term])[term]
 
     def document_frequencies(self, language: str, terms: Collection[str]) -> dict[str, int]:
         """The document frequency of each index term."""
-        return self._run(lambda store: store.queries.document_frequencies(language, terms))
+        return self._run(lambda store: queries.document_frequencies(store.searcher, language, terms))
 
     def sounding(self, language: str, term: str) -> list[tuple[str, float]]:
         """At most 50 index terms in ``language`` that sound like ``term``, with similarities in (0, 1]."""
-        store = self._store
-        arrays = store.queries.arrays(language) if store else None
-        known = arrays.sounding(term) if arrays else None
-        return self._run(lambda store: store.queries.terms.sounding(language, term)) if known is None else known
+        known = self._sounds  # a later refresh has another
+        found = known.get((language, term))
+        if found is None:
+            candidates = self._run(lambda store: queries.sharing_skeleton(store.searcher, language, term))
+            if len(known) >= _CACHED_SOUNDS:
+                known.clear()
+            found = known[language, term] = most_alike(term, candidates)
+        return found
 
     def verify(self) -> None:
         """Read all files and compare their checksums; raises :class:`IndexCorrupt` if one differs."""
-        self._run(lambda store: store.verify())
+        self._run(lambda store: store.searcher.checkIntegrity())
 
     def close(self) -> None:
         """Close the index; uncommitted changes are lost. May be called twice."""
-
-        def close() -> None:
-            store, self._store = self._store, None
-            if store is not None:
-                store.close()
-
-        with index_faults(self.directory):
-            jvm.run(close)
+        store, self._store = self._store, None
+        if store is not None:
+            with index_faults(self.directory):
+                jvm.run(store.close)
 
     def __enter__(self) -> LuceneIndex:
         return self
@@ -218,27 +172,6 @@ class LuceneIndex:
         self.close()
 
 
-def _committed(directory: Path) -> list[str]:
-    from dragoman.indexes.lucene.files import committed
-
-    return committed(directory)
-
-
-def _check(directory: Path, name: str) -> None:
-    from dragoman.indexes.lucene.files import check
-
-    check(directory, name)
-
-
 def _open(directory: Path) -> LuceneStore:
-    from dragoman.indexes.lucene.store import LuceneStore
-
+    check_files(directory)
     return LuceneStore(directory)
-
-
-def _write(store: LuceneStore, rows: list[Row]) -> None:
-    store.write(rows)
-
-
-def _delete(store: LuceneStore, keys: list[int]) -> None:
-    store.delete(keys)

@@ -1,84 +1,56 @@
-"""The Lucene files, writer and reader of an index. All functions run on the thread that owns Java."""
+"""The Lucene files, writer and searcher of an index."""
 
 from __future__ import annotations
 
-import json
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from dragoman.indexes.analysis.analyzers import custom_analyzer
 from dragoman.indexes.documents import Row
 from dragoman.indexes.errors import IndexCorrupt
-from dragoman.indexes.java import classes as java
-from dragoman.indexes.lucene.fields import KEY_FIELD, sound_field, term_field, word_field
-from dragoman.indexes.lucene.loading import load
-from dragoman.indexes.lucene.queries import Queries
-from dragoman.indexes.memory.snapshot import MemoryIndex
+from dragoman.indexes.java.jvm import java_class
 
 __all__ = ["LuceneStore"]
 
-FORMAT = "3"
+FORMAT = "4"
 """Version of the index fields; an index of another version is rebuilt."""
 
 _FORMAT_KEY = "dragoman.format"
 _GENERATION_KEY = "dragoman.generation"
 _WRITE_LOCK = "write.lock"
 _BUFFER_MEGABYTES = 24.0
-
-
-class _ReusedDocument:
-    """One language's Lucene document, reused for every row."""
-
-    def __init__(self, language: str, frequencies: Any, stored: Any, presence: Any) -> None:
-        self.document = java.Document()
-        self.key = java.StringField(KEY_FIELD, "0", java.Store.NO)
-        self.number = java.NumericDocValuesField(KEY_FIELD, 0)
-        self.words = java.TextField(word_field(language), "", frequencies)
-        self.terms = java.TextField(term_field(language), "", stored)
-        self.sounds = java.TextField(sound_field(language), "", presence)
-        for field in (self.key, self.number, self.words, self.terms, self.sounds):
-            self.document.add(field)
-
-    def filled(self, row: Row) -> Any:
-        self.key.setStringValue(str(row.key))
-        self.number.setLongValue(row.key)
-        self.words.setStringValue(row.words)
-        self.terms.setStringValue(row.terms)
-        self.sounds.setStringValue(row.sounds)
-        return self.document
+_INDEX = "org.apache.lucene.index."
 
 
 class LuceneStore:
-    """An open index. The state on disk is always that of the last :meth:`commit`."""
+    """An open index. The state on disk is always that of the last :meth:`commit`. Thread-safe."""
 
     def __init__(self, directory: Path) -> None:
         self._path = directory
-        self._directory = java.MMapDirectory(java.File(str(directory)).toPath())
+        self._directory = open_directory(directory)
         self._writer: Any = None
-        self._reader: Any = None
-        self._memory = MemoryIndex()
+        self._committing = threading.Lock()
+        self.searcher: Any = None
+        """An object of the Java class ``dragoman.Searcher``."""
         try:
             exists, self.generation, self.metadata = self._committed()
-            config = java.IndexWriterConfig(_whitespace_analyzer())
-            config.setOpenMode(java.OpenMode.APPEND if exists else java.OpenMode.CREATE)
+            mode = java_class(_INDEX + "IndexWriterConfig$OpenMode")
+            config = java_class(_INDEX + "IndexWriterConfig")(custom_analyzer("whitespace", {"maxTokenLen": "1048576"}))
+            config.setOpenMode(mode.APPEND if exists else mode.CREATE)
             config.setRAMBufferSizeMB(_BUFFER_MEGABYTES)
             config.setCommitOnClose(False)
-            self._writer = java.IndexWriter(self._directory, config)
+            config.setSimilarity(java_class("dragoman.Rows$Lengths")())
+            self._writer = java_class(_INDEX + "IndexWriter")(self._directory, config)
             if not exists:
                 self.commit(0, {})
-            self._reader = java.DirectoryReader.open(self._writer)
+            self.searcher = java_class("dragoman.Searcher")(self._writer)
         except BaseException:
             self.close()
             raise
-        if exists:
-            load(self._reader, self._memory)
-        self.queries = Queries(self._reader, self._memory.snapshot())
-        self._frequencies = _field_type(java.IndexOptions.DOCS_AND_FREQS)
-        self._stored = _field_type(java.IndexOptions.DOCS_AND_FREQS)
-        self._stored.setStored(True)
-        self._presence = _field_type(java.IndexOptions.DOCS)
-        self._presence.setOmitNorms(True)
-        self._reused: dict[str, _ReusedDocument] = {}
 
     def _committed(self) -> tuple[bool, int, dict[str, str]]:
         """Whether there is a commit, its generation and its metadata."""
@@ -87,61 +59,35 @@ class LuceneStore:
             if files:
                 raise IndexCorrupt(self._path, f"has {min(files)!r} but no commit; rebuild it")
             return False, 0, {}
-        infos = java.SegmentInfos.readLatestCommit(self._directory)
-        data: dict[str, str] = json.loads(java.ObjectMapper().writeValueAsString(infos.getUserData()))
+        infos = java_class(_INDEX + "SegmentInfos").readLatestCommit(self._directory)
+        data = {str(entry.getKey()): str(entry.getValue()) for entry in infos.getUserData().entrySet()}
         if data.pop(_FORMAT_KEY, None) != FORMAT:
             raise IndexCorrupt(self._path, "was written by another version; rebuild it")
         return True, int(data.pop(_GENERATION_KEY)), data
 
     def write(self, rows: Sequence[Row]) -> None:
         """Add documents; a document with a known key is replaced."""
-        try:
-            self._write(rows)
-        except BaseException:
-            self._memory.abandon()
-            raise
-        self._memory.add(rows)
-
-    def _write(self, rows: Sequence[Row]) -> None:
-        for row in rows:
-            reused = self._reused.get(row.language)
-            if reused is None:
-                reused = self._reused[row.language] = _ReusedDocument(
-                    row.language, self._frequencies, self._stored, self._presence
-                )
-            self._writer.updateDocument(java.Term(KEY_FIELD, str(row.key)), reused.filled(row))
+        keys, *lists = zip(*rows, strict=True)
+        lines = ["\n".join(one) for one in lists]
+        java_class("dragoman.Rows").write(self._writer, np.array(keys, np.int64), *lines)
 
     def delete(self, keys: Sequence[int]) -> None:
         """Delete documents; unknown keys are ignored."""
-        self._writer.deleteDocuments(tuple([java.Term(KEY_FIELD, str(key)) for key in keys]))
-        self._memory.remove(keys)
+        java_class("dragoman.Rows").delete(self._writer, np.array(keys, np.int64))
 
     def commit(self, generation: int, metadata: Mapping[str, str]) -> None:
         """Make all changes durable, with their generation and metadata."""
-        data = java.HashMap()
+        data = java_class("java.util.HashMap")()
         for name, value in {**metadata, _FORMAT_KEY: FORMAT, _GENERATION_KEY: str(generation)}.items():
             data.put(name, value)
-        self._writer.setLiveCommitData(data.entrySet())
-        self._writer.commit()
-        self.generation, self.metadata = generation, dict(metadata)
+        with self._committing:
+            self._writer.setLiveCommitData(data.entrySet())
+            self._writer.commit()
+            self.generation, self.metadata = generation, dict(metadata)
 
     def refresh(self) -> None:
         """Make all changes so far searchable."""
-        newer = java.DirectoryReader.openIfChanged(self._reader, self._writer)
-        if newer is not None:
-            older, self._reader = self._reader, newer
-            self.queries = Queries(newer, self._memory.snapshot())
-            older.close()
-
-    def documents(self) -> int:
-        """The number of searchable documents."""
-        return int(self._reader.numDocs())
-
-    def verify(self) -> None:
-        """Compare the checksums of all files of the reader; Java raises an exception if one differs."""
-        leaves = self._reader.leaves()
-        for position in range(leaves.size()):
-            leaves.get(position).reader().checkIntegrity()
+        self.searcher.maybeRefreshBlocking()
 
     def stop_writing(self) -> None:
         """Release the write lock. Searchable documents remain searchable; uncommitted changes are lost."""
@@ -150,26 +96,13 @@ class LuceneStore:
             writer.rollback()
 
     def close(self) -> None:
-        """Close all files; uncommitted changes are lost."""
-        self._memory.abandon()
-        for close in (
-            self._reader and self._reader.close,
-            self._writer and self._writer.rollback,
-            self._directory.close,
-        ):
-            if close:
-                close()
-        self._reader = self._writer = None
+        """Close all files once running searches are done; uncommitted changes are lost."""
+        if self.searcher is not None:
+            self.searcher.close()
+        self.stop_writing()
+        self._directory.close()
 
 
-def _whitespace_analyzer() -> Any:
-    arguments = java.HashMap()
-    arguments.put("maxTokenLen", "1048576")
-    return java.CustomAnalyzer.builder().withTokenizer("whitespace", arguments).build()
-
-
-def _field_type(options: Any) -> Any:
-    kind = java.FieldType()
-    kind.setIndexOptions(options)
-    kind.setTokenized(True)
-    return kind
+def open_directory(path: Path) -> Any:
+    """A folder as Lucene's memory-mapped directory."""
+    return java_class("org.apache.lucene.store.MMapDirectory")(java_class("java.io.File")(str(path)).toPath())

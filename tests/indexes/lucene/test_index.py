@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import os
 import random
 import signal
 import subprocess
@@ -24,9 +24,9 @@ from dragoman.indexes import (
     LuceneIndex,
 )
 from dragoman.indexes.analysis.pipeline import analysis
-from dragoman.indexes.java import jvm
 from dragoman.lexicon.query import Alternative, Method, TermGroup, TranslatedQuery
 from dragoman.lexicon.text.tokens import Analysis, PlainAnalysis
+from tests.indexes.bm25_reference import Reference
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
@@ -300,14 +300,8 @@ def test_a_file_in_the_way_is_an_error_of_the_file_system(tmp_path: Path) -> Non
         LuceneIndex(tmp_path / "file")
 
 
-@pytest.mark.parametrize(("in_memory", "broad"), [(0, -1), (0, 8192), (2_000_000, 8192)])
-def test_eight_threads_get_the_results_of_one(
-    tmp_path: Path, in_memory: int, broad: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All caches start empty. Scores come from Java per query (-1), from Java per group, or from memory."""
-    monkeypatch.setattr("dragoman.indexes.memory.snapshot._MAX_INDEX_TOKENS", in_memory)
-    jvm.run(importlib.import_module, "dragoman.indexes.lucene.queries")
-    monkeypatch.setattr("dragoman.indexes.lucene.queries._MAX_CACHED_MATCHES", broad)
+def test_eight_threads_get_the_results_of_one(tmp_path: Path) -> None:
+    """While another index is written, and this one is refreshed."""
     rng = random.Random(11)
     vocabulary = [f"w{i}" for i in range(400)]
     queries = [some_query(rng, vocabulary) for _ in range(2400)]
@@ -348,29 +342,53 @@ def some_query(rng: random.Random, vocabulary: list[str]) -> tuple[TranslatedQue
     return TranslatedQuery(rng.choice(methods), groups), rng.choice([BM25(), BM25(1.2, 0.75)])
 
 
-@pytest.mark.parametrize("in_memory", [0, 2_000_000])
-def test_evicted_groups_and_terms_are_looked_up_again(
-    index: LuceneIndex, in_memory: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("dragoman.indexes.memory.snapshot._MAX_INDEX_TOKENS", in_memory)
+FORGETTING = """
+import random, sys
+from pathlib import Path
+from tests.indexes.lucene.test_index import forgetful_answers
+print(forgetful_answers(Path(sys.argv[1])))
+"""
+
+
+def forgetful_answers(directory: Path) -> str:
+    """The hits of many queries, of two indexes by turns."""
     rng = random.Random(3)
     vocabulary = [f"w{i}" for i in range(60)]
-    put(index, {key: " ".join(rng.choices(vocabulary, k=10)) for key in range(100)})
+    with LuceneIndex(directory / "one") as one, LuceneIndex(directory / "other") as other:
+        for index in (one, other):
+            put(index, {key: " ".join(rng.choices(vocabulary, k=10)) for key in range(100)})
+            index.refresh()
+        queries = [some_query(rng, [*vocabulary, "absent"]) for _ in range(100)] * 2
+        return repr([index.rank(q, "de", 20, bm25) for q, bm25 in queries for index in (one, other)])
+
+
+def test_postings_that_were_forgotten_are_read_again(tmp_path: Path) -> None:
+    environment = os.environ | {"JAVA_TOOL_OPTIONS": "-Ddragoman.postings=500"}
+    command = [sys.executable, "-c", FORGETTING, str(tmp_path / "few")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.strip() == forgetful_answers(tmp_path / "all")
+
+
+@pytest.mark.parametrize("method", ["psq", "none"])
+def test_frequent_terms_and_documents_of_several_windows(index: LuceneIndex, method: Method) -> None:
+    """More documents than are scored at a time, and terms whose postings are read for each query."""
+    texts = [["oft"] * (key % 5 + 1) + ["kaum"] * (key % 9_000 == 0) for key in range(40_000)]
+    put(index, {key: " ".join(text) for key, text in enumerate(texts)})
+    index.delete(range(0, 40_000, 3))
     index.refresh()
-    queries = [some_query(rng, [*vocabulary, "absent"]) for _ in range(200)]
-    expected = [index.rank(q, "de", 20, bm25) for q, bm25 in queries]
-    put(index, {1000: "nothing"})
-    index.delete([1000])
-    index.refresh()
-    monkeypatch.setattr("dragoman.indexes.lucene.queries._CACHED_GROUPS", 3)
-    monkeypatch.setattr("dragoman.indexes.lucene.terms._CACHED_TERMS", 20)
-    monkeypatch.setattr("dragoman.indexes.lucene.tools._SIMILARITIES", 1)
-    assert [index.rank(q, "de", 20, bm25) for q, bm25 in queries] == expected
-    monkeypatch.setattr("dragoman.indexes.memory.scores._CACHED_GROUPS", 3)
-    put(index, {1001: "слово"}, "ru")
-    index.refresh()
-    for _ in range(2):
-        assert [index.rank(q, "de", 20, bm25) for q, bm25 in queries] == expected
+    live = {key: text for key, text in enumerate(texts) if key % 3}
+    found = [TermGroup("q", "q", 0, 1, [Alternative("oft", 0.5, 0), Alternative("kaum", 1.0, 0)])]
+    asked = TranslatedQuery(method, [*found, *query("kaum").groups])
+    scores = Reference(list(live.values()), BM25()).scores(asked)
+    expected = {key: scores[place] for place, key in enumerate(live)}
+    hits = index.search(asked, "de", 50_000)
+    assert {hit.key for hit in hits} == live.keys()
+    assert [hit.score for hit in hits] == pytest.approx([expected[hit.key] for hit in hits], rel=1e-6)
+    assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.key))
+    assert index.search(asked, "de", 10) == hits[:10]
+    chosen = [39_998, 9_001, 3, 1]
+    totals = index.parts(asked, "de", chosen).scores.sum(axis=1)
+    assert totals.tolist() == pytest.approx([expected.get(key, 0.0) for key in chosen], rel=1e-6)
 
 
 def test_equal_groups_in_other_objects_and_other_weights_are_scored_alike(index: LuceneIndex) -> None:
@@ -389,21 +407,32 @@ def test_equal_groups_in_other_objects_and_other_weights_are_scored_alike(index:
         assert index.rank(TranslatedQuery("psq", [one]), "de", 5, BM25(2.0, 0.9)) != single
 
 
-def test_java_objects_stay_on_the_owning_thread(index: LuceneIndex) -> None:
-    def threads() -> int:
-        from jnius import autoclass
-
-        return int(autoclass("java.lang.Thread").activeCount())
-
-    put(index, {1: "Haus"})
+def test_closing_waits_for_no_search_and_ends_those_that_come_later(index: LuceneIndex) -> None:
+    put(index, dict.fromkeys(range(2_000), "haus hof"))
     index.refresh()
-    before = jvm.run(threads)
+    outcomes: list[object] = []
 
-    def work(_: int) -> None:
-        assert keys(index, "haus") == [1]
-        with pytest.raises(ValueError, match="not a positive"):
-            index.search(TranslatedQuery("psq", [TermGroup("q", "q", 0, 1, [Alternative("haus", -1.0, 0)])]), "de", 1)
+    def search() -> None:
+        try:
+            while True:
+                outcomes.append(len(index.search(query("haus", "hof"), "de", 5)))
+        except IndexClosed as fault:
+            outcomes.append(fault)
 
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(work, range(100)))
-        assert jvm.run(threads) == before
+        searches = [pool.submit(search) for _ in range(8)]
+        time.sleep(0.2)
+        index.close()
+    for one in searches:
+        one.result()
+    assert sum(isinstance(one, IndexClosed) for one in outcomes) == 8
+    assert {one for one in outcomes if not isinstance(one, IndexClosed)} == {5}
+
+
+def test_terms_of_deleted_documents_sound_like_nothing(index: LuceneIndex) -> None:
+    put(index, {1: "Petersburg", 2: "Pitersburg"})
+    index.refresh()
+    assert {term for term, _ in index.sounding("de", "petersburg")} == {"petersburg", "pitersburg"}
+    index.delete([2])
+    index.refresh()
+    assert {term for term, _ in index.sounding("de", "petersburg")} == {"petersburg"}

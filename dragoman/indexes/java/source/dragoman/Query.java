@@ -1,0 +1,163 @@
+package dragoman;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.lucene.index.PostingsEnum;
+import org.apache.lucene.index.TermsEnum;
+import org.apache.lucene.util.Bits;
+import org.apache.lucene.util.BytesRef;
+import org.apache.lucene.util.SmallFloat;
+
+/** A translated query over one field, and its BM25 scores of every document that has one of its terms. */
+final class Query {
+  /** Receives the scores of a group, and the totals of all groups, of the documents of one window. */
+  interface Receiver {
+    /** The first document from {@code first} on whose scores are wanted; a large number if there is none. */
+    int next(int segment, int first) throws IOException;
+
+    void group(int group, Window window) throws IOException;
+
+    void totals(Window window) throws IOException;
+  }
+
+  /** The distinct terms of a group that documents have, with their weights. */
+  private static final class Group {
+    final List<Term> terms = new ArrayList<>();
+    double[] weights;
+    double weight;
+    double idf;
+  }
+
+  final double[] attainable;
+  private final Field field;
+  private final boolean structured;
+  private final Term[] terms;
+  private final Group[] groups;
+  private final double[] norms = new double[256];
+
+  Query(Field field, boolean structured, String text, double[] weights, double[] shapes, double k1, double b)
+      throws IOException {
+    this.field = field;
+    this.structured = structured;
+    terms = weights.length == 0 ? new Term[0] : field.terms(Searcher.lines(text));
+    groups = new Group[shapes.length / 2];
+    attainable = new double[groups.length];
+    int start = 0;
+    for (int i = 0; i < groups.length; i++) {
+      int end = start + (int) shapes[2 * i + 1];
+      groups[i] = group(weights, start, end);
+      groups[i].weight = shapes[2 * i];
+      attainable[i] = finish(groups[i]);
+      start = end;
+    }
+    for (int length = 0; length < norms.length; length++) {
+      double words = SmallFloat.byte4ToInt((byte) length);
+      norms[length] = k1 * (1 - b + b * words / (field.averageLength == 0 ? 1 : field.averageLength));
+    }
+  }
+
+  private Group group(double[] weights, int start, int end) {
+    Map<Term, Double> summed = new LinkedHashMap<>();
+    for (int i = start; i < end; i++) {
+      if (terms[i].frequency > 0) summed.merge(terms[i], weights[i], Double::sum);
+    }
+    Group group = new Group();
+    group.weights = new double[summed.size()];
+    summed.forEach(
+        (term, weight) -> {
+          group.weights[group.terms.size()] = structured ? Math.min(weight, 1) : weight;
+          group.terms.add(term);
+        });
+    return group;
+  }
+
+  /** Computes idf where the group is one term, and else multiplies it into the weights; returns the maximal score. */
+  private double finish(Group group) {
+    double sum = 0;
+    for (int i = 0; i < group.weights.length; i++) {
+      int frequency = group.terms.get(i).frequency;
+      if (!structured) group.weights[i] *= idf(frequency);
+      sum += structured ? group.weights[i] * frequency : group.weights[i];
+    }
+    group.idf = structured && sum > 0 ? idf(sum) : 1;
+    return structured && sum > 0 ? group.idf : sum;
+  }
+
+  private double idf(double frequency) {
+    double counted = Math.min(frequency, field.documents);
+    return Math.log(1 + (field.documents - counted + 0.5) / (counted + 0.5));
+  }
+
+  /** Scores all documents that the receiver wants, window by window, so that memory does not grow with the index. */
+  void score(Receiver receiver) throws IOException {
+    Window window = Window.take();
+    for (int segment = 0; segment < field.lengths.length; segment++) {
+      if (field.lengths[segment] == null) continue;
+      Cursor[][] cursors = cursors(segment);
+      int size = field.lengths[segment].length;
+      for (int first = receiver.next(segment, 0); first < size; first = receiver.next(segment, window.end)) {
+        window.move(segment, first, Math.min(first + Window.SIZE, size));
+        for (int i = 0; i < groups.length; i++) {
+          if (cursors[i].length == 0) continue;
+          add(groups[i], cursors[i], window);
+          receiver.group(i, window);
+          window.endGroup(groups[i].weight);
+        }
+        receiver.totals(window);
+        window.clear();
+      }
+    }
+    window.giveBack();
+  }
+
+  private Cursor[][] cursors(int segment) throws IOException {
+    Cursor[][] cursors = new Cursor[groups.length][];
+    TermsEnum entry = null;
+    Bits live = field.snapshot.segments[segment].getLiveDocs();
+    for (int i = 0; i < groups.length; i++) {
+      List<Cursor> found = new ArrayList<>(groups[i].weights.length);
+      for (int j = 0; j < groups[i].weights.length; j++) {
+        Term term = groups[i].terms.get(j);
+        if (term.documents[segment] != null) {
+          found.add(new Cursor(groups[i].weights[j], term.documents[segment], term.counts[segment]));
+        } else if (term.states[segment] != null) {
+          if (entry == null) entry = field.entries()[segment];
+          entry.seekExact(new BytesRef(term.text), term.states[segment]);
+          PostingsEnum postings = entry.postings(null, PostingsEnum.FREQS);
+          found.add(new Cursor(groups[i].weights[j], postings, live));
+        }
+      }
+      cursors[i] = found.toArray(new Cursor[0]);
+    }
+    return cursors;
+  }
+
+  /** Adds a group's scores for a group weight of 1 to the window. */
+  private void add(Group group, Cursor[] cursors, Window window) throws IOException {
+    byte[] lengths = field.lengths[window.segment];
+    for (Cursor cursor : cursors) cursor.add(window, lengths, structured ? null : norms);
+    if (!structured) return;
+    for (int i = 0; i < window.matching; i++) {
+      int place = window.matches[i];
+      double tf = window.scores[place];
+      window.scores[place] = Math.max(group.idf * (tf / (tf + norms[lengths[window.first + place] & 0xff])), Double.MIN_VALUE);
+    }
+  }
+
+  /** The answer of {@link Searcher#search}. */
+  long[] answer(Best best) {
+    long[] answer = new long[4 + terms.length + 2 * best.size()];
+    double most = 0;
+    for (int i = 0; i < groups.length; i++) most += attainable[i] * groups[i].weight;
+    answer[0] = best.size();
+    answer[1] = field.documents;
+    answer[2] = Double.doubleToRawLongBits(field.averageLength);
+    answer[3] = Double.doubleToRawLongBits(most);
+    for (int i = 0; i < terms.length; i++) answer[4 + i] = terms[i].frequency;
+    best.write(answer, 4 + terms.length);
+    return answer;
+  }
+}

@@ -1,0 +1,101 @@
+package dragoman;
+
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.lucene.document.Document;
+import org.apache.lucene.document.Field.Store;
+import org.apache.lucene.document.FieldType;
+import org.apache.lucene.document.NumericDocValuesField;
+import org.apache.lucene.document.StringField;
+import org.apache.lucene.index.FieldInvertState;
+import org.apache.lucene.index.IndexOptions;
+import org.apache.lucene.index.IndexWriter;
+import org.apache.lucene.index.Term;
+import org.apache.lucene.search.CollectionStatistics;
+import org.apache.lucene.search.TermStatistics;
+import org.apache.lucene.search.similarities.Similarity;
+
+/** Writes and deletes many documents in one call. */
+public final class Rows {
+  /** Keeps the exact length of each document, of which averages are computed that deletions do not blur. */
+  public static final class Lengths extends Similarity {
+    @Override
+    public long computeNorm(FieldInvertState state) {
+      return state.getLength();
+    }
+
+    @Override
+    public SimScorer scorer(float boost, CollectionStatistics collection, TermStatistics... terms) {
+      throw new UnsupportedOperationException("scores are computed by dragoman.Searcher");
+    }
+  }
+
+  private static final FieldType COUNTED = type(IndexOptions.DOCS_AND_FREQS);
+  private static final FieldType PRESENT = type(IndexOptions.DOCS);
+
+  private Rows() {}
+
+  private static FieldType type(IndexOptions options) {
+    FieldType type = new FieldType();
+    type.setIndexOptions(options);
+    type.setTokenized(true);
+    type.setOmitNorms(options == IndexOptions.DOCS);
+    type.freeze();
+    return type;
+  }
+
+  /** Replaces or adds documents; each list has one line for each key, with words between spaces. */
+  public static void write(
+      IndexWriter writer, long[] keys, String languages, String words, String terms, String sounds)
+      throws IOException {
+    Map<String, Reused> documents = new HashMap<>();
+    List<String> language = Searcher.lines(languages);
+    List<String> word = Searcher.lines(words);
+    List<String> term = Searcher.lines(terms);
+    List<String> sound = Searcher.lines(sounds);
+    for (int i = 0; i < keys.length; i++) {
+      Reused reused = documents.computeIfAbsent(language.get(i), Reused::new);
+      reused.fill(keys[i], word.get(i), term.get(i), sound.get(i));
+      writer.updateDocument(key(keys[i]), reused.document);
+    }
+  }
+
+  public static void delete(IndexWriter writer, long[] keys) throws IOException {
+    for (long key : keys) writer.deleteDocuments(key(key));
+  }
+
+  private static Term key(long key) {
+    return new Term(Snapshot.KEY, Long.toString(key));
+  }
+
+  /** A document of one language. */
+  private static final class Reused {
+    final Document document = new Document();
+    private final StringField key = new StringField(Snapshot.KEY, "0", Store.NO);
+    private final NumericDocValuesField number = new NumericDocValuesField(Snapshot.KEY, 0);
+    private final org.apache.lucene.document.Field words;
+    private final org.apache.lucene.document.Field terms;
+    private final org.apache.lucene.document.Field sounds;
+
+    Reused(String language) {
+      words = new org.apache.lucene.document.Field("w_" + language, "", COUNTED);
+      terms = new org.apache.lucene.document.Field("t_" + language, "", COUNTED);
+      sounds = new org.apache.lucene.document.Field("x_" + language, "", PRESENT);
+      document.add(key);
+      document.add(number);
+      document.add(words);
+      document.add(terms);
+      document.add(sounds);
+    }
+
+    void fill(long number, String words, String terms, String sounds) {
+      this.key.setStringValue(Long.toString(number));
+      this.number.setLongValue(number);
+      this.words.setStringValue(words);
+      this.terms.setStringValue(terms);
+      this.sounds.setStringValue(sounds);
+    }
+  }
+}

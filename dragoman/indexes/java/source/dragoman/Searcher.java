@@ -1,0 +1,172 @@
+package dragoman;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.lucene.index.DirectoryReader;
+import org.apache.lucene.index.IndexWriter;
+import org.apache.lucene.index.LeafReaderContext;
+import org.apache.lucene.index.MultiTerms;
+import org.apache.lucene.index.Terms;
+import org.apache.lucene.index.TermsEnum;
+import org.apache.lucene.search.ReferenceManager;
+import org.apache.lucene.util.BytesRef;
+
+/**
+ * Searches of one index, from any thread; {@code maybeRefreshBlocking} makes the writer's changes searchable.
+ *
+ * <p>Everything of a query crosses from Python in one call, and everything of its answer back. Lists of strings are
+ * one string of lines, since that is by far the fastest to convert.
+ */
+public final class Searcher extends ReferenceManager<Snapshot> {
+  private final IndexWriter writer;
+
+  public Searcher(IndexWriter writer) throws IOException {
+    this.writer = writer;
+    current = new Snapshot(DirectoryReader.open(writer));
+  }
+
+  /**
+   * The k best documents by descending score, then ascending key.
+   *
+   * @param structured whether a group is one term of expected frequencies (psq), or a weighted sum of terms
+   * @param terms the terms of all groups, one a line
+   * @param weights one a term
+   * @param groups the weight and the number of terms of each group, by turns
+   * @return number of hits, N, average length, maximal attainable score, the document frequency of each term, the key
+   *     of each hit, the score of each hit; numbers that are not whole as the bits of a double
+   */
+  public long[] search(
+      String field, boolean structured, String terms, double[] weights, double[] groups, double k1, double b, int k)
+      throws IOException {
+    Snapshot snapshot = acquire();
+    try {
+      Query query = new Query(snapshot.field(field), structured, terms, weights, groups, k1, b);
+      Best best = new Best(snapshot, k);
+      query.score(best);
+      return query.answer(best);
+    } finally {
+      release(snapshot);
+    }
+  }
+
+  /**
+   * The scores of chosen documents for each group, for a group weight of 1.
+   *
+   * @return row by row (keys, groups), then the maximal attainable score of each group
+   */
+  public double[] parts(
+      String field,
+      boolean structured,
+      String terms,
+      double[] weights,
+      double[] groups,
+      double k1,
+      double b,
+      long[] keys)
+      throws IOException {
+    Snapshot snapshot = acquire();
+    try {
+      Query query = new Query(snapshot.field(field), structured, terms, weights, groups, k1, b);
+      Chosen chosen = new Chosen(snapshot, keys, query.attainable);
+      query.score(chosen);
+      return chosen.scores;
+    } finally {
+      release(snapshot);
+    }
+  }
+
+  /** The document frequency of each of the terms, one a line. */
+  public int[] frequencies(String field, String terms) throws IOException {
+    Snapshot snapshot = acquire();
+    try {
+      List<String> lines = lines(terms);
+      Term[] found = snapshot.field(field).terms(lines);
+      int[] frequencies = new int[found.length];
+      for (int i = 0; i < found.length; i++) frequencies[i] = found[i].frequency;
+      return frequencies;
+    } finally {
+      release(snapshot);
+    }
+  }
+
+  /** N: the number of documents with a term in the field. */
+  public int documents(String field) throws IOException {
+    Snapshot snapshot = acquire();
+    try {
+      return snapshot.field(field).documents;
+    } finally {
+      release(snapshot);
+    }
+  }
+
+  /** The number of documents. */
+  public int documents() throws IOException {
+    Snapshot snapshot = acquire();
+    try {
+      return snapshot.reader.numDocs();
+    } finally {
+      release(snapshot);
+    }
+  }
+
+  /** The rest of each term that begins with the prefix, one a line; also of terms of deleted documents. */
+  public String completions(String field, String prefix) throws IOException {
+    Snapshot snapshot = acquire();
+    try {
+      Terms terms = MultiTerms.getTerms(snapshot.reader, field);
+      StringBuilder found = new StringBuilder();
+      if (terms == null) return "";
+      TermsEnum entries = terms.iterator();
+      if (entries.seekCeil(new BytesRef(prefix)) == TermsEnum.SeekStatus.END) return "";
+      for (BytesRef entry = entries.term(); entry != null; entry = entries.next()) {
+        String text = entry.utf8ToString();
+        if (!text.startsWith(prefix)) break;
+        found.append(text, prefix.length(), text.length()).append('\n');
+      }
+      return found.toString();
+    } finally {
+      release(snapshot);
+    }
+  }
+
+  /** Reads all files and compares their checksums. */
+  public void checkIntegrity() throws IOException {
+    Snapshot snapshot = acquire();
+    try {
+      for (LeafReaderContext leaf : snapshot.reader.leaves()) leaf.reader().checkIntegrity();
+    } finally {
+      release(snapshot);
+    }
+  }
+
+  static List<String> lines(String text) {
+    List<String> lines = new ArrayList<>();
+    int start = 0;
+    for (int end; (end = text.indexOf('\n', start)) >= 0; start = end + 1) lines.add(text.substring(start, end));
+    lines.add(text.substring(start));
+    return lines;
+  }
+
+  @Override
+  protected Snapshot refreshIfNeeded(Snapshot older) throws IOException {
+    DirectoryReader newer = DirectoryReader.openIfChanged(older.reader, writer);
+    return newer == null ? null : new Snapshot(newer);
+  }
+
+  @Override
+  protected boolean tryIncRef(Snapshot snapshot) {
+    return snapshot.reader.tryIncRef();
+  }
+
+  @Override
+  protected void decRef(Snapshot snapshot) throws IOException {
+    snapshot.reader.decRef();
+    if (snapshot.reader.getRefCount() == 0) snapshot.forget();
+  }
+
+  @Override
+  protected int getRefCount(Snapshot snapshot) {
+    return snapshot.reader.getRefCount();
+  }
+}
