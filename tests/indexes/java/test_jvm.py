@@ -124,6 +124,7 @@ def test_signal_handlers_and_environment_are_unchanged() -> None:
     code = """
 import os, signal
 from dragoman.indexes.java import jvm
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a process in the background does not have
 before = {name: os.environ.get(name) for name in ("JAVA_HOME", "JVM_PATH")}
 jvm.run(int)
 assert before == {name: os.environ.get(name) for name in before}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import time
 from threading import Thread
@@ -162,7 +163,9 @@ def test_what_is_missing_when_time_is_up_is_reported(settings: Settings, encoder
     with running(chosen) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", *GERMAN)
-        ask(runtime, "bee")
+        with contextlib.suppress(Unavailable):  # within that time, on a busy machine
+            ask(runtime, "bee")
+        settled(runtime)
         encoder.seconds = 0.2
         add(runtime, "de", *({"id": f"{n}", "text": f"Biene{n}"} for n in range(70)))
         answer = ask(runtime, "volcano")
