@@ -8,6 +8,7 @@ it.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import subprocess
 import tempfile
@@ -18,6 +19,7 @@ from dragoman.indexes.java.jvm import OWN_CLASSES, installed
 
 SOURCE = OWN_CLASSES.with_name("source")
 COMPILER = "META-INF/javac"
+DIGEST = "META-INF/sources.sha256"
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -37,7 +39,15 @@ def compiled() -> dict[str, bytes]:
         command = ["javac", "--release", "11", "-Xlint:all,-processing", "-Werror", "-cp", str(lucene), "-d", folder]
         subprocess.run([*command, *map(str, sorted(SOURCE.rglob("*.java")))], check=True)
         classes = {str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*.class"))}
-    return {COMPILER: compiler().encode(), **classes}
+    return {COMPILER: compiler().encode(), DIGEST: digest(), **classes}
+
+
+def digest() -> bytes:
+    """A checksum of the sources, by which a jar that is not of them is known without a compiler."""
+    read = hashlib.sha256()
+    for path in sorted(SOURCE.rglob("*.java")):
+        read.update(f"{path.relative_to(SOURCE)}\n".encode() + path.read_bytes())
+    return read.hexdigest().encode()
 
 
 def main() -> None:

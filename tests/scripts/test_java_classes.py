@@ -19,9 +19,11 @@ def content() -> dict[str, bytes]:
         return {name: jar.read(name) for name in jar.namelist()}
 
 
-def test_every_source_has_its_class() -> None:
+def test_the_jar_was_made_of_the_sources() -> None:
+    kept = content()
+    assert kept[SCRIPT["DIGEST"]] == SCRIPT["digest"](), "run 'make classes'"
     names = {path.stem for path in SCRIPT["SOURCE"].rglob("*.java")}
-    assert {f"dragoman/{name}.class" for name in names} <= content().keys()
+    assert {f"dragoman/{name}.class" for name in names} <= kept.keys()
 
 
 @pytest.mark.slow

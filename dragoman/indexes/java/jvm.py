@@ -21,7 +21,8 @@ __all__ = ["JavaError", "JvmUnavailable", "NotInstalled", "check_installed", "co
 
 HEAP_VARIABLE = "DRAGOMAN_JVM_HEAP"
 DEFAULT_HEAP = "384m"
-"""Maximal Java heap; indexes are memory-mapped and lie outside it."""
+"""Maximal Java heap. The files of indexes are memory-mapped and lie outside it; of each searched document it holds its
+key and, for each field, its length: nine bytes or a few more."""
 
 OWN_CLASSES = Path(__file__).with_name("dragoman.jar")
 
@@ -118,6 +119,10 @@ class _Machine:
         self.forked, self.started = self.started, False
         self.starting = threading.Lock()
         self.calls = _Calls()
+        if self.forked:
+            from jpype import config
+
+            config.onexit = False  # it would wait for the threads of Java, which only the parent has
 
     def end(self) -> None:
         self.calls.end()
@@ -217,7 +222,8 @@ def _start(heap: str) -> None:
         jpype.startJVM(*options, jvmpath=str(library), classpath=[str(jar) for jar in jars], interrupt=True)
     except Exception as error:
         raise JvmUnavailable(f"Java could not be started from {home}: {error}") from error
-    _unlink_collectors()
+    with suppress(Exception):  # another version of JPype: searches are slower now and then
+        _unlink_collectors()
     atexit.register(_MACHINE.end)  # after JPype's own, and so called before it
     logger = java_class("java.util.logging.Logger").getLogger("org.apache.lucene")
     logger.setLevel(java_class("java.util.logging.Level").WARNING)
@@ -273,6 +279,9 @@ def _described(error: Exception) -> JavaError | None:
 
     if not isinstance(error, jpype.JException):
         return None
-    trace = java_class("java.io.StringWriter")()
-    error.printStackTrace(java_class("java.io.PrintWriter")(trace))
-    return JavaError(str(error.getClass().getName()), str(error.getMessage() or ""), str(trace))
+    try:
+        trace = java_class("java.io.StringWriter")()
+        error.printStackTrace(java_class("java.io.PrintWriter")(trace))
+        return JavaError(str(error.getClass().getName()), str(error.getMessage() or ""), str(trace))
+    except jpype.JException:  # memory is out
+        return JavaError(type(error).__name__, "", "")

@@ -6,6 +6,7 @@ All functions raise ValueError if a weight is not a positive number.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from dragoman.lexicon.query import TranslatedQuery
 
 __all__ = ["document_frequencies", "explained", "parts", "sharing_skeleton"]
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _MOST_HITS = 2**31 - 1
 _HEAD = 4
 _new = tuple.__new__
@@ -122,7 +124,7 @@ def _lines(terms: Sequence[str]) -> str:
     try:
         lines.encode()
     except UnicodeEncodeError:
-        return _lines([term if term.isprintable() else "" for term in terms])
+        return _lines(["" if _SURROGATE.search(term) else term for term in terms])
     if lines.count("\n") >= max(len(terms), 1):
         return "\n".join([term.replace("\n", " ") for term in terms])
     return lines

@@ -91,9 +91,8 @@ class LuceneStore:
 
     def stop_writing(self) -> None:
         """Release the write lock. Searchable documents remain searchable; uncommitted changes are lost."""
-        writer, self._writer = self._writer, None
-        if writer is not None:
-            writer.rollback()
+        if self._writer is not None:
+            self._writer.rollback()
 
     def close(self) -> None:
         """Close all files once running searches are done; uncommitted changes are lost."""

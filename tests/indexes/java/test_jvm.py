@@ -160,6 +160,19 @@ def test_a_forked_child_is_refused_and_the_parent_goes_on() -> None:
     assert jvm.run(int, "3") == 3
 
 
+def test_a_forked_child_ends() -> None:
+    code = """
+import os, sys
+from dragoman.indexes.java import jvm
+jvm.run(int)
+child = os.fork()
+if child == 0:
+    sys.exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    assert python(code).stdout == "7\n"
+
+
 GARBAGE = """
 import gc, time
 from dragoman.indexes.java import jvm

@@ -129,6 +129,13 @@ def test_lucene_syntax_in_a_term_is_text(index: LuceneIndex) -> None:
             assert index.search(query(term, method=method), "de", 5) == []
 
 
+def test_half_a_character_in_a_query_leaves_its_other_terms_as_they_are(index: LuceneIndex) -> None:
+    put(index, {1: "Haus"})
+    index.refresh()
+    assert index.search(query("haus", "\ud800"), "de", 5) == index.search(query("haus"), "de", 5) != []
+    assert index.document_frequencies("de", ["haus", "\ud800"]) == {"haus": 1, "\ud800": 0}
+
+
 def test_repeated_query_terms_count_repeatedly(index: LuceneIndex) -> None:
     put(index, {1: "Haus Hof", 2: "Hof"})
     index.refresh()

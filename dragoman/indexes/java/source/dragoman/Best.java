@@ -44,6 +44,7 @@ final class Best implements Query.Receiver {
 
   @Override
   public void totals(Window window) throws IOException {
+    if (window.hitting == 0) return;
     long[] keys = snapshot.keys(window.segment);
     for (int i = 0; i < window.hitting; i++) {
       int place = window.hits[i];

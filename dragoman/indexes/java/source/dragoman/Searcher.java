@@ -39,15 +39,13 @@ public final class Searcher extends ReferenceManager<Snapshot> {
   public long[] search(
       String field, boolean structured, String terms, double[] weights, double[] groups, double k1, double b, int k)
       throws IOException {
-    Snapshot snapshot = acquire();
-    try {
-      Query query = new Query(snapshot.field(field), structured, terms, weights, groups, k1, b);
-      Best best = new Best(snapshot, k);
-      query.score(best);
-      return query.answer(best);
-    } finally {
-      release(snapshot);
-    }
+    return computed(
+        snapshot -> {
+          Query query = new Query(snapshot.field(field), structured, terms, weights, groups, k1, b);
+          Best best = new Best(snapshot, k);
+          query.score(best);
+          return query.answer(best);
+        });
   }
 
   /**
@@ -65,15 +63,13 @@ public final class Searcher extends ReferenceManager<Snapshot> {
       double b,
       long[] keys)
       throws IOException {
-    Snapshot snapshot = acquire();
-    try {
-      Query query = new Query(snapshot.field(field), structured, terms, weights, groups, k1, b);
-      Chosen chosen = new Chosen(snapshot, keys, query.attainable);
-      query.score(chosen);
-      return chosen.scores;
-    } finally {
-      release(snapshot);
-    }
+    return computed(
+        snapshot -> {
+          Query query = new Query(snapshot.field(field), structured, terms, weights, groups, k1, b);
+          Chosen chosen = new Chosen(snapshot, keys, query.attainable);
+          query.score(chosen);
+          return chosen.scores;
+        });
   }
 
   /** The document frequency of each of the terms, one a line. */
@@ -135,6 +131,25 @@ public final class Searcher extends ReferenceManager<Snapshot> {
     Snapshot snapshot = acquire();
     try {
       for (LeafReaderContext leaf : snapshot.reader.leaves()) leaf.reader().checkIntegrity();
+    } finally {
+      release(snapshot);
+    }
+  }
+
+  private interface Computation<T> {
+    T on(Snapshot snapshot) throws IOException;
+  }
+
+  /** What is computed on the present snapshot; where memory is out, once more without the postings kept so far. */
+  private <T> T computed(Computation<T> computation) throws IOException {
+    Snapshot snapshot = acquire();
+    try {
+      try {
+        return computation.on(snapshot);
+      } catch (OutOfMemoryError error) {
+        Snapshot.forgetAll();
+        return computation.on(snapshot);
+      }
     } finally {
       release(snapshot);
     }

@@ -32,18 +32,18 @@ final class Snapshot {
     keys = new long[segments.length][];
   }
 
-  Field field(String name) throws IOException {
+  /** Statistics and terms of a field; read by one thread, as they take a byte for each document. */
+  synchronized Field field(String name) throws IOException {
     Field found = fields.get(name);
     if (found == null) {
       found = new Field(this, name);
-      Field other = fields.putIfAbsent(name, found);
-      if (other != null) return other;
+      fields.put(name, found);
     }
     return found;
   }
 
-  /** The key of each document of a segment. */
-  long[] keys(int segment) throws IOException {
+  /** The key of each document of a segment; read by one thread, as they take 8 bytes for each document. */
+  synchronized long[] keys(int segment) throws IOException {
     if (keys[segment] == null) {
       long[] read = new long[segments[segment].maxDoc()];
       NumericDocValues values = segments[segment].getNumericDocValues(KEY);
@@ -56,7 +56,11 @@ final class Snapshot {
   /** Counts postings that are kept from now on; if they are too many, all snapshots forget theirs. */
   void keep(int postings) {
     KEEPING.add(this);
-    if (KEPT.addAndGet(postings) > MAX_KEPT) KEEPING.forEach(Snapshot::forget);
+    if (KEPT.addAndGet(postings) > MAX_KEPT) forgetAll();
+  }
+
+  static void forgetAll() {
+    KEEPING.forEach(Snapshot::forget);
   }
 
   void forget() {

@@ -13,8 +13,11 @@ import org.apache.lucene.util.BytesRef;
 final class Term {
   static final int FREQUENT = 1 << 14;
 
-  /** What an entry of the cache takes besides its postings, in postings. */
+  /** What an entry of the cache takes at least, in postings of 8 bytes. */
   private static final int ENTRY = 20;
+
+  /** The headers of the two arrays of a segment, in postings. */
+  private static final int ARRAYS = 4;
 
   final String text;
 
@@ -68,9 +71,10 @@ final class Term {
     return count;
   }
 
+  /** What the term takes in memory, in postings of 8 bytes. */
   int kept() {
-    int kept = ENTRY;
-    for (int[] held : documents) kept += held == null ? 0 : held.length;
+    int kept = ENTRY + text.length() / 4 + 2 * documents.length;
+    for (int[] held : documents) kept += held == null ? 0 : ARRAYS + held.length;
     return kept;
   }
 
