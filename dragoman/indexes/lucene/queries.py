@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,29 +27,10 @@ _HEAD = 4
 _new = tuple.__new__
 
 
-class _Arrays(NamedTuple):
-    """The terms of all groups, their weights, and by turns the weight and the number of terms of each group."""
-
-    terms: list[str]
-    weights: NDArray[np.float64]
-    groups: NDArray[np.float64]
-
-
 def explained(searcher: Any, query: TranslatedQuery, language: str, k: int, bm25: BM25) -> tuple[Ranking, Statistics]:
     """The ``k`` best hits with the maximal attainable score, and the statistics behind the scores."""
-    terms, weights, groups = _arrays(query)
-    answer = np.array(
-        searcher.search(
-            query_field(query, language),
-            query.method == "psq",
-            _lines(terms),
-            weights,
-            groups,
-            bm25.k1,
-            bm25.b,
-            min(k, _MOST_HITS),
-        )
-    )
+    terms, arguments = _arguments(query, language, bm25)
+    answer = np.array(searcher.search(*arguments, min(k, _MOST_HITS)))
     count, documents = answer[:2].tolist()
     average, attainable = answer[2:_HEAD].view(np.float64).tolist()
     rest = _HEAD + len(terms)
@@ -61,18 +42,8 @@ def explained(searcher: Any, query: TranslatedQuery, language: str, k: int, bm25
 
 def parts(searcher: Any, query: TranslatedQuery, language: str, keys: Sequence[int], bm25: BM25) -> Parts:
     """The scores of the documents ``keys`` for each group, for a group weight of 1."""
-    terms, weights, groups = _arrays(query)
-    found = searcher.parts(
-        query_field(query, language),
-        query.method == "psq",
-        _lines(terms),
-        weights,
-        groups,
-        bm25.k1,
-        bm25.b,
-        np.array(keys, np.int64),
-    )
-    rows = np.array(found).reshape(len(keys) + 1, len(query.groups))
+    _, arguments = _arguments(query, language, bm25)
+    rows = np.array(searcher.parts(*arguments, np.array(keys, np.int64))).reshape(len(keys) + 1, len(query.groups))
     return Parts(rows[:-1].astype(np.float32), rows[-1])
 
 
@@ -92,7 +63,9 @@ def sharing_skeleton(searcher: Any, language: str, term: str) -> list[str]:
     return [one for one, frequency in document_frequencies(searcher, language, found).items() if frequency]
 
 
-def _arrays(query: TranslatedQuery) -> _Arrays:
+def _arguments(query: TranslatedQuery, language: str, bm25: BM25) -> tuple[list[str], tuple[Any, ...]]:
+    """The terms of all groups, and what the Java methods take first: field, method, terms, their weights, by turns the
+    weight and the number of terms of each group, and the parameters of BM25."""
     terms: list[str] = []
     weights: list[float] = []
     groups: list[float] = []
@@ -100,10 +73,11 @@ def _arrays(query: TranslatedQuery) -> _Arrays:
         terms += [one.term for one in group.alternatives]
         weights += [one.weight for one in group.alternatives]
         groups += (group.weight, len(group.alternatives))
-    arrays = _Arrays(terms, np.array(weights, np.float64), np.array(groups, np.float64))
-    if not (_positive(arrays.weights) and _positive(arrays.groups[::2])):
+    of_terms, of_groups = np.array(weights, np.float64), np.array(groups, np.float64)
+    if not (_positive(of_terms) and _positive(of_groups[::2])):
         _refuse(query)
-    return arrays
+    structured = query.method == "psq"
+    return terms, (query_field(query, language), structured, _lines(terms), of_terms, of_groups, bm25.k1, bm25.b)
 
 
 def _positive(weights: NDArray[np.float64]) -> bool:
