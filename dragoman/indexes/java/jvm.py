@@ -7,6 +7,7 @@ classes. Any thread may use Java; it holds Python's lock only where it converts 
 from __future__ import annotations
 
 import atexit
+import gc
 import importlib.util
 import os
 import re
@@ -231,8 +232,12 @@ def _start(heap: str) -> None:
 
 
 def _unlink_collectors() -> None:
-    """Keep each collection of garbage by Java from causing one by Python: a full one takes .2 s beside a large table.
-    JPype wants it for cycles of objects of both languages, of which there are none here."""
+    """Keep collections of garbage by Java and by Python from causing each other: a full one by Python takes .2 s beside a
+    large table, and one by Java never ends in a forked child. JPype wants them for cycles of objects of both languages,
+    of which there are none here."""
+    import _jpype
+
+    gc.callbacks[:] = [one for one in gc.callbacks if one is not _jpype._collect]
     queue = java_class("org.jpype.ref.JPypeReferenceQueue")
     sentinel = queue.class_.getDeclaredField("sentinel")  # is what tells JPype of a collection
     sentinel.setAccessible(True)

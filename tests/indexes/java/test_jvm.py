@@ -160,17 +160,20 @@ def test_a_forked_child_is_refused_and_the_parent_goes_on() -> None:
     assert jvm.run(int, "3") == 3
 
 
-def test_a_forked_child_ends() -> None:
+def test_forked_children_collect_garbage_and_end() -> None:
     code = """
-import os, sys
+import gc, os, sys
 from dragoman.indexes.java import jvm
 jvm.run(int)
-child = os.fork()
-if child == 0:
-    sys.exit(7)
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+for _ in range(10):
+    child = os.fork()
+    if child == 0:
+        gc.collect()
+        sys.exit(7)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+print([one.__module__ for one in gc.callbacks])
 """
-    assert python(code).stdout == "7\n"
+    assert python(code).stdout == "7\n" * 10 + "[]\n"
 
 
 GARBAGE = """
