@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -72,8 +72,9 @@ def answered(given: argparse.Namespace) -> dict[str, Labelled]:
     examples = list(tuning_examples(given.data / "xquad_r", given.languages.split(","), given.examples, 1, given.split))
     scorer = SpanScorer(given.model)
     readings = served(scorer, examples)
-    calibration = calibration_of(readings) if given.fit else scorer.calibration
+    calibration = scorer.calibration
     if given.fit:
+        calibration = replace(calibration_of(readings), per_rank=calibration.per_rank)  # of `passage_weight`
         write(given.model, asdict(calibration))
     found: dict[str, Labelled] = {}
     for one in readings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import regex
@@ -192,7 +192,7 @@ class Calibration:
 
     More text has a better best span that is wrong, so the probability of an answer falls with the logarithm of how
     many times longer than `length` subwords it is. `other` is the score of another part of the text than the best ones;
-    None: there is none.
+    None: there is none. Of texts that search ranked, an answer scores `per_rank` less for each text before its own.
     """
 
     slope: float = 1.0
@@ -201,6 +201,16 @@ class Calibration:
     other: float | None = None
     per_length: float = 0.0
     length: float = 1.0
+    per_rank: float = 0.0
+
+    def ranked(self, answers: Sequence[Sequence[Answer]], count: int = ANSWERS) -> list[tuple[int, Answer]]:
+        """The best `count` answers of texts that search ranked, best first, each with its text's number from 0."""
+        found = [
+            (place, replace(one, score=one.score - self.per_rank * place))
+            for place, own in enumerate(answers)
+            for one in own
+        ]
+        return sorted(found, key=lambda pair: -pair[1].score)[:count]
 
     def probabilities(self, answers: Sequence[Answer], subwords: int) -> tuple[list[float], float]:
         """The probability of each of the best answers of a text of `subwords`, and that there is none.

@@ -127,6 +127,17 @@ def test_in_more_text_the_same_score_is_less_probable() -> None:
     assert nones[2] == pytest.approx(1 / (1 + math.exp(-0.7 * math.log(5))))
 
 
+def test_an_answer_scores_less_for_each_text_before_its_own() -> None:
+    texts = [[Answer("a", 0, 1, 2.0), Answer("b", 2, 3, -1.0)], [], [Answer("c", 0, 1, 3.0), Answer("d", 2, 3, 2.9)]]
+    found = Calibration(per_rank=0.75).ranked(texts, 3)
+    assert [(place, one.text, one.score) for place, one in found] == [
+        (0, "a", 2.0),
+        (2, "c", 1.5),
+        (2, "d", pytest.approx(1.4)),
+    ]
+    assert [one.text for _, one in Calibration().ranked(texts, 2)] == ["c", "d"]
+
+
 @pytest.mark.parametrize(
     ("text", "span", "wanted"),
     [

@@ -232,9 +232,9 @@ def _start(heap: str) -> None:
 
 
 def _unlink_collectors() -> None:
-    """Keep collections of garbage by Java and by Python from causing each other: a full one by Python takes .2 s beside a
-    large table, and one by Java never ends in a forked child. JPype wants them for cycles of objects of both languages,
-    of which there are none here."""
+    """Keep collections of garbage by Java and by Python from causing each other: a full one by Python takes .2 s
+    beside a large table, and one by Java never ends in a forked child. JPype wants them for cycles of objects of both
+    languages, of which there are none here."""
     import _jpype
 
     gc.callbacks[:] = [one for one in gc.callbacks if one is not _jpype._collect]

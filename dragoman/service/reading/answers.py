@@ -47,15 +47,11 @@ class Answers:
         """Put the best answers and the probability of none into a response."""
         reading = reading_of(reader, asked, texts)
         spans = computed(self._models, self._settings, Read(), reading.parts, cancelled)
-        found = [
-            (answer, text)
-            for text, answers in zip(texts, reading.answers(spans, ANSWERS), strict=True)
-            for answer in answers
-        ]
-        best = sorted(found, key=lambda pair: -pair[0].score)[:ANSWERS]
-        probabilities, none = reader.calibration.probabilities([answer for answer, _ in best], reading.subwords)
+        best = reader.calibration.ranked(reading.answers(spans, ANSWERS), ANSWERS)
+        probabilities, none = reader.calibration.probabilities([answer for _, answer in best], reading.subwords)
         response.answers = [
-            _answer(*pair, score, asked.glosses) for pair, score in zip(best, probabilities, strict=True)
+            _answer(answer, texts[place], score, asked.glosses)
+            for (place, answer), score in zip(best, probabilities, strict=True)
         ]
         response.no_answer = none
 
