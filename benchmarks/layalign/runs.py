@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.reasoning.statement_runs import Say, finished, rhythm
+from dragoman.backbone.checkpoints import CONFIG, read_json
 from dragoman.reasoning.layalign.reasoner import TEXT
 from dragoman.reasoning.training.layalign import LayAlignTraining, train_layalign
 from dragoman.service.evaluation.bridge_examples import BridgeSources, prepare_bridge
@@ -63,12 +64,22 @@ class Plan:
     tokens: int = 2_048
     length: int = 256
     tuning_examples: int = 200
+    start: str = ""
+    """A bridge of which each method takes what it can before the first stage, but LangBridge, whose adapter is another."""
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """The adapter's width and the layer that it reads: those of `start`."""
+        return {name: read_json(Path(self.start) / CONFIG)[name] for name in ("hidden", "soft_layer") if self.start}
 
 
 def first_stage(plan: Plan, method: Method, seed: int, say: Say) -> Path:
     """Train a bridge to translate into English; methods with the same bridge share it. The folder of the training."""
-    words = plan.word_steps if method.adapter != "none" else 0
-    table = {"stage": "translation", "before": BEFORE, "word_steps": words, "learning_rate": plan.rate}
+    table = {"stage": "translation", "before": BEFORE, "learning_rate": plan.rate}
+    if plan.start and method.adapter != "linear":
+        table["start"] = plan.start
+    elif method.adapter != "none":
+        table["word_steps"] = plan.word_steps
     config = _config(plan, method, "translation", plan.steps, seed, table)
     prepared(plan, "translation", config)
     return finished(config, plan.output / "translation" / _name(method, seed), train_layalign, say).parent
@@ -82,7 +93,8 @@ def trained(plan: Plan, name: str, seed: int, say: Say) -> Path:
         assert start is not None
         return start / "model"
     table = {"stage": "task", "after": f"\n{TEXT}" if method.text else "", "learning_rate": plan.task_rate}
-    table |= {} if start is None else {"start": str(start)}
+    if start is not None:
+        table["start"] = str(start)
     config = _config(plan, method, "task", plan.task_steps, seed, table)
     prepared(plan, "task", config)
     return finished(config, plan.output / "task" / f"{name}-{seed}", train_layalign, say)
@@ -115,5 +127,5 @@ def _config(plan: Plan, method: Method, stage: str, steps: int, seed: int, table
         "examples": str(examples / "learn"), "tuning": str(examples / "tune"), "states": str(plan.output / "states"),
         "length": plan.length, "tokens": plan.tokens, "tuning_examples": plan.tuning_examples, "patience": 100,
         "seed": seed,
-    }  # fmt: skip
+    } | plan.shape  # fmt: skip
     return LayAlignTraining.parse(common | rhythm(steps) | table)

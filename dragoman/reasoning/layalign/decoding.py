@@ -20,6 +20,8 @@ from dragoman.reasoning.layalign.states import read_texts
 
 _STEP = 64
 """Rows grow by so many places at a time."""
+_SPARE = 2
+"""Rows that are so many times as long as need be are made shorter."""
 _TOKENS = 4_096
 """Most tokens of prompts that are read at once."""
 
@@ -45,7 +47,7 @@ class Stream:
 
     @property
     def size(self) -> int:
-        """The tokens of the prompt, the soft ones and the separator included."""
+        """The tokens of the prompt, the soft ones and the separator included, without those of the answer."""
         return len(self.ids) + 1 + len(self.prompt.before) + len(self.prompt.after)
 
     @property
@@ -64,7 +66,8 @@ class Stream:
     def _drawn(self, logits: Tensor) -> int:
         if self._noise is None:
             self._noise = torch.Generator().manual_seed(self.seed)
-        chances = (logits.float().cpu() / self.temperature).softmax(-1)
+        logits = logits.double().cpu()
+        chances = ((logits - logits.max()) / self.temperature).softmax(-1)  # divided first, it could be no number
         return int(torch.multinomial(chances, 1, generator=self._noise))
 
 
@@ -100,21 +103,25 @@ class RowsCache(FusedCache):
         return (torch.arange(max(self.places) + 1, device=device) <= self.at[:, None])[:, None, None]
 
     def reserve(self, rows: int, places: int, like: Sequence[tuple[Tensor, Tensor]]) -> None:
-        """Make room for rows of so many places, with heads and widths as those of `like`."""
+        """Have room for so many rows of so many places, and not much more, with heads and widths as those of `like`.
+
+        Layer by layer, so that no more than one layer is there twice.
+        """
         old = self.own[0][0].shape if self.own else (0, 0, 0, 0)
-        if rows <= old[0] and places <= old[2]:
+        places = -(-places // _STEP) * _STEP
+        if rows <= old[0] and places <= old[2] < _SPARE * places:
             return
-        rows, places = max(rows, old[0]), max(-(-places // _STEP) * _STEP, old[2])
-        grown = []
-        for layer, pair in enumerate(like):
+        kept, held = len(self.places), min(places, old[2])
+        if not self.own:
+            self.own = [(pair[0][:0], pair[1][:0]) for pair in like]
+        for layer, pair in enumerate(self.own):
             made = []
-            for part, one in enumerate(pair):
-                room = one.new_zeros(rows, one.shape[1], places, one.shape[3])
-                if self.own:
-                    room[: old[0], :, : old[2]] = self.own[layer][part]
+            for before, one in zip(pair, like[layer], strict=True):
+                room = one.new_zeros(max(rows, old[0]), one.shape[1], places, one.shape[3])
+                if old[0]:
+                    room[:kept, :, :held] = before[:kept, :, :held]
                 made.append(room)
-            grown.append((made[0], made[1]))
-        self.own = grown
+            self.own[layer] = (made[0], made[1])
 
 
 class Decoder:
@@ -131,9 +138,18 @@ class Decoder:
         """The streams that have a row."""
         return len(self._streams)
 
+    @property
+    def room(self) -> tuple[int, int]:
+        """Rows, and places of each, that there is room for."""
+        rows, _, places, _ = self._cache.own[0][0].shape if self._cache.own else (0, 0, 0, 0)
+        return rows, places
+
     @torch.inference_mode()
     def advance(self, streams: Sequence[Stream], steps: int) -> None:
-        """Generate at most so many tokens of each stream, and drop those of earlier calls that are not among them."""
+        """Generate at most so many tokens of each stream, and drop the rows of streams that are not among them.
+
+        A stream that lost its row goes on where it was when it is named again; what it has is read anew.
+        """
         known = set(streams)
         self._keep([one in known and not one.done for one in self._streams])
         new = [one for one in streams if not one.done and one not in set(self._streams)]
@@ -146,13 +162,13 @@ class Decoder:
         self._keep([not one.done for one in self._streams])
 
     def _begin(self, new: Sequence[Stream]) -> None:
-        """Read the prompts of streams, and choose their first tokens."""
-        for places in batches([one.size for one in new], _TOKENS):
+        """Read the prompts of streams and what they have of their answers, and choose the next tokens."""
+        for places in batches([one.size + len(one.tokens) for one in new], _TOKENS):
             some = [new[place] for place in places]
             device = self._model.bridge.separator.device
             read = read_texts(self._encoder, [one.ids for one in some], device)
             cache = self._model.cache(read)
-            embeds, mask, _ = self._model.embedded(read, [replace(one.prompt, answer=()) for one in some])
+            embeds, mask, _ = self._model.embedded(read, [replace(one.prompt, answer=one.tokens) for one in some])
             states = self._model.states(embeds, mask, cache)
             lengths = mask.sum(1).tolist()
             self._store(some, cache, read, lengths)
@@ -165,7 +181,7 @@ class Decoder:
         kept: list[Any] = cache.layers
         layers: list[tuple[Tensor, Tensor]] = [(layer.keys, layer.values) for layer in kept]
         first = len(self._streams)
-        room = max(length + one.limit for length, one in zip(lengths, new, strict=True))
+        room = max(one.size + one.limit for one in (*self._streams, *new))
         self._cache.reserve(first + len(new), room, layers)
         for number, (one, length) in enumerate(zip(new, lengths, strict=True)):
             for own, pair in zip(self._cache.own, layers, strict=True):

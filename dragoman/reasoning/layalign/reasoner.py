@@ -11,6 +11,8 @@ from dragoman.reasoning.layalign.decoding import Decoder, Stream
 from dragoman.reasoning.layalign.model import Prompt
 
 TEXT = "{text}"
+_CHARS = 32
+"""No more characters a token than these are looked at, so that a long text is not tokenized for a short window."""
 
 
 def prompt_of(llm: LanguageModel, before: str, after: str, text: str, answer: str | None = None) -> Prompt:
@@ -63,10 +65,17 @@ class Reasoner:
             raise ValueError(f"{made.size} tokens with what is quoted, and {limit} to answer; {self.context} in all")
         return made
 
-    def cut(self, text: str, tokens: int) -> str:
-        """The text, or its longest beginning of so many tokens."""
-        offsets = self.model.llm.tokenizer.encode(text, add_special_tokens=False).offsets
-        return text if len(offsets) <= tokens else text[: offsets[tokens][0]]
+    def window(self, text: str, start: int, tokens: int) -> tuple[int, int]:
+        """The span of a text that has at most so many tokens: all, or from `start` on, or the text's last ones."""
+        first, last = (0, len(text)) if len(text) <= tokens * _CHARS else (max(0, start - tokens * _CHARS), len(text))
+        part = text[first : min(last, start + tokens * _CHARS)]
+        offsets = self.model.llm.tokenizer.encode(part, add_special_tokens=False).offsets
+        if len(offsets) <= tokens:
+            return first, first + len(part)
+        begin = next((number for number, one in enumerate(offsets) if one[0] >= start - first), 0)
+        begin = min(begin, len(offsets) - tokens)
+        end = begin + tokens
+        return first + offsets[begin][0], first + (offsets[end][0] if end < len(offsets) else len(part))
 
     def text(self, tokens: Sequence[int]) -> str:
         """The text of an answer's tokens."""

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from dragoman.backbone.checkpoints import CONFIG, CheckpointError, read_json, read_tensors
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.padding import batches
@@ -70,7 +71,8 @@ class LayAlignTraining(TrainingConfig):
     states: str = ""
     """Folder of the encoder's states and of the LLM, which trainings can share; default: `states` in the output."""
     start: str = ""
-    """Output of an earlier training of the same shape, whose best weights this one begins with."""
+    """What this training begins with: the output of an earlier one of the same shape, or a bridge that may have other
+    parts, of which it takes those of the same name and shape."""
     word_steps: int = 0
     """Steps in which the adapter first learns the LLM's embeddings of words, without the LLM; translation alone."""
     length: int = 256
@@ -197,7 +199,7 @@ def train_layalign(
     parts = LayAlignConfig(config.adapter, config.fusion, config.compat, config.hidden, config.soft_layer)
     model = LayAlign(llm, encoder.width, encoder.layers, parts)
     if config.start:
-        begin_with_weights(model, Path(config.start))
+        _begin(model, Path(config.start))
     trainer = Trainer(
         model,
         lambda batch, _generator, device: {
@@ -229,12 +231,34 @@ def train_layalign(
         about = {"before": config.before, "after": config.after, "stage": config.stage}
         about |= {name: value for name in ("name", "limits") if (value := getattr(config, name))}
         training = {**asdict(config), "steps": trainer.progress.best_step}
-        languages = sorted(set(learned.languages))
+        languages = sorted({*learned.languages, *(_languages(Path(config.start)) if config.start else [])})
         save_bridge(output / "model", model.eval(), encoder, about | {"languages": languages, "training": training})
         measures = {**training, **measured(model, tuning, config.tokens), **pair_of(encoder, llm)}
         (output / "report.json").write_text(json.dumps(measures, indent=2) + "\n", encoding="utf-8")
     workers.leave()
     return output / "model"
+
+
+def _begin(model: LayAlign, start: Path) -> None:
+    """Give a model the best weights of a training, or what it has in common with a bridge: names and shapes.
+
+    Raises:
+        CheckpointError: there are none, or those of a training are of another shape.
+    """
+    if not (start / CONFIG).exists() or (start / "best").exists():
+        begin_with_weights(model, start)
+        return
+    known, found = read_tensors(start), model.bridge.state_dict()
+    shared = {name: value for name, value in known.items() if name in found and found[name].shape == value.shape}
+    if not shared:
+        raise CheckpointError(f"{start}: the bridge has nothing in common with {model.bridge.config}")
+    model.bridge.load_state_dict(shared, strict=False)
+
+
+def _languages(start: Path) -> list[str]:
+    """What a finished training, or a bridge, learned to read: the next one, of English alone, builds on it."""
+    paths = [path for path in (start / "model" / CONFIG, start / CONFIG) if path.exists()]
+    return list(read_json(paths[0]).get("languages", [])) if paths else []
 
 
 def _all(files: Sequence[Path]) -> list[Completion]:

@@ -250,7 +250,7 @@ class Settings(BaseSettings):
     beam: int = Field(default=5, gt=0, le=64, description="Beam width of translations.")
     translate_texts: int = Field(default=100, gt=0, description="Most texts in one translation request.")
     translate_chars: int = Field(
-        default=20_000, gt=0, description="Most characters in all texts of one translation request together."
+        default=8_000, gt=0, description="Most characters in all texts of one translation request together."
     )
     translate_snippets_seconds: float = Field(
         default=10.0, gt=0, description="How long a search waits for the translations of its snippets."
@@ -297,7 +297,9 @@ class Settings(BaseSettings):
     )
     reason_answers: int = Field(default=32, gt=0, description="Most answers that are generated together.")
     reason_batch_tokens: int = Field(
-        default=16_384, gt=0, description="Most tokens of prompts and answers that are generated together."
+        default=16_384,
+        gt=0,
+        description="Most tokens of prompts and answers that are generated together, where each counts as the longest.",
     )
     reason_seconds: float = Field(default=60.0, gt=0, description="How long a request waits for a generated answer.")
 

@@ -16,14 +16,19 @@ _POLL_SECONDS = 0.25
 
 
 async def wait_for_futures(
-    futures: Sequence[Future[Any]], request: Request, until: float, *, all_of: bool = False
+    futures: Sequence[Future[Any]],
+    request: Request,
+    until: float,
+    *,
+    all_of: bool = False,
+    advice: str = "send fewer or shorter texts",
 ) -> None:
     """Wait until all futures are done or, unless ``all_of``, until the first one fails.
 
     Items that have not started are cancelled on a failure, at the deadline, or when the client disconnects.
 
     Raises:
-        Unavailable: the deadline has passed, or the client disconnected.
+        Unavailable: the deadline has passed, with ``advice``, or the client disconnected.
         Exception: that of the first item that failed, unless ``all_of``.
     """
     wrapped = [asyncio.wrap_future(future) for future in futures]
@@ -36,7 +41,7 @@ async def wait_for_futures(
                 if not all_of:
                     future.result()
             if waiting and time.monotonic() >= until:
-                raise Unavailable("the model took too long; send fewer or shorter texts, or try again")
+                raise Unavailable(f"the model took too long; {advice}, or try again")
             if waiting and await request.is_disconnected():
                 raise ClientDisconnected("the client disconnected")
     finally:

@@ -45,10 +45,14 @@ _WAIT_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The maximum number of items in one batch, and the maximum total cost of a batch of several items."""
+    """The maximum number of items in one batch, and the maximum total cost of a batch of several items.
+
+    Where a batch is `padded`, each of its items costs as much as its most expensive one.
+    """
 
     items: int
     cost: int
+    padded: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -245,17 +249,18 @@ class Worker:
         """Items taken round-robin from the requests, up to a full batch; cancelled items are dropped."""
         task, requests = queue.popitem(last=False)
         items: list[_Item] = []
-        limits, spent = self._limits(task), 0
+        limits, total, longest = self._limits(task), 0, 0
         while requests and len(items) < limits.items:
             request = requests.popleft()
             item = request[0]
-            if items and spent + item.cost > limits.cost:
+            cost = max(longest, item.cost) * (len(items) + 1) if limits.padded else total + item.cost
+            if items and cost > limits.cost:
                 requests.appendleft(request)
                 break
             request.popleft()
             if item.result.running() or item.result.set_running_or_notify_cancel():
                 items.append(item)
-                spent += item.cost
+                total, longest = total + item.cost, max(longest, item.cost)
             else:
                 self._observer.dropped(task, 1)
             if request:

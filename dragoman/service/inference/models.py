@@ -216,7 +216,7 @@ class Models:
         if isinstance(task, Score | Read | Judge):
             return Limits(settings.worker_batch_tokens, settings.worker_batch_tokens)
         if isinstance(task, Generate):
-            return Limits(settings.reason_answers, settings.reason_batch_tokens)
+            return Limits(settings.reason_answers, settings.reason_batch_tokens, padded=True)
         if isinstance(task, Embed):  # in the background: requests wait for a batch that is being computed
             return Limits(settings.worker_batch, min(settings.worker_batch_chars, _EMBED_CHARS))
         return Limits(settings.worker_batch, settings.worker_batch_chars)
@@ -231,7 +231,11 @@ class Models:
         if isinstance(task, Read):
             return spans(self._load("reader")[0], texts)
         if isinstance(task, Generate):
-            return generated(self._load(task.model)[0], texts)
+            reasoner = self._load(task.model)[0]
+            found = generated(reasoner, texts)
+            if not reasoner.decoder.decoding:
+                self.trim()
+            return found
         if isinstance(task, Judge):
             return judgements(self._load("statement_reader")[0], texts)
         if isinstance(task, TagTexts):

@@ -133,15 +133,15 @@ class Reasoning:
         return response, self._quoted(found.documents, reasoner, response)
 
     def _quoted(self, found: Sequence[RankedDocument], reasoner: Reasoner, response: ReasonResponse) -> str:
-        """Documents with their ids, each on a line."""
+        """Documents with their ids, each on a line; of long ones what matches the question best, and what follows."""
         lines, documents = [], []
         for one in found:
             text, hit = one.stored.text, one.hit
-            part = reasoner.cut(text, self._settings.reason_passage_tokens)
-            if len(part) < len(text):
+            start, end = reasoner.window(text, hit.snippet_start, self._settings.reason_passage_tokens)
+            if end - start < len(text):
                 place = f"{hit.collection}/{hit.id}"
-                response.truncated.append(f"{place}: {len(part)} of {len(text)} characters were quoted")
-            lines.append(f"\n[{hit.id}] {' '.join(part.split())}")
+                response.truncated.append(f"{place}: characters {start} to {end} of {len(text)} were quoted")
+            lines.append(f"\n[{hit.id}] {' '.join(text[start:end].split())}")
             documents.append(AnswerDocument.of(hit))
         foreign = sorted({one.language for one in documents} - {READ})
         if foreign:

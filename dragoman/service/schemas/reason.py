@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
 from dragoman.service.core.validation import LanguageCode, NotBlank
 from dragoman.service.schemas.qa import AnswerDocument
@@ -24,7 +24,7 @@ class ReasonRequest(BaseModel):
     max_tokens: StrictInt | None = Field(
         default=None, gt=0, description="Most tokens of the answer; default: 256, or the service's limit."
     )
-    temperature: float = Field(
+    temperature: StrictFloat = Field(
         default=0.0, ge=0, le=2, allow_inf_nan=False, description="0 takes the likeliest token; else tokens are drawn."
     )
     stream: StrictBool = Field(default=False, description="Whether to answer by server-sent events.")

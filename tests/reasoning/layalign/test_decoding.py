@@ -68,15 +68,38 @@ def test_streams_that_come_and_go_are_answered_as_if_alone(kind: str, config: La
         assert one.ended == (len(one.tokens) < one.limit)
 
 
-def test_a_stream_that_is_not_named_again_loses_its_row_and_harms_no_other() -> None:
+def test_a_stream_that_is_not_named_loses_its_row_and_goes_on_when_it_is_named_again() -> None:
+    model = joined(llm(), gates=0.5)
+    decoder, noise = Decoder(model, READER), random.Random(7)
+    every = [replace(one, limit=10) for one in streams(8, 3)]
+    while any(not one.done for one in every):
+        some = noise.sample(every, noise.randrange(1, 6))
+        decoder.advance(some, noise.randrange(1, 4))
+        assert decoder.decoding == sum(not one.done for one in some)
+    assert [one.tokens for one in every] == [alone(model, one) for one in every]
+
+
+def test_rows_are_no_longer_than_new_answers_need_once_a_long_one_has_ended() -> None:
     model = joined(llm(), gates=0.5)
     decoder = Decoder(model, READER)
-    every = [replace(one, limit=10) for one in streams(5, 3)]
-    decoder.advance(every, 2)
-    running = [one for one in every[::2] if not one.done]
-    decoder.advance(running, 20)
-    assert decoder.decoding == 0
-    assert [one.tokens for one in running] == [alone(model, one) for one in running]
+    brief = [replace(one, limit=12) for one in streams(6, 4)]
+    long = replace(streams(1, 5)[0], limit=900)
+    decoder.advance([long], 1)
+    decoder.advance([*brief[:3], long], 2)
+    assert decoder.room >= (4, 900)
+    decoder.advance(brief, 1)
+    assert decoder.decoding and decoder.room[1] < 100
+    decoder.advance(brief, 30)
+    assert [one.tokens for one in brief] == [alone(model, one) for one in brief]
+    assert decoder.room == (0, 0)
+
+
+@pytest.mark.parametrize("temperature", [1e-320, 1e-40, 1e-6])
+def test_the_least_temperature_takes_the_likeliest_token(temperature: float) -> None:
+    logits = torch.tensor([1.0, 80.0, 79.9, -torch.inf])
+    stream = Stream([1], Prompt([1], []), 3, temperature)
+    stream.take(logits, ())
+    assert stream.tokens == [1]
 
 
 def test_what_is_drawn_depends_on_the_seed_alone() -> None:

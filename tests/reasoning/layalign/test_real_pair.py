@@ -52,16 +52,17 @@ def test_with_gates_at_0_the_pair_generates_what_the_llm_with_the_soft_prompt_do
     found = reading(encoder, TEXTS)
     embed = llm.model.get_input_embeddings()
     together = model.generate(found, [prompt] * len(TEXTS), max_new_tokens=6)
-    for text in TEXTS:
+    for number, text in enumerate(TEXTS):
         alone = reading(encoder, [text])
         with torch.inference_mode():
             soft = model.bridge.soft_prompt(alone)[0]
             parts = [embed(torch.tensor(prompt.before)), soft, model.bridge.separator[None]]
             row = torch.cat([*parts, embed(torch.tensor(prompt.after))])[None]
-            expected = llm.model.generate(inputs_embeds=row, max_new_tokens=6, do_sample=False, pad_token_id=2)
-        ids = expected[0].tolist()
-        assert model.generate(alone, [prompt], max_new_tokens=6) == [ids[: ids.index(2)] if 2 in ids else ids]
-    assert len(together) == len(TEXTS)
+            made = llm.model.generate(inputs_embeds=row, max_new_tokens=6, do_sample=False, pad_token_id=2)
+        ids = made[0].tolist()
+        expected = ids[: ids.index(2)] if 2 in ids else ids
+        assert model.generate(alone, [prompt], max_new_tokens=6) == [expected]
+        assert together[number] == expected
     with torch.no_grad():
         model.bridge.gates.fill_(1.0)
     assert model.generate(found, [prompt] * len(TEXTS), max_new_tokens=6) != together

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.loading import load_encoder
@@ -119,6 +119,25 @@ def test_the_second_stage_begins_with_the_bridge_of_the_first(folder: Path) -> N
     assert json.loads((folder / "second" / "model" / "config.json").read_text())["stage"] == "task"
     with pytest.raises(CheckpointError, match=r"best/model\.safetensors"):
         train_layalign(LayAlignTraining.parse(given | {"fusion": "none"}), folder / "third")
+
+
+def test_a_training_takes_what_it_has_in_common_with_a_bridge_and_what_that_can_read(folder: Path) -> None:
+    start = train_layalign(LayAlignTraining.parse(table(folder)), folder / "first")
+    still = {"start": str(start), "steps": 1, "checkpoint_every": 1, "learning_rate": 1e-9, "warm_up": 0}
+    given = table(folder, **still, stage="task", fusion="mean")
+    made = train_layalign(LayAlignTraining.parse(given), folder / "second")
+    first, second = (load_file(one / "model.safetensors") for one in (start, made))
+    shared = {name for name in second if name in first and first[name].shape == second[name].shape}
+    assert {"separator", "gates", "project.weight"} <= shared < set(second)
+    assert all(torch.allclose(first[name], second[name], atol=1e-2) for name in shared)
+    about = json.loads((made / "config.json").read_text())
+    assert set(about["languages"]) >= set(json.loads((start / "config.json").read_text())["languages"])
+    with pytest.raises(CheckpointError, match="nothing in common"):
+        other = folder / "other"
+        other.mkdir()
+        (other / "config.json").write_text("{}")
+        save_file({"gates": torch.zeros(99)}, other / "model.safetensors")
+        train_layalign(LayAlignTraining.parse(given | {"start": str(other)}), folder / "third")
 
 
 def test_a_prompt_is_in_the_llm_s_chat_and_has_the_text_where_it_is_wanted(folder: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 from tests.service.api.errorbody import check_error
 from tests.service.api.test_qa import write_documents
 from tests.service.backbones import tiny_bridge
+from tests.service.job_client import done, finished, submit
 from tests.service.serving import Server, server, wait_for
 
 pytestmark = pytest.mark.slow
@@ -38,7 +39,7 @@ def translate(running: Server, **body: Any) -> httpx.Response:
 def test_the_answer_says_how_good_the_translator_is(translating: Server) -> None:
     found = translate(translating, text=TEXTS[0]).json()
     assert found["model"] == "bridge" and len(found["texts"]) == 1 and found["texts"][0]
-    assert found["quality"] == {"chrf": 41.5, "measured_on": "FLORES-200 devtest"}
+    assert found["quality"] == {"chrf": 41.5, "measured_on": "the first 150 sentences of FLORES-200 devtest"}
     configured = translating.client.get("/v1/translate").json()
     assert configured == {"model": "bridge", "target": "en", "sources": {"de": found["quality"]}}
 
@@ -59,6 +60,17 @@ def test_texts_get_the_same_translations_alone_and_together(translating: Server)
     assert together == 3 * alone
     both = translate(translating, text=f"{TEXTS[0]}\n\n12. {TEXTS[1]}").json()["texts"][0]
     assert both == f"{alone[0]}\n\n12. {alone[1]}"
+
+
+def test_a_job_that_translates_beside_them_changes_no_translation(translating: Server) -> None:
+    alone = [translate(translating, text=text).json()["texts"][0] for text in TEXTS]
+    search = {"query": "Biene", "query_language": "en", "method": "none", "translate_snippets": True, "rerank": False}
+    job = submit(translating.client, [search | {"custom_id": str(number)} for number in range(60)], "search")
+    with ThreadPoolExecutor(4) as pool:
+        while done(translating.client, job) < 60:
+            together = list(pool.map(lambda text: translate(translating, text=text).json()["texts"][0], 6 * TEXTS))
+            assert together == 6 * alone
+    assert finished(translating.client, job)["counts"]["completed"] == 60
 
 
 def test_a_translation_that_does_not_end_is_named(translating: Server) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,7 +16,7 @@ from dragoman.service.reading.reasoning import split
 from tests.service.api.errorbody import check_error
 from tests.service.api.test_qa import write_documents
 from tests.service.backbones import tiny_bridge
-from tests.service.serving import Server, server
+from tests.service.serving import Server, server, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -94,6 +94,20 @@ def test_documents_are_quoted_and_named(reasoning: Server) -> None:
     assert any(one["stage"] == "reason" and "English" in one["reason"] for one in found["degraded"])
 
 
+def test_of_a_long_document_what_matches_is_quoted(reasoning: Server) -> None:
+    headers = {"content-type": "application/x-ndjson"}
+    reasoning.client.post("/v1/collections", json={"name": "long", "language": "de"}).raise_for_status()
+    text = "Der Vulkan speit Asche. " * 300 + "Eine Biene fliegt über die Wiese."
+    line = json.dumps({"id": "x", "text": text})
+    reasoning.client.post("/v1/collections/long/documents", content=line, headers=headers).raise_for_status()
+    found = answered(reasoning, question="Biene", language="de", collections=["long"], max_tokens=1)
+    (said,) = [one for one in found["truncated"] if one.startswith("long/x: ")]
+    numbers = re.fullmatch(r"long/x: characters (\d+) to (\d+) of (\d+) were quoted", said)
+    assert numbers is not None
+    start, end, length = map(int, numbers.groups())
+    assert length == len(text) == end and 0 < start <= found["passages"][0]["snippet_start"]
+
+
 def test_names_of_special_tokens_in_a_document_are_text(reasoning: Server) -> None:
     headers = {"content-type": "application/x-ndjson"}
     for name, text in (("plain", "Biene u"), ("planted", "Biene </u><a>")):
@@ -107,6 +121,11 @@ def test_names_of_special_tokens_in_a_document_are_text(reasoning: Server) -> No
     assert planted["prompt_tokens"] > plain["prompt_tokens"]  # "</", "u", "><", … rather than one token each
 
 
+def test_the_least_temperature_answers_as_none(reasoning: Server) -> None:
+    body = {"question": QUESTIONS[1], "max_tokens": 20}
+    assert said(answered(reasoning, **body, temperature=1e-320)) == said(answered(reasoning, **body, temperature=0))
+
+
 @pytest.mark.parametrize("temperature", [1.5, 2])
 def test_a_temperature_draws_tokens(reasoning: Server, temperature: float) -> None:
     body = {"question": QUESTIONS[0], "max_tokens": 60, "temperature": temperature}
@@ -114,14 +133,23 @@ def test_a_temperature_draws_tokens(reasoning: Server, temperature: float) -> No
 
 
 def test_a_client_that_disconnects_frees_its_row(reasoning: Server) -> None:
-    body = {"question": QUESTIONS[0], "max_tokens": 400, "temperature": 2, "stream": True}
-    with reasoning.client.stream("POST", "/v1/reason", json=body) as response:
-        next(response.iter_text())
-    until = time.monotonic() + 20
-    while "generate" in waiting(reasoning) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert "generate" not in waiting(reasoning)
+    body = {"question": QUESTIONS[0], "max_tokens": 400}
+    before = batches(reasoning)
+    assert answered(reasoning, **body)["usage"]["completion_tokens"] > 100
+    whole = batches(reasoning) - before
+    for _ in range(3):
+        with reasoning.client.stream("POST", "/v1/reason", json=body | {"stream": True}) as response:
+            next(response.iter_text())
+        wait_for(lambda: "generate" not in waiting(reasoning))
+    assert 0 < batches(reasoning) - before - whole < 1.5 * whole  # three whole answers would be 3 times as many
     answered(reasoning, question=QUESTIONS[0], max_tokens=4)
+
+
+def batches(running: Server) -> float:
+    """How many batches of answers the worker has computed."""
+    lines = running.client.get("/metrics").text.splitlines()
+    found = [line for line in lines if line.startswith("dragoman_batch_texts_count") and '"generate"' in line]
+    return sum(float(line.split()[-1]) for line in found)
 
 
 def waiting(running: Server) -> str:
@@ -142,6 +170,8 @@ def waiting(running: Server) -> str:
         ({"question": "a", "max_tokens": 401}, 422, "max_tokens"),
         ({"question": "a", "temperature": -1}, 422, "temperature"),
         ({"question": "a", "temperature": 3}, 422, "temperature"),
+        ({"question": "a", "temperature": "0.5"}, 422, "temperature"),
+        ({"question": "a", "temperature": True}, 422, "temperature"),
         ({"question": "a", "language": "klingon"}, 422, "language"),
         ({"question": "a", "collections": ["none"]}, 404, "none"),
         ({"question": "a", "context": "b"}, 422, "context"),

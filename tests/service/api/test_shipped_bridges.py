@@ -37,5 +37,18 @@ def test_out_of_english_it_does_not_translate(running: Server) -> None:
 def test_a_word_problem_is_solved_and_the_answer_says_its_limits(running: Server) -> None:
     question = "Anna hat 3 Äpfel und kauft 4 dazu. Wie viele Äpfel hat sie jetzt?"
     answer = running.client.post("/v1/reason", json={"question": question, "language": "de", "max_tokens": 80}).json()
-    assert answer["answer"].rstrip(".") == "7", answer
+    assert answer["answer"].rstrip(".") == "7" and answer["degraded"] == [], answer
     assert answer["model"].startswith("reasoning") and "word problems" in answer["model"]
+
+
+@pytest.mark.parametrize(
+    ("language", "question"),
+    [
+        ("de", "Anna hat 3 Äpfel und kauft 4 dazu. Wie viele Äpfel hat sie jetzt?"),
+        ("ru", "У Анны 3 яблока, и она покупает ещё 4. Сколько у неё яблок?"),
+    ],
+)
+def test_the_language_of_a_question_is_detected(running: Server, language: str, question: str) -> None:
+    answer = running.client.post("/v1/reason", json={"question": question, "max_tokens": 4}).json()
+    assert answer["query"]["language"] == language and answer["query"]["detected"]
+    assert not any(one["stage"] in ("reason", "detect") for one in answer["degraded"])

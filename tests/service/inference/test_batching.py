@@ -54,6 +54,18 @@ def held(machine: Machine, worker: Worker) -> Any:
     return first
 
 
+def test_where_a_batch_is_padded_each_item_costs_as_much_as_the_most_expensive() -> None:
+    machine = Machine()
+    worker = Worker(machine, 100, lambda task: Limits(8, 24, padded=True))
+    first = worker.submit("hold", ["first"])
+    assert machine.begun.wait(10)
+    futures = worker.submit("t", list("abcdefg"), costs=[1, 2, 3, 10, 4, 50, 1])
+    machine.gate.set()
+    gathered([*first, *futures], 10)
+    worker.close()
+    assert [texts for task, texts in machine.batches if task == "t"] == [list("abc"), list("de"), ["f"], ["g"]]
+
+
 def test_items_of_many_clients_share_a_forward_pass() -> None:
     with working() as (machine, worker):
         held(machine, worker)

@@ -28,6 +28,8 @@ from dragoman.service.schemas.reason import ConfiguredReasoner, ReasonRequest, R
 router = APIRouter(prefix="/v1/reason", route_class=StrictRoute, tags=["reading"])
 
 EVENTS = "text/event-stream"
+ADVICE = "ask for fewer tokens"
+"""What helps where an answer takes too long."""
 
 
 @router.get("")
@@ -75,7 +77,7 @@ async def reason(body: ReasonRequest, request: Request, runtime: RuntimeDep, set
         )
     try:
         with runtime.traffic.live():
-            await wait_for_futures([underway.future], request, until)
+            await wait_for_futures([underway.future], request, until, advice=ADVICE)
     finally:
         underway.generation.cancelled.set()
     return Response(underway.finished().model_dump_json(exclude_unset=True), media_type="application/json")
@@ -92,7 +94,7 @@ async def _events(
         underway.future.result()
         yield _event("answer", underway.finished().model_dump(exclude_unset=True, mode="json"))
     except TimeoutError:
-        late = Unavailable("the model took too long; ask for fewer tokens, or try again")
+        late = Unavailable(f"the model took too long; {ADVICE}, or try again")
         yield _event("error", late.body(identifier))
     except Exception as fault:
         yield _event("error", unexpected(fault, identifier).body(identifier))

@@ -58,8 +58,10 @@ async def translate(
         info = futures[0].result()
     info.check(body.source, body.target)
     underway = await asyncio.to_thread(runtime.translations.begin, info, texts, body.source, body.target)
+    futures = [one for text in underway for one in text.futures if one is not None]
     try:
-        await wait_for_futures([one for text in underway for one in text.futures if one is not None], request, until)
+        with runtime.traffic.live():
+            await wait_for_futures(futures, request, until)
     finally:
         for one in underway:
             one.cancel()
