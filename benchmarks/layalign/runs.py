@@ -65,7 +65,7 @@ class Plan:
     length: int = 256
     tuning_examples: int = 200
     start: str = ""
-    """A bridge of which each method takes what it can before the first stage, but LangBridge, whose adapter is another."""
+    """A bridge of which each method takes what it can before the first stage, but LangBridge with its own adapter."""
 
     @property
     def shape(self) -> dict[str, int]:
