@@ -24,7 +24,7 @@ def test_answers_are_fitted_and_measured(tmp_path: Path, capsys: pytest.CaptureF
     common = ["--model", str(reader), "--data", str(tmp_path), "--languages", "en,de", "--examples", "4"]
     calibration.main([*common, "--fit", "--threads", "1"])
     fitted = json.loads((reader / "config.json").read_text())["calibration"]
-    assert set(fitted) == {"slope", "offset", "temperature", "other", "per_length", "length"}
+    assert set(fitted) == {"slope", "offset", "temperature", "other", "per_length", "length", "per_rank"}
     assert "one text: answered" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         calibration.main([*common, "--fit", "--split", "test"])
