@@ -63,7 +63,7 @@ def main() -> None:
     show(asked, shares)
     if given.fit:
         best = max(WEIGHTS, key=lambda weight: shares[weight]["all"])
-        write(given.model, read_json(given.model / CONFIG)["calibration"] | {"per_rank": best})
+        write(given.model, read_json(given.model / CONFIG).get("calibration", {}) | {"per_rank": best})
 
 
 def answered(given: argparse.Namespace, languages: list[str]) -> list[Asked]:
