@@ -149,7 +149,8 @@ def chosen(found: Mapping[str, Sequence[Question]], arguments: argparse.Namespac
 
 
 def _line(name: str, hybrid: np.ndarray[Any, Any], reranked: np.ndarray[Any, Any]) -> str:
-    return f"| {name} | {hybrid.mean():.4f} | {reranked.mean():.4f} | {ttest_rel(reranked, hybrid).pvalue:.2g} |"
+    p = f"{ttest_rel(reranked, hybrid).pvalue:.2g}" if len(hybrid) > 1 else ""
+    return f"| {name} | {hybrid.mean():.4f} | {reranked.mean():.4f} | {p} |"
 
 
 def _mean(questions: Sequence[Question], weight: float, depth: int) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from dragoman.ranking.training.lists import CandidateList, Lists
 
 WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 24.0, 32.0)
 """Candidate weights of the first stage."""
+LISTS_AT_ONCE = 100
 
 
 @dataclass(frozen=True)
@@ -90,21 +92,27 @@ def score_lists(
     placebo: bool = False,
     step: Callable[[], None] = lambda: None,
 ) -> list[Scored]:
-    """Score the candidates of each query; see `rows_of_lists` for the choice of queries and candidates."""
+    """Score the candidates of each query; see `rows_of_lists` for the choice of queries and candidates.
+
+    Those of some queries are scored together: `late` encodes a document once that is a candidate of several.
+    """
     found = []
     rows = rows_of_lists(scorer, lists, depth=depth, queries=queries, direction=direction, placebo=placebo)
-    for one, documents in rows:
-        found.append(
-            Scored(
-                one.name,
-                [candidate.score for candidate in one.candidates],
-                scorer.values(documents),
-                scorer.shares(documents),
-                [candidate.relevant for candidate in one.candidates],
-                one.relevant,
+    while some := list(islice(rows, LISTS_AT_ONCE)):
+        documents = [document for _, own in some for document in own]
+        values, shares = iter(scorer.values(documents)), iter(scorer.shares(documents))
+        for one, own in some:
+            found.append(
+                Scored(
+                    one.name,
+                    [candidate.score for candidate in one.candidates],
+                    list(islice(values, len(own))),
+                    list(islice(shares, len(own))),
+                    [candidate.relevant for candidate in one.candidates],
+                    one.relevant,
+                )
             )
-        )
-        step()
+            step()
     return found
 
 
