@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from dragoman.ranking.attention import Direction
 
 Floats = NDArray[np.floating[Any]]
-DEFAULT = "mart"
-"""The reranker that needs nothing else to be installed."""
 LATE = "late"
 """The reranker without trained weights, of the encoder e5-small."""
 LEAST_SHARE = 1e-3
@@ -71,7 +69,7 @@ class StandaloneAbout:
 class RerankerAbout:
     """Settings of a reranker for scoring, and its training record."""
 
-    name: str = DEFAULT
+    name: str = "mart"
     direction: Direction = "mean"
     placebo: bool = False
     first_stage_weight: float = 0.0

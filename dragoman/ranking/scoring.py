@@ -19,7 +19,7 @@ from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.padding import batches
 from dragoman.backbone.sentences import SentenceEncoder
-from dragoman.ranking.about import DEFAULT, LATE, RerankerAbout
+from dragoman.ranking.about import LATE, RerankerAbout
 from dragoman.ranking.attention import Links
 from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.inference import for_inference
@@ -105,7 +105,7 @@ class Scorer:
 
 
 def load_scorer(
-    name_or_path: str = DEFAULT,
+    name_or_path: str = LATE,
     device: str = "cpu",
     dtype: torch.dtype = torch.float32,
     sentences: Callable[[str], SentenceEncoder] | None = None,

