@@ -44,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--bridge", action="append", default=[], metavar="NAME=FOLDER", help="another bridge")
     parser.add_argument("--seeds", default="1", help="of the trainings, separated by commas")
     parser.add_argument("--count", type=int, default=100, help="of a set in a language")
+    parser.add_argument("--english", action="store_true", help="measure problems in English alone")
     parser.add_argument("--limit", type=int, default=120, help="tokens of an answer")
     parser.add_argument("--languages", default=",".join(Plan.languages), help="of the first stage")
     parser.add_argument("--threads", type=int, default=2)
@@ -74,6 +75,8 @@ class Bench:
     def run(self, names: Sequence[str], bridges: Mapping[str, str]) -> None:
         """Measure systems, the LLM alone first: it says which problems of MGSM there are."""
         sets = measuring.sets_of(self._plan.data, self._given.split, self._given.count)
+        if self._given.english:
+            sets = {kind: {"en": languages["en"]} for kind, languages in sets.items()}
         alone = self._measured(BASE, sets, lambda: measuring.base(self._llm(), self._given.limit))
         if "mgsm" in sets:
             sets = measuring.restricted(sets, alone["solved"]["mgsm"]["en"])
@@ -145,10 +148,11 @@ def _summary(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     own = {language: value for language, value in kinds["templates"].items() if language != "en"}
     low = [value for language, value in own.items() if language in LOW]
     high = [value for language, value in own.items() if language not in LOW]
-    averages = {"average": np.mean([*low, *high]), "low": np.mean(low), "high": np.mean(high)}
+    parts = {"average": [*low, *high], "low": low, "high": high}
+    averages = {name: float(np.mean(values)) for name, values in parts.items() if values}
     return {
         "seeds": len(found),
-        "averages": {name: float(value) for name, value in averages.items()},
+        "averages": averages,
         "accuracy": kinds,
     }
 
@@ -159,7 +163,7 @@ def show(report: Mapping[str, Any], english: float) -> None:
         languages = list(next(iter(report.values()))["accuracy"][kind])
         for one in report.values():
             languages += [language for language in one["accuracy"][kind] if language not in languages]
-        more = ["average", "low", "high"] if kind == "templates" else []
+        more = list(report[BASE]["averages"]) if kind == "templates" else []
         table = Table("system", "seeds", *more, *languages, title=f"{kind}, accuracy in percent")
         for name, one in report.items():
             cells = [f"{one['averages'][part]:.1f}" for part in more]

@@ -61,6 +61,12 @@ def test_methods_are_trained_measured_and_drawn(data: Path, capsys: pytest.Captu
     assert "mine: templates" in shown and "layalign-1: " not in shown  # what is known is not measured again
     again = json.loads((data / "out" / "measured" / "test" / "report.json").read_text())
     assert again["mine"]["accuracy"] == again["layalign"]["accuracy"]
+    tables.main([*given, "--output", str(data / "english"), "--systems", "", "--english"])
+    english = json.loads((data / "english" / "measured" / "test" / "report.json").read_text())["base"]
+    assert {kind: set(found) for kind, found in english["accuracy"].items()} == {
+        "templates": {"en"}, "mawps": {"en"}, "mgsm": {"en"},
+    }  # fmt: skip
+    assert english["averages"] == {}
     task = data / "out" / "task"
     bridges = [f"--bridge={name}={task / f'{name}-1' / 'model'}" for name in ("layalign", "mindmerger")]
     pictures.main([*bridges, "--work", str(data), "--count", "2", "--output", str(data / "pictures")])
