@@ -15,6 +15,7 @@ from threading import Thread
 
 import httpx
 
+from benchmarks.load.memory import mebibytes
 from tests.service.forking import Forked, run_module
 
 COMMAND = [sys.executable, "-m", "dragoman.service.cli.main"]
@@ -93,6 +94,10 @@ class Server:
         """Resident memory, bytes."""
         fields = Path(f"/proc/{self._process.pid}/statm").read_text().split()
         return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def peak_memory(self) -> int:
+        """Resident memory at its peak, bytes."""
+        return int(mebibytes(self._process.pid, "VmHWM") * 1024**2)
 
     def _end(self) -> int:
         status = self._process.wait(60)
