@@ -30,6 +30,8 @@ from dragoman.service.inference.text_translation import SENTENCE_LENGTH, limit_o
 
 AT_ONCE = 32
 """Texts that are decoded together."""
+SENTENCES = 1012
+"""Of FLORES-200 devtest."""
 Figures = dict[str, float]
 
 
@@ -40,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--split", choices=["tune", "test"], required=True)
     parser.add_argument("--languages", default="", help="separated by commas; default: the bridge's")
-    parser.add_argument("--sentences", type=int, default=1012, help="of each language, the first ones")
+    parser.add_argument("--sentences", type=int, default=SENTENCES, help="of each language, the first ones")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--output", type=Path, required=True, help="folder of the report and the translations")
     parser.add_argument("--record", action="store_true", help="write chrF into the bridge's config.json")
@@ -61,7 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         report = {"split": given.split, "sentences": given.sentences, "languages": found}
         (given.output / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
     if given.record:
-        record(given.bridge, found)
+        some = f"the first {given.sentences} sentences of " if given.sentences < SENTENCES else ""
+        record(given.bridge, found, f"{some}FLORES-200 devtest")
     show(found)
 
 
@@ -113,11 +116,13 @@ def figures(made: Sequence[str], references: Sequence[str]) -> Figures:
     }
 
 
-def record(bridge: Path, found: dict[str, Figures]) -> None:
-    """Write the quality of each language into the bridge's `config.json`, beside what is there."""
+def record(bridge: Path, found: dict[str, Figures], measured_on: str) -> None:
+    """Write the quality of each language into the bridge's `config.json`, beside others of the same texts."""
     path = bridge / "config.json"
     about = json.loads(path.read_text(encoding="utf-8"))
-    about["quality"] = about.get("quality", {}) | {name: round(one["chrf"], 1) for name, one in found.items()}
+    kept = about.get("quality", {}) if about.get("measured_on") == measured_on else {}
+    about["measured_on"] = measured_on
+    about["quality"] = kept | {name: round(one["chrf"], 1) for name, one in found.items()}
     with atomic_file(path) as unfinished:
         unfinished.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 

@@ -42,6 +42,7 @@ class Reasoner:
         self.limits = str(about.get("limits", ""))
         self.languages = frozenset(map(str, about.get("languages", [])))
         self.quality = {str(language): float(value) for language, value in about.get("quality", {}).items()}
+        self.measured_on = str(about.get("measured_on", ""))
         self._before, self._after = str(about.get("before", "")), str(about.get("after", ""))
 
     @property

@@ -199,7 +199,7 @@ def train_layalign(
     parts = LayAlignConfig(config.adapter, config.fusion, config.compat, config.hidden, config.soft_layer)
     model = LayAlign(llm, encoder.width, encoder.layers, parts)
     if config.start:
-        _begin(model, Path(config.start))
+        _begin(model, Path(config.start), pair_of(encoder, llm))
     trainer = Trainer(
         model,
         lambda batch, _generator, device: {
@@ -239,15 +239,22 @@ def train_layalign(
     return output / "model"
 
 
-def _begin(model: LayAlign, start: Path) -> None:
+def _begin(model: LayAlign, start: Path, pair: Mapping[str, Any]) -> None:
     """Give a model the best weights of a training, or what it has in common with a bridge: names and shapes.
 
     Raises:
-        CheckpointError: there are none, or those of a training are of another shape.
+        CheckpointError: there are none, those of a training are of another shape, or the bridge is of another pair of
+            models or of another layer.
     """
     if not (start / CONFIG).exists() or (start / "best").exists():
         begin_with_weights(model, start)
         return
+    about, needed = read_json(start / CONFIG), dict(pair)
+    if model.bridge.config.adapter != "none":
+        needed["soft_layer"] = model.bridge.config.soft_layer
+    for name, value in needed.items():
+        if about.get(name) != value:
+            raise CheckpointError(f"{start / CONFIG}: {name} is {about.get(name)!r}, and here it is {value!r}")
     known, found = read_tensors(start), model.bridge.state_dict()
     shared = {name: value for name, value in known.items() if name in found and found[name].shape == value.shape}
     if not shared:

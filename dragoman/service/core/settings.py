@@ -300,6 +300,9 @@ class Settings(BaseSettings):
         gt=0,
         description="Most tokens of prompts and answers that are generated together, where each counts as the longest.",
     )
+    reason_waiting: int = Field(
+        default=64, gt=0, description="Most questions whose answers are generated or wait; more are refused with 429."
+    )
     reason_seconds: float = Field(default=60.0, gt=0, description="How long a request waits for a generated answer.")
 
     job_lines: int = Field(default=100_000, gt=0, description="Most lines of a job.")

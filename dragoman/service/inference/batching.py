@@ -59,9 +59,30 @@ class Limits:
 class _Item:
     content: Any
     cost: int
+    background: bool
     origin: Any = None
     """The span of its request, for traces."""
     result: Future[Any] = field(default_factory=Future)
+
+
+class _Batch:
+    """Items within limits; one of any cost is always within."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.items: list[_Item] = []
+        self._limits, self._total, self._longest = limits, 0, 0
+
+    def fits(self, item: _Item) -> bool:
+        """Whether there is room for one more."""
+        if not self.items:
+            return True
+        count, longest = len(self.items) + 1, max(self._longest, item.cost)
+        cost = longest * count if self._limits.padded else self._total + item.cost
+        return count <= self._limits.items and cost <= self._limits.cost
+
+    def add(self, item: _Item) -> None:
+        self.items.append(item)
+        self._total, self._longest = self._total + item.cost, max(self._longest, item.cost)
 
 
 class Observer(Protocol):
@@ -134,7 +155,7 @@ class Worker:
         background = background or in_background()
         priced = zip(contents, costs if costs is not None else map(len, contents), strict=True)
         origin = current_span()
-        items = [_Item(content, cost, origin) for content, cost in priced]
+        items = [_Item(content, cost, background, origin) for content, cost in priced]
         if not items:
             return []
         with self._changed:
@@ -246,28 +267,33 @@ class Worker:
         return self._request
 
     def _next_batch(self, queue: _Queue) -> tuple[Hashable, list[_Item]]:
-        """Items taken round-robin from the requests, up to a full batch; cancelled items are dropped."""
+        """Items taken round-robin from the requests, up to a full batch; cancelled items are dropped.
+
+        Where a request leaves room, background items that were begun are computed further.
+        """
         task, requests = queue.popitem(last=False)
-        items: list[_Item] = []
-        limits, total, longest = self._limits(task), 0, 0
-        while requests and len(items) < limits.items:
+        batch = _Batch(self._limits(task))
+        while requests and batch.fits(requests[0][0]):
             request = requests.popleft()
-            item = request[0]
-            cost = max(longest, item.cost) * (len(items) + 1) if limits.padded else total + item.cost
-            if items and cost > limits.cost:
-                requests.appendleft(request)
-                break
-            request.popleft()
+            item = request.popleft()
             if item.result.running() or item.result.set_running_or_notify_cancel():
-                items.append(item)
-                total, longest = total + item.cost, max(longest, item.cost)
+                batch.add(item)
             else:
                 self._observer.dropped(task, 1)
             if request:
                 requests.append(request)
         if requests:
             queue[task] = requests
-        return task, items
+        elif queue is self._request and batch.items:
+            self._add_begun(task, batch)
+        return task, batch.items
+
+    def _add_begun(self, task: Hashable, batch: _Batch) -> None:
+        requests = self._background.get(task, deque())
+        while requests and requests[0][0].result.running() and batch.fits(requests[0][0]):
+            batch.add(requests.popleft()[0])
+        if not requests:
+            self._background.pop(task, None)
 
     def _drop_cancelled(self) -> None:
         for task, requests in self._request.items():
@@ -284,14 +310,15 @@ class Worker:
         self._waiting = sum(1 for _ in _items(self._request))
 
     def _continue(self, task: Hashable, items: Sequence[_Item]) -> None:
-        """Put items that are not finished before all others of their task."""
+        """Put items that are not finished before all others of their task, background items before those."""
         if not items:
             return
         with self._changed:
             if not self._closing:
-                self._waiting += len(items)
-                requests = self._request.setdefault(task, deque())
-                requests.extendleft(deque([item]) for item in reversed(items))
+                for item in reversed(items):
+                    self._waiting += not item.background
+                    queue = self._background if item.background else self._request
+                    queue.setdefault(task, deque()).appendleft(deque([item]))
                 return
         for item in items:
             item.result.set_exception(Unavailable("the service is stopping"))

@@ -101,9 +101,11 @@ def generated(reasoner: Reasoner, generations: Sequence[Generation]) -> list[Any
     try:
         reasoner.decoder.advance([one.stream for one in live], STEPS)
     except Exception as fault:
+        reasoner.decoder.advance([], 0)  # the others begin again without the one that failed
+        if len(generations) > 1:
+            raise
         logger.error("the LLM failed", exc_info=fault)
-        reasoner.decoder.advance([], 0)
-        return [InternalError("the LLM failed on this text; the service's log has the cause")] * len(generations)
+        return [InternalError("the LLM failed on this text; the service's log has the cause")]
     for one in live:
         one.follow(reasoner.text(one.stream.tokens))
     return [one if one.stream.done or one.cancelled.is_set() else UNFINISHED for one in generations]

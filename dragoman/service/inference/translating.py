@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 ENGLISH = "en"
 LEAST_CHRF = 30.0
 """Languages that a bridge translates worse than this, by the chrF that was measured, are not served."""
-MEASURED_ON = "the first 150 sentences of FLORES-200 devtest"
 
 
 class Translator(Protocol):
@@ -48,6 +47,8 @@ class TranslatorInfo:
     languages: frozenset[str]
     quality: Mapping[str, float] = field(default_factory=dict)
     """Of a bridge that was measured, chrF into English by language, of all languages that were measured."""
+    measured_on: str = ""
+    """The texts that were translated."""
     bridge: Reasoner | None = None
     """The bridge that translates into English; its texts are :class:`Generation`s."""
 
@@ -123,7 +124,7 @@ def load_translator(settings: Settings) -> tuple[Any, TranslatorInfo]:
         if about.get("stage") != "translation":
             raise CheckpointError(f"{place}: its stage is {about.get('stage')!r}; a translator's is 'translation'")
         bridge = Reasoner(Path(place), settings.data_dir / "models", settings.device)
-        return bridge, TranslatorInfo(bridge.name, bridge.languages, bridge.quality, bridge)
+        return bridge, TranslatorInfo(bridge.name, bridge.languages, bridge.quality, bridge.measured_on, bridge)
     from dragoman.backbone import loading
 
     translator = loading.load_translator(place, settings.device)

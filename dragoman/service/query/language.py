@@ -15,6 +15,8 @@ from dragoman.lexicon.text.tokens import words
 
 FALLBACK = "en"
 """The assumed language of a query without evidence, such as a number."""
+NEIGHBOURS = frozenset(("bg", "cs", "da", "fi", "he", "hu", "it", "ko", "nl", "pl", "pt", "ro", "sv", "uk"))
+"""Languages that a text may be in though no model learned them: taken for another one, they would be read as two."""
 
 Knows = Callable[[str, str], bool]
 """``knows(language, word)``: whether a translation table has the folded word on its side of the language."""

@@ -14,7 +14,7 @@ from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.models import Models
 from dragoman.service.inference.reading import reader_place
 from dragoman.service.observability.metrics import Metrics
-from dragoman.service.query.language import FALLBACK, detect
+from dragoman.service.query.language import FALLBACK, NEIGHBOURS, detect
 from dragoman.service.query.translation import undecided
 from dragoman.service.reading.answers import Answers
 from dragoman.service.reading.statements import Statements
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger("dragoman")
 
 STAGE = "qa"
-_NEIGHBOURS = frozenset(("bg", "cs", "da", "fi", "he", "hu", "it", "ko", "nl", "pl", "ro", "sv", "uk"))
-"""Languages that a text may be in though no reader learned them: taken for another one, they would be read as two."""
 Response = QaResponse | StatementResponse
 
 
@@ -199,7 +197,7 @@ def _detected(name: str, text: str, reader: PackedReader, degraded: list[Degrade
 
     A question is more often in the language of its context, `likely`, than in another one.
     """
-    candidates = {FALLBACK, *reader.languages, *_NEIGHBOURS} if reader.languages else {FALLBACK}
+    candidates = {FALLBACK, *reader.languages, *NEIGHBOURS} if reader.languages else {FALLBACK}
     found = detect(text, candidates, lambda language, word: False, lambda language: float(language == likely))
     if not found.decided:
         degraded.append(Degraded.of("detect", f"{name}: {undecided(found.language)}", "undecided"))

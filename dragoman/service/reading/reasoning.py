@@ -9,13 +9,14 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dragoman.service.core.errors import InvalidRequest
+from dragoman.service.core.admission import Limit
+from dragoman.service.core.errors import InvalidRequest, Unavailable
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.generation import Generate, Generation, bridge_place
 from dragoman.service.inference.models import Models
 from dragoman.service.observability.metrics import Metrics
-from dragoman.service.query.language import FALLBACK, detect
+from dragoman.service.query.language import FALLBACK, NEIGHBOURS, detect
 from dragoman.service.query.translation import undecided
 from dragoman.service.schemas.qa import AnswerDocument
 from dragoman.service.schemas.reason import ReasonRequest, ReasonResponse, Usage
@@ -60,6 +61,8 @@ class Reasoning:
 
     def __init__(self, models: Models, search: Search, settings: Settings, metrics: Metrics) -> None:
         self._models, self._search, self._settings, self._metrics = models, search, settings, metrics
+        self.answers = Limit(settings.reason_waiting, "answers are being generated")
+        """To be held from before an answer begins until it ends."""
 
     def begin(
         self,
@@ -85,6 +88,8 @@ class Reasoning:
             raise InvalidRequest(
                 f"question: {len(request.question)} characters; at most {settings.query_chars} are allowed"
             )
+        if reason := self._models.stuck(settings.reason_seconds):
+            raise Unavailable(reason)
         reasoner = self._models.reasoner(cancelled)
         response, quoted = self._found(request, request_id, reasoner, cancelled)
         try:
@@ -133,15 +138,19 @@ class Reasoning:
         return response, self._quoted(found.documents, reasoner, response)
 
     def _quoted(self, found: Sequence[RankedDocument], reasoner: Reasoner, response: ReasonResponse) -> str:
-        """Documents with their ids, each on a line; of long ones what matches the question best, and what follows."""
+        """Documents with their ids, each on a line; of long ones what matches the question best, and what follows.
+
+        Where there are several collections, an id has its collection before it.
+        """
         lines, documents = [], []
+        several = len({one.hit.collection for one in found}) > 1  # where one id can be two documents
         for one in found:
             text, hit = one.stored.text, one.hit
             start, end = reasoner.window(text, hit.snippet_start, self._settings.reason_passage_tokens)
+            place = f"{hit.collection}/{hit.id}"
             if end - start < len(text):
-                place = f"{hit.collection}/{hit.id}"
                 response.truncated.append(f"{place}: characters {start} to {end} of {len(text)} were quoted")
-            lines.append(f"\n[{hit.id}] {' '.join(text[start:end].split())}")
+            lines.append(f"\n[{place if several else hit.id}] {' '.join(text[start:end].split())}")
             documents.append(AnswerDocument.of(hit))
         foreign = sorted({one.language for one in documents} - {READ})
         if foreign:
@@ -162,8 +171,9 @@ def split(text: str) -> tuple[str, str]:
 
 
 def _detected(text: str, reasoner: Reasoner, degraded: list[Degraded]) -> str:
-    """The language of a question, among those that the bridge learned; a guess is reported."""
-    found = detect(text, reasoner.languages or {FALLBACK}, lambda language, word: False)
+    """The language of a question, among those that the bridge learned and their neighbours; a guess is reported."""
+    candidates = {FALLBACK, *reasoner.languages, *NEIGHBOURS} if reasoner.languages else {FALLBACK}
+    found = detect(text, candidates, lambda language, word: False)
     if not found.decided:
         degraded.append(Degraded.of("detect", f"question: {undecided(found.language)}", "undecided"))
     return found.language

@@ -46,7 +46,7 @@ class ReasonResponse(BaseModel):
     answer: str = Field(description="The last part of what was generated: what `The answer is` names, or a sentence.")
     reasoning: str = Field(description="What was generated before it.")
     documents: list[AnswerDocument] | None = Field(
-        default=None, description="The documents that were quoted, in their order; only with collections."
+        default=None, description="The documents that were quoted, in their order, used or not; only with collections."
     )
     passages: list[ExplainedHit | Hit] | None = Field(
         default=None, description="The hits that were found for the question, as in search; only with collections."

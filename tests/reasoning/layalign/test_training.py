@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -135,9 +136,11 @@ def test_a_training_takes_what_it_has_in_common_with_a_bridge_and_what_that_can_
     with pytest.raises(CheckpointError, match="nothing in common"):
         other = folder / "other"
         other.mkdir()
-        (other / "config.json").write_text("{}")
+        shutil.copy(start / "config.json", other / "config.json")
         save_file({"gates": torch.zeros(99)}, other / "model.safetensors")
         train_layalign(LayAlignTraining.parse(given | {"start": str(other)}), folder / "third")
+    with pytest.raises(CheckpointError, match=r"config\.json: soft_layer is -1, and here it is 1"):
+        train_layalign(LayAlignTraining.parse(given | {"soft_layer": 1}), folder / "fourth")
 
 
 def test_a_prompt_is_in_the_llm_s_chat_and_has_the_text_where_it_is_wanted(folder: Path) -> None:

@@ -26,7 +26,7 @@ QUALITY = {"de": 41.5, "sw": 12.0}
 @pytest.fixture(scope="module")
 def translating(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("translating")
-    bridge = tiny_bridge(folder / "bridge", stage="translation", quality=QUALITY)
+    bridge = tiny_bridge(folder / "bridge", stage="translation", quality=QUALITY, measured_on="two sentences")
     with server(folder / "data", translator=bridge, bridge=tiny_bridge(folder / "reasoning")) as running:
         write_documents(running)
         yield running
@@ -39,7 +39,7 @@ def translate(running: Server, **body: Any) -> httpx.Response:
 def test_the_answer_says_how_good_the_translator_is(translating: Server) -> None:
     found = translate(translating, text=TEXTS[0]).json()
     assert found["model"] == "bridge" and len(found["texts"]) == 1 and found["texts"][0]
-    assert found["quality"] == {"chrf": 41.5, "measured_on": "the first 150 sentences of FLORES-200 devtest"}
+    assert found["quality"] == {"chrf": 41.5, "measured_on": "two sentences"}
     configured = translating.client.get("/v1/translate").json()
     assert configured == {"model": "bridge", "target": "en", "sources": {"de": found["quality"]}}
 

@@ -184,13 +184,51 @@ def test_bad_input_is_refused_by_field(reasoning: Server, body: dict[str, Any], 
         check_error(ask(reasoning, stream=True, **body), status, field)
 
 
-def test_a_full_queue_refuses_more(tmp_path: Path) -> None:
-    given = {"bridge": tiny_bridge(tmp_path / "bridge"), "reason_answers": 1, "worker_queue": 2}
+@pytest.mark.parametrize("stream", [False, True])
+def test_more_questions_than_may_wait_are_refused(tmp_path: Path, stream: bool) -> None:
+    given = {"bridge": tiny_bridge(tmp_path / "bridge"), "reason_answers": 1, "reason_waiting": 2}
     with server(tmp_path / "data", **given) as running, ThreadPoolExecutor(12) as pool:
         answered(running, question=QUESTIONS[0], max_tokens=1)
-        body = {"question": QUESTIONS[0], "max_tokens": 500, "temperature": 2}
-        found = [one.status_code for one in pool.map(lambda _: ask(running, **body), range(12))]
-    assert set(found) == {200, 429}
+        body = {"question": QUESTIONS[0], "max_tokens": 500, "temperature": 2, "stream": stream}
+        found = list(pool.map(lambda _: ask(running, **body), range(12)))
+        assert {one.status_code for one in found} == {200, 429}
+        refused = next(one for one in found if one.status_code == 429)
+        check_error(refused, 429, "answers are being generated")
+        assert int(refused.headers["Retry-After"]) >= 1
+        for _ in range(4):  # a client that disconnects gives its place back
+            with running.client.stream("POST", "/v1/reason", json=body | {"stream": True}) as response:
+                next(response.iter_text())
+            wait_for(lambda: "generate" not in waiting(running))
+        answered(running, question=QUESTIONS[0], max_tokens=1)
+
+
+def test_an_answer_that_takes_too_long_ends_and_says_so(tmp_path: Path) -> None:
+    body = {"question": QUESTIONS[0], "max_tokens": 500}
+    with server(tmp_path / "data", bridge=tiny_bridge(tmp_path / "bridge"), reason_seconds=0.01) as running:
+        check_error(ask(running, **body), 503, "ask for fewer tokens")
+        name, error = events(running, **body)[-1]
+        assert name == "error" and error["error"]["status"] == 503
+        wait_for(lambda: "generate" not in waiting(running))
+
+
+def test_a_question_in_a_language_that_was_not_learned_is_answered_and_says_so(reasoning: Server) -> None:
+    found = answered(reasoning, question="Ania ma trzy jabłka i kupuje jeszcze cztery. Ile ma jabłek?", max_tokens=2)
+    assert found["query"] == {**found["query"], "language": "pl", "detected": True}
+    assert any("did not learn to read 'pl'" in one["reason"] for one in found["degraded"])
+
+
+def test_the_same_id_in_two_collections_is_quoted_with_its_collection(reasoning: Server) -> None:
+    headers = {"content-type": "application/x-ndjson"}
+    for name in ("one", "two"):
+        reasoning.client.post("/v1/collections", json={"name": name, "language": "de"}).raise_for_status()
+        line = json.dumps({"id": "x", "text": "Biene"})
+        reasoning.client.post(f"/v1/collections/{name}/documents", content=line, headers=headers).raise_for_status()
+    read = [
+        answered(reasoning, question="Biene", language="de", collections=chosen, max_tokens=1)["usage"]["prompt_tokens"]
+        for chosen in (["one"], ["two"], ["one", "two"])
+    ]
+    bare = answered(reasoning, question="Biene", language="de", max_tokens=1)["usage"]["prompt_tokens"]
+    assert read[2] - bare > (read[0] - bare) + (read[1] - bare)  # the names of the collections are read as well
 
 
 def test_without_a_bridge_it_is_503_and_says_how_to_get_one(tmp_path: Path) -> None:

@@ -201,6 +201,28 @@ def test_unfinished_items_go_on_before_new_ones_and_give_way_to_other_tasks() ->
     assert worker.waiting() == {}
 
 
+def test_background_items_that_were_begun_wait_for_live_ones_and_fill_their_batches() -> None:
+    machine = Counting()
+    worker = Worker(machine, 100, lambda task: Limits(4, 1000))
+    try:
+        background = worker.submit("count", [[20] for _ in range(80)], background=True)
+        while len(machine.batches) < 3:
+            time.sleep(0.001)
+        begun = len(machine.batches)
+        live = [worker.submit("count", [[10]])[0] for _ in range(2)]
+        gathered(live, 20)
+        mixed = machine.batches[begun : begun + 12]
+        assert len(machine.batches) - begun < 20, (
+            "live items need 10 batches of their own, and one in eight is not theirs"
+        )
+        gathered(background, 60)
+    finally:
+        worker.close()
+    assert any(len(items) == 4 for _, items in mixed), "where live items leave room, begun ones go on"
+    assert len(machine.batches) < 80 * 20 / 4 + 20
+    assert worker.waiting() == {}
+
+
 def test_closing_fails_unfinished_items() -> None:
     worker = Worker(Counting(), 100, lambda task: Limits(3, 1000))
     futures = [worker.submit("count", [[10**9]])[0] for _ in range(5)]

@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -67,28 +68,34 @@ async def reason(body: ReasonRequest, request: Request, runtime: RuntimeDep, set
     def begin(cancelled: Cancelled) -> Underway:
         return runtime.reasoning.begin(body, identifier, cancelled, emit if body.stream else None)
 
-    underway = await threads.run(request, begin, waits=True)
-    note_degraded(request, underway.response.degraded)
-    if body.stream:
-        underway.future.add_done_callback(lambda _: emit(None))
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(
-            _events(underway, pieces, until, runtime, identifier), media_type=EVENTS, headers=headers
-        )
-    try:
-        with runtime.traffic.live():
-            await wait_for_futures([underway.future], request, until, advice=ADVICE)
-    finally:
-        underway.generation.cancelled.set()
+    with ExitStack() as place:
+        place.enter_context(runtime.reasoning.answers.place())
+        underway = await threads.run(request, begin, waits=True)
+        note_degraded(request, underway.response.degraded)
+        if body.stream:
+            underway.future.add_done_callback(lambda _: emit(None))
+            headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+            events = _events(underway, pieces, until, runtime, identifier, place.pop_all())
+            return StreamingResponse(events, media_type=EVENTS, headers=headers)
+        try:
+            with runtime.traffic.live():
+                await wait_for_futures([underway.future], request, until, advice=ADVICE)
+        finally:
+            underway.generation.cancelled.set()
     return Response(underway.finished().model_dump_json(exclude_unset=True), media_type="application/json")
 
 
 async def _events(
-    underway: Underway, pieces: asyncio.Queue[str | None], until: float, runtime: Runtime, identifier: str
+    underway: Underway,
+    pieces: asyncio.Queue[str | None],
+    until: float,
+    runtime: Runtime,
+    identifier: str,
+    place: ExitStack,
 ) -> AsyncIterator[str]:
-    """The events of an answer; the generation ends with the client's connection."""
+    """The events of an answer; the generation ends with the client's connection, and `place` with it."""
     try:
-        with runtime.traffic.live():
+        with place, runtime.traffic.live():
             while (piece := await asyncio.wait_for(pieces.get(), max(0.0, until - time.monotonic()))) is not None:
                 yield _event("text", {"text": piece})
         underway.future.result()

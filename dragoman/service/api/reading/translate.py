@@ -14,7 +14,7 @@ from dragoman.service.core.errors import NotInstalled
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.inference.models import Load
-from dragoman.service.inference.translating import ENGLISH, MEASURED_ON, about_bridge, good, translator_place
+from dragoman.service.inference.translating import ENGLISH, about_bridge, good, translator_place
 from dragoman.service.schemas.translate import ConfiguredTranslator, Quality, TranslateRequest, TranslateResponse
 
 router = APIRouter(prefix="/v1/translate", route_class=StrictRoute, tags=["reading"])
@@ -35,7 +35,7 @@ async def translator(settings: SettingsDep) -> ConfiguredTranslator:
     return ConfiguredTranslator(
         model=str(about.get("name", Path(place).name)),
         target=ENGLISH,
-        sources={language: _quality(measured, language) for language in sorted(served)},
+        sources={language: _quality(measured, language, about.get("measured_on", "")) for language in sorted(served)},
     )
 
 
@@ -69,10 +69,10 @@ async def translate(
     return TranslateResponse(
         texts=[one.joined() for one in underway],
         model=info.name,
-        quality=_quality(info.quality, body.source),
+        quality=_quality(info.quality, body.source, info.measured_on),
         truncated=cut or None,
     )
 
 
-def _quality(measured: Mapping[str, float], source: str) -> Quality | None:
-    return Quality(chrf=measured[source], measured_on=MEASURED_ON) if source in measured else None
+def _quality(measured: Mapping[str, float], source: str, measured_on: str) -> Quality | None:
+    return Quality(chrf=measured[source], measured_on=measured_on) if source in measured else None
