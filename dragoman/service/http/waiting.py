@@ -36,7 +36,8 @@ async def wait_for_futures(
     how = asyncio.ALL_COMPLETED if all_of else asyncio.FIRST_EXCEPTION
     try:
         while waiting:
-            done, waiting = await asyncio.wait(waiting, timeout=_POLL_SECONDS, return_when=how)
+            left = max(0.0, min(_POLL_SECONDS, until - time.monotonic()))
+            done, waiting = await asyncio.wait(waiting, timeout=left, return_when=how)
             for future in done:
                 if not all_of:
                     future.result()
