@@ -67,6 +67,16 @@ def sets_of(data: Path, split: str, count: int) -> Sets:
     return found
 
 
+def unlike_learned(data: Path, texts: Sequence[str]) -> list[bool]:
+    """Which problems of MAWPS have no twin among those to learn from: the same text but for its numbers."""
+    learned = {_words(one.texts["en"]) for one in mawps(data / "reasoning" / "mawps.jsonl.gz", measured=False)}
+    return [_words(text) not in learned for text in texts]
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"[a-z]+", text.casefold()))
+
+
 def _mgsm(path: Path) -> Questions:
     rows = list(read_records(path, lambda record: (str(record["question"]), int(record["answer"]))))
     return Questions([text for text, _ in rows], [answer for _, answer in rows])

@@ -27,11 +27,13 @@ from benchmarks.layalign.measuring import LOW, Questions, Sets, System
 from benchmarks.layalign.runs import METHODS, Plan, first_stage, trained
 from dragoman.backbone.pretrained.llm import load_llm
 from dragoman.reasoning.layalign.reasoner import Reasoner
+from dragoman.reasoning.problems import held_out
 
 BASE, TRANSLATE = "base", "translate"
 TITLES = {BASE: "the LLM alone", TRANSLATE: "translation, then the LLM"} | {
     name: method.title for name, method in METHODS.items()
 }
+UNLIKE = "mawps, unlike all to learn from"
 _console = Console(soft_wrap=True)
 
 
@@ -86,9 +88,11 @@ class Bench:
                 results[name] = [self._method(name, seed, sets) for seed in self._seeds]
         for name, place in bridges.items():
             results[name] = [self._measured(name, sets, lambda place=place: self._bridge(Path(place)))]
-        report = {name: _summary(found) for name, found in results.items()}
+        own = sets["mawps"]["en"].texts if "mawps" in sets else []
+        unlike = measuring.unlike_learned(self._plan.data, own)
+        report = {name: _summary(found, self._given.count, unlike) for name, found in results.items()}
         (self._folder / "report.json").write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-        show(report, alone["accuracy"]["templates"]["en"])
+        show(report)
 
     def _method(self, name: str, seed: int, sets: Sets) -> dict[str, Any]:
         def made() -> System:
@@ -136,15 +140,22 @@ class Bench:
         return measuring.bridged(self._reasoner(folder), self._given.limit)
 
 
-def _summary(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Accuracy in percent by set and language, means of seeds; and of the templates the averages."""
+def _summary(found: Sequence[Mapping[str, Any]], count: int, unlike: Sequence[bool]) -> dict[str, Any]:
+    """Accuracy in percent by set and language, means of seeds, of the first `count` problems but of all of MGSM.
+
+    Of the templates also the averages; of MAWPS also the problems that are `unlike` all to learn from.
+    """
     kinds: dict[str, dict[str, float]] = {}
-    for kind, languages in found[0]["accuracy"].items():
+    for kind, languages in found[0]["solved"].items():
+        most = None if kind == "mgsm" else count
         kinds[kind] = {
-            language: 100 * float(np.mean([one["accuracy"][kind][language] for one in found]))
-            for language, value in languages.items()
-            if value is not None
+            language: 100 * float(np.mean([one["solved"][kind][language][:most] for one in found]))
+            for language, values in languages.items()
+            if values
         }
+    if any(unlike):
+        solved = [np.array(one["solved"]["mawps"]["en"][:count])[np.array(unlike)] for one in found]
+        kinds[UNLIKE] = {"en": 100 * float(np.mean(solved))}
     own = {language: value for language, value in kinds["templates"].items() if language != "en"}
     low = [value for language, value in own.items() if language in LOW]
     high = [value for language, value in own.items() if language not in LOW]
@@ -153,12 +164,27 @@ def _summary(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "seeds": len(found),
         "averages": averages,
+        "by_template": _by_template(found, count),
         "accuracy": kinds,
     }
 
 
-def show(report: Mapping[str, Any], english: float) -> None:
-    """Print a table for each set; `english` is the LLM's own accuracy in English."""
+def _by_template(found: Sequence[Mapping[str, Any]], count: int) -> list[float]:
+    """Accuracy in percent by template, which take turns, in the mean of languages but English, or of English alone."""
+    rows = [
+        [values[:count] for language, values in one["solved"]["templates"].items() if language != "en"]
+        or [one["solved"]["templates"]["en"][:count]]
+        for one in found
+    ]
+    templates = len(held_out())
+    return [
+        100 * float(np.mean([row[number::templates] for rows_of_one in rows for row in rows_of_one]))
+        for number in range(min(templates, count))
+    ]
+
+
+def show(report: Mapping[str, Any]) -> None:
+    """Print a table for each set."""
     for kind in report[BASE]["accuracy"]:
         languages = list(next(iter(report.values()))["accuracy"][kind])
         for one in report.values():
@@ -171,7 +197,10 @@ def show(report: Mapping[str, Any], english: float) -> None:
             cells += [f"{values[language]:.1f}" if language in values else "" for language in languages]
             table.add_row(TITLES.get(name, name), str(one["seeds"]), *cells)
         _console.print(table)
-    _console.print(f"The LLM alone solves {100 * english:.1f}% of the templates' problems in English.")
+    table = Table("system", *map(str, range(1, len(report[BASE]["by_template"]) + 1)), title="templates, one by one")
+    for name, one in report.items():
+        table.add_row(TITLES.get(name, name), *(f"{value:.0f}" for value in one["by_template"]))
+    _console.print(table)
 
 
 if __name__ == "__main__":
