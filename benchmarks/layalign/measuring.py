@@ -63,7 +63,8 @@ def sets_of(data: Path, split: str, count: int) -> Sets:
     own = list(islice(mawps(data / "reasoning" / "mawps.jsonl.gz", measured=True), count))
     found["mawps"] = {"en": Questions([one.texts["en"] for one in own], [one.answer for one in own])}
     languages = [one for one in found["templates"] if (data / "mgsm" / f"{one}.jsonl").is_file()]
-    found["mgsm"] = {one: _mgsm(data / "mgsm" / f"{one}.jsonl") for one in languages}
+    if languages:
+        found["mgsm"] = {one: _mgsm(data / "mgsm" / f"{one}.jsonl") for one in languages}
     return found
 
 
