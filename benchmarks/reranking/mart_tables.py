@@ -94,11 +94,17 @@ def main() -> None:
             trained = TRAINED.get(variant, variant)
             folder = arguments.output / f"{trained.replace(' ', '-')}-{seed}"
             if not (folder / "report.json").exists():
-                settings = MartTraining.parse(table | changes(trained, table) | {"seed": seed})
+                settings = MartTraining.parse(changed(table, changes(trained, table)) | {"seed": seed})
                 train_mart(settings, folder, resume=folder.exists())
             done.setdefault(variant, []).append(tested(folder, variant in BY_DICTIONARY, arguments))
             (arguments.output / "summary.md").write_text(summary(done, others), encoding="utf-8")
     print(summary(done, others))  # noqa: T201
+
+
+def changed(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration with changes; of `model`, fields that they do not name stay."""
+    model = {**table.get("model", {}), **changes.get("model", {})}
+    return {**table, **changes, **({"model": model} if model else {})}
 
 
 def changes(variant: str, table: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp, ttest_ind, ttest_rel
 
-from benchmarks.reranking.mart_tables import p_of_mean, searched, summary
+from benchmarks.reranking.mart_tables import VARIANTS, changed, p_of_mean, searched, summary
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.ranking.about import RerankerAbout
@@ -49,6 +49,13 @@ def write_rows(path: Path, rows: list[dict[str, str]]) -> None:
 def rows_of(markdown: str) -> list[list[str]]:
     lines = [line for line in markdown.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_a_variant_keeps_what_it_does_not_change() -> None:
+    table = {"steps": 9, "model": {"mat_layers": [-3, -2], "start": "zero_gamma"}}
+    assert changed(table, VARIANTS["one layer"]) == {"steps": 9, "model": {"mat_layers": [-2], "start": "zero_gamma"}}
+    assert changed(table, VARIANTS["placebo"]) == table | {"placebo": True}
+    assert changed({"steps": 9}, VARIANTS["mart"]) == {"steps": 9}
 
 
 def test_the_comparison_of_variants(lists: Path) -> None:
