@@ -170,7 +170,7 @@ for _ in range(10):
     if child == 0:
         gc.collect()
         sys.exit(7)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)  # or a child would print it again
 print([one.__module__ for one in gc.callbacks])
 """
     assert python(code).stdout == "7\n" * 10 + "[]\n"
