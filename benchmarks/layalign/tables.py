@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--limit", type=int, default=120, help="tokens of an answer")
     parser.add_argument("--languages", default=",".join(Plan.languages), help="of the first stage")
     parser.add_argument("--threads", type=int, default=2)
-    for name, value in asdict(Plan(Path(), Path())).items():
-        if isinstance(value, int | float | str):
-            parser.add_argument(f"--{name.replace('_', '-')}", dest=f"plan_{name}", type=type(value), default=value)
+    _add_plan(parser)
     given = parser.parse_args(arguments)
     torch.set_num_threads(given.threads)
     names = [name for name in given.systems.split(",") if name]
@@ -63,6 +60,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Bench(given, Plan(given.data, given.output, languages=languages, **chosen)).run(
         names, dict(one.split("=", 1) for one in given.bridge)
     )
+
+
+def _add_plan(parser: argparse.ArgumentParser) -> None:
+    """The options of `Plan`."""
+    parser.add_argument("--encoder", dest="plan_encoder", type=str, default=Plan.encoder)
+    parser.add_argument("--llm", dest="plan_llm", type=str, default=Plan.llm)
+    parser.add_argument("--pairs", dest="plan_pairs", type=int, default=Plan.pairs)
+    parser.add_argument("--problems", dest="plan_problems", type=int, default=Plan.problems)
+    parser.add_argument("--word-steps", dest="plan_word_steps", type=int, default=Plan.word_steps)
+    parser.add_argument("--steps", dest="plan_steps", type=int, default=Plan.steps)
+    parser.add_argument("--task-steps", dest="plan_task_steps", type=int, default=Plan.task_steps)
+    parser.add_argument("--rate", dest="plan_rate", type=float, default=Plan.rate)
+    parser.add_argument("--task-rate", dest="plan_task_rate", type=float, default=Plan.task_rate)
+    parser.add_argument("--tokens", dest="plan_tokens", type=int, default=Plan.tokens)
+    parser.add_argument("--length", dest="plan_length", type=int, default=Plan.length)
+    parser.add_argument("--tuning-examples", dest="plan_tuning_examples", type=int, default=Plan.tuning_examples)
+    parser.add_argument("--start", dest="plan_start", type=str, default=Plan.start)
 
 
 class Bench:
