@@ -77,7 +77,7 @@ class Reasoning:
             InvalidRequest: a field is not allowed; the message names it.
             NotFound: there is no such collection.
             TooManyRequests: the queue for the models is full.
-            Unavailable: there is no bridge, or it cannot be loaded.
+            Unavailable: there is no bridge, it cannot be loaded, or the models hang.
         """
         settings = self._settings
         bridge_place(settings)
