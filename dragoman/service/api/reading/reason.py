@@ -71,31 +71,28 @@ async def reason(body: ReasonRequest, request: Request, runtime: RuntimeDep, set
     with ExitStack() as place:
         place.enter_context(runtime.reasoning.answers.place())
         underway = await threads.run(request, begin, waits=True)
-        note_degraded(request, underway.response.degraded)
-        if body.stream:
-            underway.future.add_done_callback(lambda _: emit(None))
-            headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-            events = _events(underway, pieces, until, runtime, identifier, place.pop_all())
-            return StreamingResponse(events, media_type=EVENTS, headers=headers)
-        try:
-            with runtime.traffic.live():
-                await wait_for_futures([underway.future], request, until, advice=ADVICE)
-        finally:
-            underway.generation.cancelled.set()
+        held = place.pop_all()
+    underway.future.add_done_callback(lambda _: held.close())  # events that nobody reads never begin, nor end
+    note_degraded(request, underway.response.degraded)
+    if body.stream:
+        underway.future.add_done_callback(lambda _: emit(None))
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        events = _events(underway, pieces, until, runtime, identifier)
+        return StreamingResponse(events, media_type=EVENTS, headers=headers)
+    try:
+        with runtime.traffic.live():
+            await wait_for_futures([underway.future], request, until, advice=ADVICE)
+    finally:
+        underway.generation.cancelled.set()
     return Response(underway.finished().model_dump_json(exclude_unset=True), media_type="application/json")
 
 
 async def _events(
-    underway: Underway,
-    pieces: asyncio.Queue[str | None],
-    until: float,
-    runtime: Runtime,
-    identifier: str,
-    place: ExitStack,
+    underway: Underway, pieces: asyncio.Queue[str | None], until: float, runtime: Runtime, identifier: str
 ) -> AsyncIterator[str]:
-    """The events of an answer; the generation ends with the client's connection, and `place` with it."""
+    """The events of an answer; the generation ends with the client's connection."""
     try:
-        with place, runtime.traffic.live():
+        with runtime.traffic.live():
             while (piece := await asyncio.wait_for(pieces.get(), max(0.0, until - time.monotonic()))) is not None:
                 yield _event("text", {"text": piece})
         underway.future.result()
