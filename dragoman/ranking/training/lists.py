@@ -108,7 +108,7 @@ class ListsWriter:
         self._about = {"format": FORMAT, "source": source, "target": target, "tokenizer": tokenizer}
         self._terms: dict[str, int] = {}
         self._columns: dict[str, list[int]] = {name: [] for name in ("ids", "pieces", "terms")}
-        self._ends: dict[str, list[int]] = {name: [0] for name in ("id_ends", "term_ends", "list_ends")}
+        self._ends: dict[str, list[int]] = {name: [0] for name in ("id_ends", "term_ends")}
         self._names: list[str] = []
         self._lists: list[CandidateList] = []
 
@@ -124,7 +124,6 @@ class ListsWriter:
     def list(self, one: CandidateList) -> None:
         """Add a list over texts that were added."""
         self._lists.append(one)
-        self._ends["list_ends"].append(self._ends["list_ends"][-1] + len(one.candidates))
 
     @property
     def terms(self) -> Collection[str]:
@@ -138,15 +137,10 @@ class ListsWriter:
 
         `extra` links their terms besides the table, see `TranslationReference`.
         """
-        candidates = [candidate for one in self._lists for candidate in one.candidates]
         arrays: dict[str, NDArray[Any]] = {
             **{name: np.asarray(values, np.int32) for name, values in self._columns.items()},
             **{name: np.asarray(values, np.int64) for name, values in self._ends.items()},
-            "queries": np.asarray([one.query for one in self._lists], np.int64),
-            "relevant": np.asarray([one.relevant for one in self._lists], np.int64),
-            "candidates": np.asarray([one.text for one in candidates], np.int64),
-            "scores": np.asarray([one.score for one in candidates], np.float32),
-            "relevance": np.asarray([one.relevant for one in candidates], np.int8),
+            **_arrays_of(self._lists),
         }
         digest = hashlib.sha256(json.dumps(self._about).encode())
         for name in sorted(arrays):
@@ -209,6 +203,26 @@ def relinked(folder: Path, table: Table | None, output: Path) -> None:
             own.save(unfinished / _TABLE)
 
 
+def rescored(folder: Path, lists: Sequence[CandidateList], output: Path) -> None:
+    """Write other lists over the texts and links of those of `folder` to `output`: fewer candidates, other scores.
+
+    Raises:
+        ListsError: as in `read_lists`.
+    """
+    before = read_lists(folder)
+    about = read_json(folder / _ABOUT)
+    arrays = load_file(folder / _ARRAYS) | _arrays_of(lists)
+    digest = hashlib.sha256(before.checksum.encode())
+    for name in _arrays_of(lists):
+        digest.update(np.ascontiguousarray(arrays[name]).data)
+    about |= {"checksum": digest.hexdigest(), "names": [one.name for one in lists]}
+    with atomic_folder(output) as unfinished:
+        save_file(arrays, unfinished / _ARRAYS)
+        (unfinished / _ABOUT).write_text(json.dumps(about, ensure_ascii=False), encoding="utf-8")
+        if (folder / _TABLE).exists():
+            shutil.copyfile(folder / _TABLE, unfinished / _TABLE)
+
+
 def lists_in(folder: Path) -> list[Path]:
     """The folders of lists under `folder`, sorted."""
     return sorted(path.parent for path in folder.rglob(_ABOUT))
@@ -217,6 +231,18 @@ def lists_in(folder: Path) -> list[Path]:
 def checksum_of(lists: Iterable[Lists]) -> str:
     """The combined checksum of several lists."""
     return hashlib.sha256("".join(one.checksum for one in lists).encode()).hexdigest()
+
+
+def _arrays_of(lists: Sequence[CandidateList]) -> dict[str, NDArray[Any]]:
+    candidates = [candidate for one in lists for candidate in one.candidates]
+    return {
+        "list_ends": np.cumsum([0, *(len(one.candidates) for one in lists)], dtype=np.int64),
+        "queries": np.asarray([one.query for one in lists], np.int64),
+        "relevant": np.asarray([one.relevant for one in lists], np.int64),
+        "candidates": np.asarray([one.text for one in candidates], np.int64),
+        "scores": np.asarray([one.score for one in candidates], np.float32),
+        "relevance": np.asarray([one.relevant for one in candidates], np.int8),
+    }
 
 
 def _numbers(table: Table | None) -> list[NDArray[Any]]:

@@ -20,6 +20,7 @@ from dragoman.backbone.deltas.base import base_of, check_base, encoder_checksum
 from dragoman.backbone.deltas.layers import keep_layers, let_learn
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
+from dragoman.backbone.products import fastest
 from dragoman.backbone.training.config import ConfigError, TrainingConfig, used_layers
 from dragoman.backbone.training.distributed import Workers
 from dragoman.backbone.training.loop import EarlyStopping, Report, Trainer
@@ -251,7 +252,8 @@ def ranking_losses(model: Mart, batch: Examples, config: MartTraining) -> Mappin
 
 def measured(model: Mart, tuning: Mapping[str, Lists], config: MartTraining) -> dict[str, float]:
     """Mean MAP over the tuning sets: the model alone, and interpolated with the best weight, and that weight."""
-    scorer = Scorer(model)
+    device = next(model.parameters()).device.type
+    scorer = Scorer(model, dtype=fastest(device, (torch.float32, torch.bfloat16)))
     scored = {
         name: score_lists(
             scorer,

@@ -14,13 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp, ttest_ind, ttest_rel
 
+from benchmarks.reranking.mart_hard_lists import hardest
 from benchmarks.reranking.mart_tables import VARIANTS, changed, p_of_mean, searched, summary
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.ranking.about import RerankerAbout
 from dragoman.ranking.checkpoints import load_mart, save_mart
 from dragoman.ranking.mart import Mart, MartConfig
+from dragoman.ranking.scoring import Scorer
 from dragoman.ranking.training.lists import read_lists
+from dragoman.ranking.training.measuring import score_lists
 from tests.ranking.samples import config_table, write_encoder, write_lists
 from tests.service.forking import run_module
 
@@ -162,6 +165,26 @@ def test_first_stage_runs_are_compared_with_the_variants(tmp_path: Path, subword
     found = searched(arguments)
     assert found["smt"][name].tolist() == [1.0, 0.5, 0.0, 0.0]  # the third's answer is below the depth
     assert found["human translation"] == {}
+
+
+def test_hard_lists_keep_what_is_relevant_and_the_best_of_the_others(lists: Path) -> None:
+    model = Mart(load_encoder(str(lists / "encoder")), MartConfig([0, 1]))
+    read, scorer = read_lists(lists / "test" / "c-en-de"), Scorer(model)
+    scored = {one.name: one.model for one in score_lists(scorer, read, depth=1000)}
+    found = hardest(scorer, read, queries=4, candidates=3)
+    assert len(found) == 4
+    for one in found:
+        (before,) = [two for two in map(read.__getitem__, range(len(read))) if two.name == one.name]
+        values = dict(zip((two.text for two in before.candidates), scored[one.name], strict=True))
+        kept = {two.text for two in one.candidates}
+        assert len(kept) == min(3, len(before.candidates))
+        assert {two.text for two in before.candidates if two.relevant} <= kept
+        left = [values[two.text] for two in before.candidates if two.text not in kept]
+        others = [values[two.text] for two in one.candidates if not two.relevant]
+        assert not left or not others or min(others) >= max(left)
+        expected = [np.exp(20 * (values[two.text] - max(values.values()))) for two in one.candidates]
+        assert [two.score for two in one.candidates] == pytest.approx(expected)
+        assert expected == sorted(expected, reverse=True)
 
 
 def test_the_similarity_of_translations(lists: Path) -> None:

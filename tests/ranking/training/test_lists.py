@@ -20,6 +20,7 @@ from dragoman.ranking.training.lists import (
     lists_in,
     read_lists,
     relinked,
+    rescored,
 )
 from tests.ranking.samples import TABLE, split, write_encoder
 
@@ -79,6 +80,25 @@ def test_the_same_lists_with_another_table(tmp_path: Path, encoder: Encoder) -> 
             expected = reference.links(split(*TEXTS[number]))
             assert links.left.tolist() == expected.left.tolist()
             assert links.weights == pytest.approx(expected.weights)
+
+
+@pytest.mark.parametrize("table", [TABLE, None])
+def test_other_lists_over_the_same_texts(tmp_path: Path, encoder: Encoder, table: Table | None) -> None:
+    write(tmp_path / "a", encoder, table)
+    others = [
+        CandidateList("last", 0, [Candidate(3, 0.5, True)], 2),
+        CandidateList("first", 0, [Candidate(3, 1.0, False), Candidate(1, 0.125, True)], 1),
+    ]
+    for name, lists in (("b", others), ("c", others[:1])):
+        rescored(tmp_path / "a", lists, tmp_path / name)
+    before, found = read_lists(tmp_path / "a"), read_lists(tmp_path / "b")
+    assert [found[number] for number in range(len(found))] == others
+    assert len({before.checksum, found.checksum, read_lists(tmp_path / "c").checksum}) == 3
+    for number in range(len(TEXTS)):
+        assert found.text(number).ids == before.text(number).ids
+    for new, old in zip(found.links(0, [1, 2, 3], "mean"), before.links(0, [1, 2, 3], "mean"), strict=True):
+        assert (new.left.tolist(), new.right.tolist()) == (old.left.tolist(), old.right.tolist())
+        assert new.weights.tolist() == old.weights.tolist()
 
 
 @pytest.mark.parametrize("table", [TABLE, None])
