@@ -3,7 +3,7 @@
     python -m benchmarks.reranking.mart_dictionaries --tables runs/first_stage/tables \\
         --lists runs/mart/lists runs/mart/tuning
 
-Writes a copy of each folder with the suffix `-dictionary`. Lists of languages without a file `en-xx.dictionary.tsv` in
+Writes a copy of each folder with the suffix `-dictionary`. Lists of one language need no table. Those of languages without a file `en-xx.dictionary.tsv` in
 the folder of tables are skipped; existing lists are kept.
 """
 
@@ -28,9 +28,13 @@ def main() -> None:
         for path in lists_in(folder):
             output = Path(f"{folder}-dictionary") / path.relative_to(folder)
             lists = read_lists(path)
-            (language,) = {lists.source, lists.target} - {"en"} or {"en"}
-            if not output.exists():
-                missing.setdefault(language, []).append((path, output))
+            if output.exists():
+                continue
+            if lists.source == lists.target:
+                relinked(path, None, output)
+                continue
+            (language,) = {lists.source, lists.target} - {"en"}
+            missing.setdefault(language, []).append((path, output))
     for language, pairs in missing.items():
         table = TableFile(arguments.tables / f"en-{language}.dictionary.tsv", "en", language)
         if table.path.exists():
