@@ -3,8 +3,8 @@
     python -m benchmarks.reranking.mart_dictionaries --tables runs/first_stage/tables \\
         --lists runs/mart/lists runs/mart/tuning
 
-Writes a copy of each folder with the suffix `-dictionary`. Lists of one language need no table. Those of languages without a file `en-xx.dictionary.tsv` in
-the folder of tables are skipped; existing lists are kept.
+Writes a copy of each folder with the suffix `-dictionary`. Lists of one language need no table. Lists of languages
+without a file `en-xx.dictionary.tsv` in the folder of tables are skipped; existing lists are kept.
 """
 
 from __future__ import annotations

@@ -37,6 +37,7 @@ from scipy.stats import t as student
 from scipy.stats import ttest_1samp
 
 from benchmarks.retrieval.first_stage import XQUAD, tasks
+from dragoman.backbone.products import fastest
 from dragoman.backbone.training.config import read_config
 from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.scoring import Scorer
@@ -126,6 +127,8 @@ def tested(folder: Path, by_dictionary: bool, arguments: argparse.Namespace) -> 
     options = {"depth": arguments.depth, "queries": arguments.queries}
     kept: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.exists() else {}
     model, about = load_mart(str(folder / "model"))
+    device = next(model.parameters()).device.type
+    scorer = Scorer(model, dtype=fastest(device, (torch.float32, torch.bfloat16)))
     weight: float = json.loads((folder / "report.json").read_text())["weights"]["with the model"]["first_stage"]
     orders = {"psq": None, "alone": 0.0, "interpolated": weight}
     found = {}
@@ -133,7 +136,7 @@ def tested(folder: Path, by_dictionary: bool, arguments: argparse.Namespace) -> 
         read = read_lists(lists)
         made_with = options | {"lists": read.checksum}
         if lists.name not in kept:
-            scored = score_lists(Scorer(model), read, direction=about.direction, placebo=about.placebo, **options)
+            scored = score_lists(scorer, read, direction=about.direction, placebo=about.placebo, **options)
             kept[lists.name] = {"options": made_with, "scored": [asdict(one) for one in scored]}
             path.write_text(json.dumps(kept))
         if (before := kept[lists.name]["options"]) != made_with:

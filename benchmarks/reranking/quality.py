@@ -49,6 +49,7 @@ def main() -> None:
     parser.add_argument("--tables", type=Path)
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--kept", action="store_true", help="summarise saved scores without new measurements")
+    parser.add_argument("--lists-alone", action="store_true", help="make the lists, and measure nothing")
     parser.add_argument("--model", default="mart")
     parser.add_argument("--languages", default=",".join(LANGUAGES))
     parser.add_argument("--units", default=",".join(UNITS))
@@ -69,11 +70,15 @@ def main() -> None:
             sources = MartSources(str(arguments.tables), languages=[language], tuning=[task])
             lists = arguments.output / "lists"
             prepare(sources, scorer.encoder, lists, lists, lambda: None)
+            if arguments.lists_alone:
+                continue
             pairs = [f"en-{language}", f"{language}-en"] if task.languages else [f"{task.source}-{task.target}"]
             for pair in pairs:
                 name = f"{Path(task.data).name}-{task.unit}-{pair}"
                 rows[name] = measured(scorer, name, arguments, about)
                 (arguments.output / "summary.md").write_text(summary(rows), encoding="utf-8")
+    if arguments.lists_alone:
+        return
     if not rows:
         parser.error(f"--kept: no scores in {arguments.output}")
     (arguments.output / "summary.md").write_text(summary(rows), encoding="utf-8")
