@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -82,6 +82,11 @@ class MartTraining(TrainingConfig):
     tuning_queries: int = 40
     tuning_depth: int = 30
     patience: int = 8
+    stop_by: Literal["interpolated", "alone"] = "interpolated"
+    """The measure that stops the training and chooses the step: MAP with the first stage, or of the model alone.
+
+    Alone is for a model that joins another first stage than that of its lists.
+    """
     fit_queries: int = 60
     """Lists of each tuning set on which score weights are fitted after training."""
 
@@ -143,7 +148,7 @@ def train_mart(config: MartTraining, output: Path, *, resume: bool = False, repo
         config,
         output,
         workers,
-        EarlyStopping(lambda: measured(model, tuning, config), "interpolated", config.patience),
+        EarlyStopping(lambda: measured(model, tuning, config), config.stop_by, config.patience),
     )
     if resume:
         trainer.restore()

@@ -83,6 +83,14 @@ def test_early_stopping(lists: Path) -> None:
     assert json.loads((lists / "mart" / "report.json").read_text())["steps"] == 2
 
 
+@pytest.mark.parametrize("measure", ["alone", "interpolated"])
+def test_the_step_is_chosen_by_the_measure_that_is_named(lists: Path, measure: str) -> None:
+    train_mart(parsed(lists, steps=60, patience=10, stop_by=measure, learning_rate=2e-2), lists / "mart")
+    measures = [json.loads(line) for line in (lists / "mart" / "measures.jsonl").read_text().splitlines()]
+    best = max(measures, key=lambda one: one[measure])  # the first of equal ones
+    assert json.loads((lists / "mart" / "report.json").read_text())["steps"] == best["step"]
+
+
 def test_score_weights_are_fitted(lists: Path) -> None:
     train_mart(parsed(lists, fit_queries=9), lists / "mart")
     maps = json.loads((lists / "mart" / "report.json").read_text())["fitted"]
