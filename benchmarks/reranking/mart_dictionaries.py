@@ -1,7 +1,7 @@
 """Copies of lists of candidates with links only from dictionaries, for `benchmarks/reranking/mart_tables.py`.
 
-    python -m benchmarks.reranking.mart_dictionaries --tables runs/first_stage/tables \\
-        --lists runs/mart/lists runs/mart/tuning
+    python -m benchmarks.reranking.mart_dictionaries --tables runs/permissive/tables \\
+        --lists runs/mart/e5-lists runs/mart/e5-tuning
 
 Writes a copy of each folder with the suffix `-dictionary`. Lists of one language need no table. Lists of languages
 without a file `en-xx.dictionary.tsv` in the folder of tables are skipped; existing lists are kept.

@@ -1,6 +1,6 @@
 """Refit the score weights of a trained MART on tuning lists, and write them to the model.
 
-    python -m benchmarks.reranking.mart_fit --model runs/mart/small/model --tuning runs/mart/tuning
+    python -m benchmarks.reranking.mart_fit --model runs/mart/e5/model --tuning runs/mart/e5-tuning
 
 `dragoman train mart` ends with the same fit (`dragoman.ranking.training.fitting`). Prints MAP on every tuning list,
 each with its best weights: of the first stage, of its combination with each other part (MART, standalone structured

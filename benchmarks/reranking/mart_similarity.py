@@ -1,7 +1,7 @@
 """Similarity of words and their translations by layer: MART's Figure 4.
 
     python -m benchmarks.reranking.mart_similarity \\
-        --lists runs/reranking/lists/xquad_r-sentence-en-de --output runs/similarity
+        --lists runs/mart/tables-test/lists/xquad_r-sentence-en-de --output runs/mart/similarity
 
 For pairs of a query and a relevant document: the cosine similarity of the states of query words and passage words that
 are translations in the table, and of as many random other pairs, after the embeddings and each layer; with and without

@@ -1,15 +1,16 @@
 """Ablations of MART: the paper's comparisons at our size, with the same recipe, lists and seeds for each variant.
 
-    python -m benchmarks.reranking.mart_tables --config configs/mart-tables.toml --test runs/reranking/lists \\
-        --output runs/tables --data DATA --first-stage runs/first_stage/test
+    python -m benchmarks.reranking.mart_tables --config configs/mart-e5-tables.toml \\
+        --test runs/mart/tables-test/lists --output runs/mart/tables
 
 Variants: `bert`, the encoder without MAT layers; `placebo`, with MAT layers but without a table; `mart`; T from one
 direction (`forward`, as in the paper, and `backward`); `one layer`, `one lower layer` and `three layers`; `dictionary`,
 the same lists with links only from dictionaries (`mart_dictionaries.py` writes them to folders with the suffix
 `-dictionary`); `dictionary at search`, the model of `mart`, reranking with dictionaries; `without XX`, trained without
 lists in the language XX. Each is trained on the configuration's lists with every seed, and reranks the lists under
-`--test`. Reports MAP of the model's score alone, and interpolated with psq by the weight fitted on the tuning lists;
-other parts of a shipped model's score are not included. With `--first-stage`, the folder of runs of
+`--test`. Reports MAP of the model's score alone, and interpolated with the lists' first stage by the weight fitted on
+the tuning lists; other parts of a shipped model's score are not included. Lists of another first stage than that of the
+training need `--tuning`, lists of the same. With `--first-stage`, the folder of runs of
 `benchmarks/retrieval/first_stage.py` on DATA, MAP of smt and of BM25 on human translations of the queries is added.
 
 p-values are two-tailed, on the average precision of queries as means over the seeds. For one task they are from paired
@@ -43,7 +44,7 @@ from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.scoring import Scorer
 from dragoman.ranking.training.lists import lists_in, read_lists
 from dragoman.ranking.training.loop import MartTraining, train_mart
-from dragoman.ranking.training.measuring import Scored, evenly_spaced, score_lists
+from dragoman.ranking.training.measuring import Scored, best_weight, evenly_spaced, score_lists
 from dragoman.service.evaluation.test_collection import load_benchmark
 
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -59,11 +60,14 @@ VARIANTS: dict[str, dict[str, Any]] = {
 TRAINED = {"dictionary at search": "mart"}
 """Variants that use the model of another one."""
 BY_DICTIONARY = ("dictionary", "dictionary at search")
-ORDERS = {"alone": "alone", "interpolated": "together with psq"}
+ORDERS = {"alone": "alone", "interpolated": "together with the first stage"}
 """Orders of candidates, with their titles."""
+FIRST = "first stage"
 RUNS = {"smt": "smt", "bm25": "human translation"}
-"""Runs of `benchmarks/retrieval/first_stage.py` to compare with psq, with their titles."""
+"""Runs of `benchmarks/retrieval/first_stage.py` to compare with, with their titles."""
 SIGNIFICANT = 0.05
+TUNING_QUERIES = 24
+"""Of each list of `--tuning`."""
 Values = NDArray[np.float64]
 
 
@@ -72,6 +76,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--config", type=Path, required=True)
     parser.add_argument("--test", type=Path, required=True)
+    parser.add_argument(
+        "--tuning", type=Path, help="lists of the test's first stage, to fit its weight; default: as trained"
+    )
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--variants", default=",".join(VARIANTS))
     parser.add_argument("--seeds", type=int, default=3)
@@ -124,24 +131,32 @@ def tested(folder: Path, by_dictionary: bool, arguments: argparse.Namespace) -> 
     """Average precision of every query of every test list, in each order; scores are saved in `folder`."""
     suffix = "-dictionary" if by_dictionary else ""
     path, test = folder / f"tested{suffix}.json", Path(f"{arguments.test}{suffix}")
-    options = {"depth": arguments.depth, "queries": arguments.queries}
     kept: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.exists() else {}
     model, about = load_mart(str(folder / "model"))
     device = next(model.parameters()).device.type
     scorer = Scorer(model, dtype=fastest(device, (torch.float32, torch.bfloat16)))
-    weight: float = json.loads((folder / "report.json").read_text())["weights"]["with the model"]["first_stage"]
-    orders = {"psq": None, "alone": 0.0, "interpolated": weight}
+
+    def scored(lists: Path, queries: int | None) -> list[Scored]:
+        read, name = read_lists(lists), f"{lists.parent.name}/{lists.name}"
+        options = {"depth": arguments.depth, "queries": queries}
+        made_with = options | {"lists": read.checksum}
+        if name not in kept:
+            scored = score_lists(scorer, read, direction=about.direction, placebo=about.placebo, **options)
+            kept[name] = {"options": made_with, "scored": [asdict(one) for one in scored]}
+            path.write_text(json.dumps(kept))
+        if (before := kept[name]["options"]) != made_with:
+            raise SystemExit(f"{path}: {name} was scored with {before}, not {made_with}: remove the file")
+        return [Scored(**one) for one in kept[name]["scored"]]
+
+    if arguments.tuning:
+        tuning = Path(f"{arguments.tuning}{suffix}")
+        weight = best_weight({one.name: scored(one, TUNING_QUERIES) for one in lists_in(tuning)})
+    else:
+        weight = json.loads((folder / "report.json").read_text())["weights"]["with the model"]["first_stage"]
+    orders = {FIRST: None, "alone": 0.0, "interpolated": weight}
     found = {}
     for lists in lists_in(test):
-        read = read_lists(lists)
-        made_with = options | {"lists": read.checksum}
-        if lists.name not in kept:
-            scored = score_lists(scorer, read, direction=about.direction, placebo=about.placebo, **options)
-            kept[lists.name] = {"options": made_with, "scored": [asdict(one) for one in scored]}
-            path.write_text(json.dumps(kept))
-        if (before := kept[lists.name]["options"]) != made_with:
-            raise SystemExit(f"{path}: {lists.name} was scored with {before}, not {made_with}: remove the file")
-        again = [Scored(**one) for one in kept[lists.name]["scored"]]
+        again = scored(lists, arguments.queries)
         found[lists.name] = {
             order: [one.average_precision(weight) for one in again] for order, weight in orders.items()
         }
@@ -185,7 +200,7 @@ def summary(done: Mapping[str, list[dict[str, Any]]], others: Mapping[str, Mappi
     for names in ([name for name in tested_on if name not in paragraphs], paragraphs):
         for order, title in ORDERS.items() if names else ():
             columns = {other: {name: own[name] for name in names if name in own} for other, own in others.items()}
-            columns["psq"] = _values(next(iter(done.values())), "psq", names)
+            columns[FIRST] = _values(next(iter(done.values())), FIRST, names)
             columns |= {f"{variant} ({len(runs)})": _values(runs, order, names) for variant, runs in done.items()}
             lines += [f"\n**{title}**\n", *_table(names, columns), "", *_by_data_set(names, columns)]
     return "\n".join(lines) + "\n"
@@ -198,7 +213,7 @@ def _table(names: list[str], columns: Mapping[str, Mapping[str, Values]]) -> Ite
     mart = _mart(columns)
     for name in names:
         cells = [_cell(own.get(name), mart.get(name)) for own in columns.values()]
-        yield f"| {name} | {len(columns['psq'][name])} | {' | '.join(cells)} |"
+        yield f"| {name} | {len(columns[FIRST][name])} | {' | '.join(cells)} |"
     everywhere = [name for name in names if all(name in own for own in columns.values())]
     for label, some in (("mean", names), ("mean of tasks that have all", everywhere)):
         if some and (label == "mean" or len(some) < len(names)):
@@ -207,7 +222,7 @@ def _table(names: list[str], columns: Mapping[str, Mapping[str, Values]]) -> Ite
                 for own in columns.values()
             )
             yield f"| {label} | | {' | '.join('' if mean is None else f'{mean:.3f}' for mean in means)} |"
-    for label, other in (("p against mart", mart), ("p against psq", columns["psq"])):
+    for label, other in (("p against mart", mart), (f"p against {FIRST}", columns[FIRST])):
         yield f"| {label} | | {' | '.join(_p(own, other) for own in columns.values())} |"
 
 

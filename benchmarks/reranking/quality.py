@@ -22,7 +22,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -33,6 +33,7 @@ from dragoman.ranking.scoring import AnyScorer, load_scorer
 from dragoman.ranking.training.lists import read_lists
 from dragoman.ranking.training.measuring import Scored, score_lists
 from dragoman.service.evaluation.candidate_sources import Judged, MartSources, prepare
+from dragoman.service.schemas.search import Method
 
 ONLY = {"tune": r"para=^.*-a(0(0\d|1[01])-)", "test": r"para=^.*-a(?!0(0\d|1[01])-)", "all": None}
 """XQuAD-R questions of articles a000 to a011 are for tuning, the others for testing."""
@@ -50,6 +51,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--kept", action="store_true", help="summarise saved scores without new measurements")
     parser.add_argument("--lists-alone", action="store_true", help="make the lists, and measure nothing")
+    parser.add_argument("--method", choices=get_args(Method), default="psq", help="first stage of --lists-alone")
     parser.add_argument("--model", default="mart")
     parser.add_argument("--languages", default=",".join(LANGUAGES))
     parser.add_argument("--units", default=",".join(UNITS))
@@ -63,6 +65,8 @@ def main() -> None:
         torch.set_num_threads(arguments.threads)
     if not arguments.kept and not (arguments.data and arguments.tables):
         parser.error("--data and --tables are required")
+    if arguments.method != "psq" and not arguments.lists_alone:
+        parser.error("--method is of lists that are made for another measurement: it needs --lists-alone")
     scorer, about = load_scorer(arguments.model)
     rows = {name: measured(scorer, name, arguments, about) for name in kept(arguments.output)}
     for language in () if arguments.kept else arguments.languages.split(","):
@@ -93,10 +97,11 @@ def kept(output: Path) -> list[str]:
 
 def tasks(arguments: argparse.Namespace, language: str) -> Iterator[Judged]:
     """The tasks of a language: XQuAD-R; for Swahili and Somali, AfriQA and FLORES."""
+    use = {"depth": arguments.depth, "method": arguments.method}
     if language in ("sw", "so"):
         if language == "sw":
-            yield Judged(str(arguments.data / "afriqa"), "passage", "sw", queries="sw.open", depth=arguments.depth)
-        yield Judged(str(arguments.data / "flores200"), "sentence", languages=[language], depth=arguments.depth)
+            yield Judged(str(arguments.data / "afriqa"), "passage", "sw", queries="sw.open", **use)
+        yield Judged(str(arguments.data / "flores200"), "sentence", languages=[language], **use)
         return
     for unit in arguments.units.split(","):
         yield Judged(
@@ -104,7 +109,7 @@ def tasks(arguments: argparse.Namespace, language: str) -> Iterator[Judged]:
             unit,
             languages=[language],
             only=ONLY[arguments.split],
-            depth=arguments.depth,
+            **use,
         )
 
 

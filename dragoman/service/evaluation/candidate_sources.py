@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.training.config import ConfigError
@@ -28,6 +28,7 @@ from dragoman.service.evaluation.candidates import (
 from dragoman.service.evaluation.local_service import LocalService, local_service
 from dragoman.service.evaluation.serving import TableFile
 from dragoman.service.evaluation.test_collection import Benchmark, load_benchmark
+from dragoman.service.schemas.search import Method
 
 WEIGHTS = {"": 0.7, ".dictionary": 0.3}
 """The weights of a pair's tables: `en-xx.tsv`, trained on parallel text, and `en-xx.dictionary.tsv`."""
@@ -58,6 +59,8 @@ class Judged:
     depth: int = 20
     part_words: int | None = None
     """Split documents into parts of whole sentences with at most this many words, and use the best part of each."""
+    method: Method = "psq"
+    """The first stage that finds and scores the candidates."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,8 @@ def _checked(kind: type[Any], table: Mapping[str, Any], where: str) -> Mapping[s
         fitting = {"str": str, "bool": bool, "int": int}.get(expected.removesuffix(" | None"), object)
         if not isinstance(value, fitting) or (fitting is int and isinstance(value, bool)):
             raise ConfigError(f"{where}: {name}: {value!r} is not {expected}")
+        if name == "method" and value not in get_args(Method):
+            raise ConfigError(f"{where}: method: {value!r} is not one of {', '.join(get_args(Method))}")
     kind_needs = {"MartSources": ["tables"], "Judged": ["data", "unit"]}[kind.__name__]
     if missing := [name for name in kind_needs if name not in table]:
         raise ConfigError(f"{where}: {missing[0]} is missing")
@@ -295,7 +300,10 @@ def _judged(
     tasks = list(_tasks(one, language, bench, seed))
     if not tasks:
         return  # without starting the service or reading tables
-    made_from = _digest([asdict(replace(one, data="", languages=[])), seed], [Path(one.data), *bench.paths()])
+    settings = asdict(replace(one, data="", languages=[]))
+    if one.method == "psq":
+        del settings["method"]  # which lists had before there was a choice
+    made_from = _digest([settings, seed], [Path(one.data), *bench.paths()])
     for name, make in tasks:
         if _exists(folder / name, made_from):
             continue
@@ -310,6 +318,7 @@ def _judged(
             made_from=made_from,
             step=step,
             parts=1 if one.part_words is None else PARTS,
+            method=one.method,
         )
 
 

@@ -25,6 +25,7 @@ from dragoman.ranking.training.lists import Candidate, CandidateList, ListsWrite
 from dragoman.service.evaluation.local_service import LocalService
 from dragoman.service.evaluation.test_collection import Benchmark
 from dragoman.service.query.links import lexical_links, linked_words
+from dragoman.service.schemas.search import Method
 from dragoman.service.tables.views import View
 
 SENTENCES = (1, 1, 2, 3)
@@ -201,8 +202,9 @@ def judged(
     made_from: str,
     step: Progress,
     parts: int = 1,
+    method: Method = "psq",
 ) -> None:
-    """Lists of a benchmark's queries with the first stage's best documents, relevant or not.
+    """Lists of a benchmark's queries with the best documents of the first stage `method`, relevant or not.
 
     With `parts` above 1 the documents are split (see `chunked`): `parts` times `depth` parts are ranked, and the best
     part of each document is kept. Parts have no judgements: the best part of a relevant document counts as relevant.
@@ -210,9 +212,11 @@ def judged(
     writer = Writer(encoder, tokenizer, task.source, task.target, bench.view(task.source, task.target))
     queries, documents = analysis(task.source), analysis(task.target)
     with bench.collection(task.target, task.documents) as collection:
+        if method in ("dense", "hybrid"):
+            bench.embed(collection)
         for name, text in task.queries.items():
             relevant = task.qrels[name]
-            ranked = bench.rank(text, task.source, collection, "psq", parts * depth)
+            ranked = bench.rank(text, task.source, collection, method, parts * depth)
             found = list(_best_parts(ranked)) if parts > 1 else ranked
             writer.add(
                 name,

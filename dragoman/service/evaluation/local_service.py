@@ -37,6 +37,12 @@ class LocalService:
         finally:
             self.runtime.collections.delete(name)
 
+    def embed(self, collection: str) -> None:
+        """Make the embeddings of a collection, for `dense` and `hybrid`."""
+        key = self.runtime.collections.get(collection).key
+        self.runtime.dense.open_present([key])
+        self.runtime.dense.embed(key)
+
     def rank(self, query: str, language: str, collection: str, method: Method, top_k: int) -> list[tuple[str, float]]:
         """The ids and first-stage scores of the best documents, best first."""
         request = SearchRequest(

@@ -67,13 +67,13 @@ def test_the_comparison_of_variants(lists: Path) -> None:
     config.write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in table.items()))
     options = ["--config", config, "--test", lists / "test", "--output", lists / "out", "--seeds", 2, "--threads", 1]
     printed = run("mart_tables", *options, "--variants", "bert,mart,placebo")
-    for order in ("alone", "together with psq"):
+    for order in ("alone", "together with the first stage"):
         tables = printed.split(f"**{order}**\n\n")[1].split("**")[0].split("\n\n")
         rows, by_data_set = map(rows_of, tables[:2])
-        assert by_data_set[0] == ["mart, more than", "tasks", "psq", "bert (2)", "placebo (2)"]
+        assert by_data_set[0] == ["mart, more than", "tasks", "first stage", "bert (2)", "placebo (2)"]
         assert by_data_set[2][:2] == ["c", "2"]
-        assert rows[0][1:] == ["queries", "psq", "bert (2)", "mart (2)", "placebo (2)"]
-        assert [row[0] for row in rows[2:]] == ["c-de-en", "c-en-de", "mean", "p against mart", "p against psq"]
+        assert rows[0][1:] == ["queries", "first stage", "bert (2)", "mart (2)", "placebo (2)"]
+        assert [row[0] for row in rows[2:]] == ["c-de-en", "c-en-de", "mean", "p against mart", "p against first stage"]
         for first, second, mean in zip(
             *([float(cell.strip("*")) for cell in row[2:]] for row in rows[2:5]), strict=True
         ):
@@ -139,9 +139,9 @@ def test_every_task_has_the_same_weight_in_the_test_and_the_mean() -> None:
     psq = {f"x-s-en-{number}": noise.random(80) for number in range(10)} | {"y-p-sw-en": noise.random(80)}
     same, other = noise.normal(0, 0.3, 80), noise.normal(0.2, 0.3, 80)
     mart = {name: values + (other if name.startswith("y") else same) for name, values in psq.items()}
-    runs = [{name: {"psq": psq[name], "alone": mart[name], "interpolated": mart[name]} for name in psq}]
+    runs = [{name: {"first stage": psq[name], "alone": mart[name], "interpolated": mart[name]} for name in psq}]
     rows = {row[0]: row[-1] for row in rows_of(summary({"mart": runs}, {}).split("**together")[0])}
-    assert float(rows["p against psq"]) > 0.2
+    assert float(rows["p against first stage"]) > 0.2
     assert ttest_1samp(other, 0).pvalue < 1e-4
     assert ttest_1samp(np.concatenate([same, other]), 0).pvalue < 0.01  # as if both data sets had as many tasks
 
