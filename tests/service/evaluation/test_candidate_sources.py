@@ -15,7 +15,7 @@ from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.training.config import ConfigError, read_config
 from dragoman.indexes.analysis.pipeline import analysis
-from dragoman.ranking.training.lists import Lists, read_lists
+from dragoman.ranking.training.lists import Lists, lists_in, read_lists
 from dragoman.ranking.training.loop import MartTraining
 from dragoman.service.evaluation.candidate_sources import Judged, MartSources, prepare
 from tests.backbone.samples import DEMO
@@ -151,6 +151,10 @@ def test_what_is_there_is_not_made_again(data: Path, encoder: Encoder) -> None:
         ({"judged": ["x"]}, "sources: judged: is a list of tables"),
         ({"judged": [{"unit": "sentence"}]}, "sources: judged: data is missing"),
         ({"tuning": [{"data": "x", "unit": "y", "depth": "z"}]}, "sources: tuning: depth: 'z' is not int"),
+        (
+            {"tuning": [{"data": "x", "unit": "y", "method": "bm52"}]},
+            "tuning: method: 'bm52' is not one of psq",
+        ),
     ],
 )
 def test_sources_that_cannot_be_are_refused(data: Path, changes: dict[str, Any], message: str) -> None:
@@ -184,6 +188,23 @@ def test_tables_to_tune_by_are_wanted_for_its_languages_alone(data: Path, encode
     tuning[0]["languages"] = ["de"]
     with pytest.raises(ConfigError, match=r"none holds no en-de\.tsv"):
         prepare(replace(wanted, tuning=[Judged(**tuning[0])]), encoder, data / "lists", data / "tuning", lambda: None)
+
+
+def test_candidates_are_those_of_the_method_that_is_named(data: Path, encoder: Encoder) -> None:
+    found = {}
+    for method in ("psq", "hybrid"):
+        tuning = [{"data": str(DEMO), "unit": "document", "target": "de", "depth": 5, "method": method}]
+        prepare(sources(data, tuning=tuning), encoder, data / "lists", data / method, lambda: None)
+        (folder,) = lists_in(data / method)
+        found[method] = [read_lists(folder)[number] for number in range(len(read_lists(folder)))]
+    assert [one.name for one in found["psq"]] == [one.name for one in found["hybrid"]]
+    assert all(len(one.candidates) == 5 for one in found["hybrid"])  # by meaning, where no word is in the little table
+    assert min(len(one.candidates) for one in found["psq"]) < 5
+    right = {method: sum(two.relevant for one in lists for two in one.candidates) for method, lists in found.items()}
+    assert right["hybrid"] > right["psq"]
+    for one in found["hybrid"]:
+        scores = [candidate.score for candidate in one.candidates]
+        assert scores == sorted(scores, reverse=True) and len(set(scores)) > 1
 
 
 def test_one_command_makes_the_lists_and_learns(data: Path) -> None:
