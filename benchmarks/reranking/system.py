@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-PACKAGES = {"ours": "dragoman", "forward": "dragoman", "cross-encoder": "sentence_transformers",
+PACKAGES = {"ours": "dragoman", "forward": "dragoman", "late": "dragoman", "cross-encoder": "sentence_transformers",
             "infinity": "infinity_emb", "matrix": "dragoman"}  # fmt: skip
 
 Lists = list[dict[str, Any]]
@@ -49,6 +49,21 @@ def forward(options: argparse.Namespace, lists: Lists) -> Callable[[], list[floa
     scorer = Scorer(mart_of(options.folder / "model", options.mat, options.device), options.tokens, dtype(options))
     rows = [row for one in lists for row in read_list(scorer, one, options.mat)]
     return lambda: scorer.values(rows)
+
+
+def late(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]:
+    """The default reranker over e5, from texts to scores as in the service without HTTP, with links."""
+    from benchmarks.reranking.model import read_list
+    from dragoman.ranking.about import LATE
+    from dragoman.ranking.scoring import load_scorer
+
+    scorer, _ = load_scorer(LATE, options.device)
+
+    def run() -> list[float]:
+        rows = [row for one in lists for row in read_list(scorer, one, True)]
+        return scorer.values(rows)
+
+    return run
 
 
 def cross_encoder(options: argparse.Namespace, lists: Lists) -> Callable[[], list[float]]:
@@ -111,7 +126,14 @@ def dtype(options: argparse.Namespace) -> torch.dtype:
     return torch.bfloat16 if options.bf16 else torch.float32
 
 
-SYSTEMS = {"ours": ours, "forward": forward, "cross-encoder": cross_encoder, "infinity": infinity, "matrix": matrix}
+SYSTEMS = {
+    "ours": ours,
+    "forward": forward,
+    "late": late,
+    "cross-encoder": cross_encoder,
+    "infinity": infinity,
+    "matrix": matrix,
+}
 
 
 def main() -> None:

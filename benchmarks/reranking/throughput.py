@@ -3,10 +3,12 @@
     python -m benchmarks.reranking.throughput [--cross-encoder PYTHON] [--infinity PYTHON] [--bf16] [--threads 2]
     python -m benchmarks.reranking.throughput --device cuda --shape bert-base --bf16 --queries 64
 
-Uses a BERT with random weights, and queries with documents of 8 to 400 subwords. Each system runs in a separate process
-with its own interpreter. In each round each system scores all pairs once, from texts to scores, in float32 and with
-`--bf16` also in bfloat16. CrossEncoder and Infinity run with their defaults, CrossEncoder also with its best batch
-size. Prints a table of medians over the rounds; ratios are medians of the ratios of each round. Scores must agree.
+Uses a BERT with random weights, or multilingual-e5-small (`--shape e5-small`), and queries with documents of 8 to 400
+subwords. Each system runs in a separate process with its own interpreter. In each round each system scores all pairs
+once, from texts to scores, in float32 and with `--bf16` also in bfloat16. CrossEncoder and Infinity run with their
+defaults, CrossEncoder also with its best batch size. Beside e5 runs `late`, over the same weights and in the precision
+of the service. Prints a table of medians over the rounds; ratios are medians of the ratios of each round. Scores must
+agree, but for those of `late`, which does not read query and document together.
 
 Rates are pairs and subwords per second (with special tokens, without padding). The share of the matrix rate is the
 number of operations of all matrix products and attention for these subwords, divided by the operations of a product of
@@ -30,9 +32,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.reranking.model import SHAPES, make_lists, write_model
+from dragoman.backbone.pretrained import e5
 
 BATCH_SIZES = (8, 16, 64)
 REFERENCE = "CrossEncoder"
+LATE = "late, the default reranker"
 SQUARES = {"cpu": (2048, 5), "cuda": (8192, 10)}
 """Size of the square matrices, and number of products per run."""
 
@@ -139,6 +143,8 @@ def plan(options: argparse.Namespace, folder: Path) -> list[tuple[str, str, list
             (f"ours, MAT{suffix}", sys.executable, ["ours", *end, *budget, "--mat"]),
             (f"ours, model alone{suffix}", sys.executable, ["forward", *end, *budget]),
         ]
+        if options.shape == e5.NAME and not precision:
+            found.append((LATE, sys.executable, ["late", *end]))
         if not options.ours_alone:
             found += [
                 (f"{REFERENCE}{suffix}", options.cross_encoder, ["cross-encoder", *end]),
@@ -205,9 +211,8 @@ def row(options: argparse.Namespace, one: System, systems: dict[str, System], si
         work / run["seconds"] / rate
         for run, rate in zip(one.runs, rates(options, systems[f"matrix product{suffix}"]), strict=True)
     )
-    return (
-        f"| {one.name} | {len(sizes) / middle:,.0f} | {sum(sizes) / middle:,.0f} | {' | '.join(ratios)} | {share:.0%} |"
-    )
+    shown = "" if one.name == LATE else f"{share:.0%}"
+    return f"| {one.name} | {len(sizes) / middle:,.0f} | {sum(sizes) / middle:,.0f} | {' | '.join(ratios)} | {shown} |"
 
 
 def rates(options: argparse.Namespace, product: System) -> list[float]:
