@@ -25,6 +25,7 @@ from dragoman.ranking.training.lists import CandidateList, Lists, lists_in, read
 from dragoman.ranking.training.measuring import rows_of_lists, score_lists
 
 SHARPNESS = 20.0
+"""Late's scores differ by some hundredths; MART's weight of a first stage is some units of its logarithm."""
 
 
 def main() -> None:

@@ -137,7 +137,7 @@ def tested(folder: Path, by_dictionary: bool, arguments: argparse.Namespace) -> 
     scorer = Scorer(model, dtype=fastest(device, (torch.float32, torch.bfloat16)))
 
     def scored(lists: Path, queries: int | None) -> list[Scored]:
-        read, name = read_lists(lists), f"{lists.parent.name}/{lists.name}"
+        read, name = read_lists(lists), lists.as_posix()
         options = {"depth": arguments.depth, "queries": queries}
         made_with = options | {"lists": read.checksum}
         if name not in kept:
