@@ -81,6 +81,9 @@ def test_the_comparison_of_variants(lists: Path) -> None:
     kept = (lists / "out" / "mart-1" / "report.json").stat().st_mtime_ns
     assert run("mart_tables", *options, "--variants", "bert,mart,placebo") == printed
     assert (lists / "out" / "mart-1" / "report.json").stat().st_mtime_ns == kept
+    shutil.copytree(lists / "tuning" / "b", lists / "other" / "test" / "c-en-de")  # called as the lists of the test
+    weighed = run("mart_tables", *options, "--variants", "mart", "--tuning", lists / "other" / "test")
+    assert "together with the first stage" in weighed
     with pytest.raises(AssertionError, match="remove the file"):  # another depth than the kept scores have
         run("mart_tables", *options, "--variants", "mart", "--depth", 3)
     shutil.copytree(lists / "test", lists / "test-dictionary")  # where a variant looks that reranks by dictionaries
