@@ -1,1 +1,1 @@
-"""MART: quality, parts, throughput, and the making of its lists."""
+"""The rerankers: quality, fits, throughput, and the making of lists."""

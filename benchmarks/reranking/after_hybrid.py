@@ -16,7 +16,9 @@ each direction. Directions that the output folder has are not measured again.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -30,6 +32,7 @@ from scipy.stats import ttest_rel
 from benchmarks.search.client import CLIENTS, SearchClient, searching
 from benchmarks.search.measuring import check_complete
 from benchmarks.search.quality import MAIN, tables_of, tasks
+from dragoman.ranking.late import folder_of
 from dragoman.ranking.training.measuring import average_precision, evenly_spaced
 from dragoman.service.evaluation.benchmark import DEPTH
 from dragoman.service.evaluation.serving import post
@@ -94,7 +97,10 @@ def main() -> None:
 
 def measured(arguments: argparse.Namespace, client: SearchClient, task: Benchmark, path: Path) -> list[Question]:
     """A direction's questions; those of an earlier run with the same options, if there are."""
-    made_by = {name: str(getattr(arguments, name)) for name in ("model", "split", "questions", "depth", "permissive")}
+    options = ("model", "split", "questions", "depth", "permissive", "work")
+    made_by = {name: str(getattr(arguments, name)) for name in options}
+    made_by["weights"] = checksum_of_model(arguments.model)
+    made_by["precision"] = os.environ.get("DRAGOMAN_RERANK_PRECISION", "")
     if path.exists() and (kept := json.loads(path.read_text(encoding="utf-8")))["made_by"] == made_by:
         return [Question(**one) for one in kept["questions"]]
     names = [list(task.queries)[place] for place in evenly_spaced(len(task.queries), arguments.questions)]
@@ -116,6 +122,12 @@ def measured(arguments: argparse.Namespace, client: SearchClient, task: Benchmar
     kept = {"made_by": made_by, "questions": [asdict(one) for one in questions]}
     path.write_text(json.dumps(kept) + "\n", encoding="utf-8")
     return questions
+
+
+def checksum_of_model(name: str) -> str:
+    """Of a reranker's files, so that another model of the same name is measured again."""
+    files = sorted(path for path in folder_of(name).rglob("*") if path.is_file())
+    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).hexdigest()
 
 
 def logits(client: SearchClient, query: str, documents: Sequence[str], language: str) -> list[float]:
@@ -149,7 +161,7 @@ def chosen(found: Mapping[str, Sequence[Question]], arguments: argparse.Namespac
 
 
 def _line(name: str, hybrid: np.ndarray[Any, Any], reranked: np.ndarray[Any, Any]) -> str:
-    p = f"{ttest_rel(reranked, hybrid).pvalue:.2g}" if len(hybrid) > 1 else ""
+    p = f"{ttest_rel(reranked, hybrid).pvalue:.2g}" if len(hybrid) > 1 and (reranked != hybrid).any() else ""
     return f"| {name} | {hybrid.mean():.4f} | {reranked.mean():.4f} | {p} |"
 
 

@@ -5,9 +5,9 @@
         --queries 24 --candidates 20
 
 A MART trained on them with `first_stage` learns what late interaction and sentence vectors lack. A score is
-exp(20 x (late's score - the best score of the list)), so its logarithm, which training and searches add to MART's
-score, differs by late's differences. Relevant candidates stay, whatever late says of them. `--queries` lists of each
-set, at even distances, are taken; existing copies are kept.
+exp(20 x (late's score - the best score of the list)), without late's structured queries, so its logarithm, which
+training and searches add to MART's score, differs by late's differences. Relevant candidates stay, whatever late says
+of them. `--queries` lists of each set, at even distances, are taken; existing copies are kept.
 """
 
 from __future__ import annotations

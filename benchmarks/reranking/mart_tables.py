@@ -1,7 +1,7 @@
 """Ablations of MART: the paper's comparisons at our size, with the same recipe, lists and seeds for each variant.
 
     python -m benchmarks.reranking.mart_tables --config configs/mart-e5-tables.toml \\
-        --test runs/mart/tables-test/lists --output runs/mart/tables
+        --test runs/mart/hybrid-test/lists --tuning runs/mart/hybrid-tune/lists --output runs/mart/tables
 
 Variants: `bert`, the encoder without MAT layers; `placebo`, with MAT layers but without a table; `mart`; T from one
 direction (`forward`, as in the paper, and `backward`); `one layer`, `one lower layer` and `three layers`; `dictionary`,
@@ -40,6 +40,7 @@ from scipy.stats import ttest_1samp
 from benchmarks.retrieval.first_stage import XQUAD, tasks
 from dragoman.backbone.products import fastest
 from dragoman.backbone.training.config import read_config
+from dragoman.backbone.training.pretraining import claim
 from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.scoring import Scorer
 from dragoman.ranking.training.lists import lists_in, read_lists
@@ -88,8 +89,7 @@ def main() -> None:
     parser.add_argument("--first-stage", type=Path, help="runs of smt and BM25; requires --data")
     parser.add_argument("--data", type=Path)
     arguments = parser.parse_args()
-    if not lists_in(arguments.test):
-        parser.error(f"--test: no lists under {arguments.test}")
+    check_lists(parser, arguments)
     if arguments.first_stage and not arguments.data:
         parser.error("--first-stage requires --data, which has the relevance judgements")
     if arguments.threads:
@@ -101,12 +101,32 @@ def main() -> None:
         for variant in arguments.variants.split(","):
             trained = TRAINED.get(variant, variant)
             folder = arguments.output / f"{trained.replace(' ', '-')}-{seed}"
-            if not (folder / "report.json").exists():
-                settings = MartTraining.parse(changed(table, changes(trained, table)) | {"seed": seed})
-                train_mart(settings, folder, resume=folder.exists())
+            trained_by(MartTraining.parse(changed(table, changes(trained, table)) | {"seed": seed}), folder)
             done.setdefault(variant, []).append(tested(folder, variant in BY_DICTIONARY, arguments))
             (arguments.output / "summary.md").write_text(summary(done, others), encoding="utf-8")
     print(summary(done, others))  # noqa: T201
+
+
+def check_lists(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Every variant needs the test lists, and those to fit the first stage's weight, before hours of training."""
+    suffixes = {"-dictionary" if variant in BY_DICTIONARY else "" for variant in arguments.variants.split(",")}
+    for option in ("test", "tuning"):
+        folder = getattr(arguments, option)
+        names = {path.relative_to(folder) for path in lists_in(folder)} if folder else set()
+        if folder and not names:
+            parser.error(f"--{option}: no lists under {folder}")
+        for suffix in suffixes if folder else ():
+            own = Path(f"{folder}{suffix}")
+            if missing := sorted(names - {path.relative_to(own) for path in lists_in(own)}):
+                parser.error(f"--{option}: {own} lacks the lists {missing[0]}")
+
+
+def trained_by(settings: MartTraining, folder: Path) -> None:
+    """Train, unless the folder has a model; one of another configuration is refused."""
+    if (folder / "report.json").exists():
+        claim(settings, folder, resume=True)
+    else:
+        train_mart(settings, folder, resume=folder.exists())
 
 
 def changed(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -74,6 +74,8 @@ class RerankerAbout:
     placebo: bool = False
     first_stage_weight: float = 0.0
     """Weight of the first stage in interpolation with standalone scores (see `interpolated`)."""
+    hybrid_weight: float | None = None
+    """As `first_stage_weight`, of hybrid search's scores; None where it was not fitted."""
     not_for: list[str] = field(default_factory=list)
     """Language pairs `source-target` without a gain from reranking; these are reranked only on request."""
     late: LateAbout | None = None

@@ -16,8 +16,8 @@ from dragoman.ranking.passages import Passage, shortened
 from dragoman.ranking.scoring import AnyScorer
 from dragoman.ranking.training.lists import CandidateList, Lists
 
-WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 24.0, 32.0)
-"""Candidate weights of the first stage."""
+WEIGHTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 24.0, 32.0, 64.0, 128.0, 256.0, 512.0)
+"""Candidate weights of the first stage; the highest leave its order nearly as it is, which hybrid search needs."""
 LISTS_AT_ONCE = 100
 
 

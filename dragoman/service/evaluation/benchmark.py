@@ -36,7 +36,7 @@ SYSTEMS = {
     "smt": "weighted translation into the ten best terms",
     "psq": "probabilistic structured queries",
     "dense": "inner product of the query's sentence embedding and the best passage's",
-    "hybrid": "psq and dense, by reciprocal rank fusion",
+    "hybrid": "psq and dense, fused, the first ones by late interaction as well",
     "reranked": "psq's hits by reranker and first stage combined; also `reranked-alone`, by the reranker's score only",
 }
 RERANKED, ALONE = "reranked", "reranked-alone"

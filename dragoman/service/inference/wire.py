@@ -93,6 +93,7 @@ class ModelBody(_Body):
     direction: str
     placebo: bool
     first_stage_weight: FiniteFloat
+    hybrid_weight: FiniteFloat | None = None
     not_for: list[str]
 
     @classmethod

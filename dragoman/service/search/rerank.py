@@ -23,7 +23,7 @@ logger = logging.getLogger("dragoman")
 STAGE = "rerank"
 
 _ATTAINABLE = ("psq", "smt", "none")
-"""Methods whose scores are shares of the highest attainable score; the first-stage weight was fitted to these."""
+"""Methods whose scores are shares of the highest attainable score; `first_stage_weight` was fitted to these."""
 _DEPTH, _FIRST_DEPTH = 50, 10
 """The greatest depth of searches without a rerank field, and that before any speed is known."""
 
@@ -113,9 +113,7 @@ class RerankStage:
         scores = pending.result(until, found.cancelled)
         self._note_speed(time.monotonic() - started, len(chosen))
         _check_name(options, scores.about)
-        _reorder(
-            found, chosen, scores, scores.about.first_stage_weight if found.request.method in _ATTAINABLE else None
-        )
+        _reorder(found, chosen, scores, self._weight(found, scores.about))
         cut = [chosen[number].stored.id for number in scores.truncated]
         found.truncated += [f"rerank: of document {id!r} only the beginning was read" for id in cut]
         if scores.query_cut:
@@ -126,6 +124,13 @@ class RerankStage:
             found.degraded.append(Degraded.of(STAGE, f"{reason}: {next(iter(scores.failed.values()))}", "partial"))
         return "partial" if unscored else "reranked"
 
+    def _weight(self, found: Retrieval, about: RerankerAbout) -> float | None:
+        """The weight of the first stage's scores; None where it was not fitted to such scores."""
+        if found.request.method in _ATTAINABLE:
+            return about.first_stage_weight
+        fitted = found.request.method == "hybrid" and self._settings.hybrid_fusion == "convex"
+        return about.hybrid_weight if fitted else None
+
 
 def _check_name(options: RerankOptions, about: RerankerAbout) -> None:
     if options.model is not None and options.model != about.name:
@@ -135,8 +140,7 @@ def _check_name(options: RerankOptions, about: RerankerAbout) -> None:
 def _reorder(found: Retrieval, chosen: Sequence[RankedDocument], scores: Scores, weight: float | None) -> None:
     """Order the scored documents by the reranker's and the first stage's scores combined; ties keep their order.
 
-    Without a weight (first-stage scores that are not shares) the reranker's scores alone order them. The others follow,
-    with their scores scaled to be lower.
+    Without a weight the reranker's scores alone order them. The others follow, with their scores scaled to be lower.
     """
     scored = [(one, value) for one, value in zip(chosen, scores.values, strict=True) if value is not None]
     if not scored:

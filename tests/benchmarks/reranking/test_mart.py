@@ -84,12 +84,42 @@ def test_the_comparison_of_variants(lists: Path) -> None:
     shutil.copytree(lists / "tuning" / "b", lists / "other" / "test" / "c-en-de")  # called as the lists of the test
     weighed = run("mart_tables", *options, "--variants", "mart", "--tuning", lists / "other" / "test")
     assert "together with the first stage" in weighed
+    shutil.rmtree(lists / "other" / "test")
+    with pytest.raises(AssertionError, match="--tuning: no lists under"):
+        run("mart_tables", *options, "--variants", "mart", "--tuning", lists / "other" / "test")
+    with pytest.raises(AssertionError, match="test-dictionary lacks the lists c-de-en"):
+        run("mart_tables", *options, "--variants", "dictionary at search")
+    with pytest.raises(AssertionError, match="was begun with another unlinked"):
+        other = lists / "other.toml"
+        other.write_text(config.read_text() + "unlinked = 0.5\n")
+        run("mart_tables", *options, "--variants", "mart", "--config", other)
     with pytest.raises(AssertionError, match="remove the file"):  # another depth than the kept scores have
         run("mart_tables", *options, "--variants", "mart", "--depth", 3)
     shutil.copytree(lists / "test", lists / "test-dictionary")  # where a variant looks that reranks by dictionaries
     again = run("mart_tables", *options, "--variants", "mart,dictionary at search")
     pairs = [row[3:] for row in rows_of(again) if row[0].startswith(("c-", "mean")) and len(row) == 5]
     assert len(pairs) == 6 and all(mart == dictionary for mart, dictionary in pairs)  # the same lists
+
+
+def test_the_weight_of_hybrid_search_is_the_best_and_written(lists: Path, subwords: Subwords) -> None:
+    encoder = write_encoder(lists / "encoder", subwords, layers=3)
+    model = Mart(encoder, MartConfig(mat_layers=[1]))
+    save_mart(lists / "model", model, RerankerAbout("a"))
+    options = ["--model", lists / "model", "--lists", lists / "test", "--questions", 4, "--threads", 1]
+    rows = rows_of(run("hybrid_fit", *options))
+    maps = {row[0]: float(row[1]) for row in rows[2:]}
+    _, about = load_mart(str(lists / "model"))
+    assert about.hybrid_weight is not None
+    assert maps[str(about.hybrid_weight or "reranker alone")] == max(maps[one] for one in maps if one != "hybrid alone")
+    scored = [
+        score_lists(Scorer(model), read_lists(lists / "test" / name), depth=20, queries=4)
+        for name in ("c-de-en", "c-en-de")
+    ]
+    mean = np.mean([one.average_precision(about.hybrid_weight) for own in scored for one in own])
+    assert mean == pytest.approx(maps[str(about.hybrid_weight or "reranker alone")], abs=1e-4)
+    rows = rows_of(run("hybrid_fit", *options, "--fitted"))
+    assert [row[0] for row in rows[2:]] == ["c-de-en", "c-en-de", "mean"]
+    assert float(rows[-1][5]) == pytest.approx(mean, abs=1e-4)
 
 
 SIZES = st.lists(st.integers(2, 40), min_size=2, max_size=2)

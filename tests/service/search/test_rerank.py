@@ -6,6 +6,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from threading import Thread
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from dragoman.indexes.analysis.pipeline import LuceneAnalysis
-from dragoman.ranking.about import RerankerAbout
+from dragoman.ranking.about import LEAST_SHARE, RerankerAbout
 from dragoman.service.collections.service import Collections
 from dragoman.service.core.errors import InvalidRequest
 from dragoman.service.core.settings import Settings
@@ -105,6 +106,20 @@ def test_a_first_stage_s_share_joins_a_document_s_score_by_itself(runtime: Runti
     dense = ask(runtime, method="dense")
     assert set(linked) <= set(ids(dense)) and ids(dense)[0] == "ash"
     assert [hit.score for hit in dense.hits] == [hit.scores.rerank for hit in dense.hits]
+
+
+@pytest.mark.parametrize("weight", [None, 2.5])
+def test_hybrid_s_score_joins_by_the_weight_that_was_fitted_to_it(
+    runtime: Runtime, scorer: LinkScorer, weight: float | None
+) -> None:
+    scorer.about = replace(scorer.about, hybrid_weight=weight)
+    scores = {hit.id: hit.score for hit in ask(runtime, method="hybrid", rerank=False).hits}
+    hits = ask(runtime, method="hybrid").hits
+    assert {hit.id for hit in hits} == set(scores)
+    for hit in hits:
+        alone = hit.scores.rerank
+        joined = math.log(alone / (1 - alone)) + (weight or 0) * math.log(max(scores[hit.id], LEAST_SHARE))
+        assert hit.score == pytest.approx(sigmoid(joined), abs=1e-4)
 
 
 def test_only_the_depth_is_reranked_and_the_rest_follows(runtime: Runtime, scorer: LinkScorer) -> None:
