@@ -74,8 +74,6 @@ class RerankerAbout:
     placebo: bool = False
     first_stage_weight: float = 0.0
     """Weight of the first stage in interpolation with standalone scores (see `interpolated`)."""
-    hybrid_weight: float | None = None
-    """As `first_stage_weight`, of hybrid search's scores; None where it was not fitted."""
     not_for: list[str] = field(default_factory=list)
     """Language pairs `source-target` without a gain from reranking; these are reranked only on request."""
     late: LateAbout | None = None
@@ -83,6 +81,8 @@ class RerankerAbout:
     standalone: StandaloneAbout | None = None
     """None: the standalone score is the model's score."""
     training: dict[str, Any] = field(default_factory=dict)
+    hybrid_weight: float | None = None
+    """As `first_stage_weight`, of hybrid search's scores; None where it was not fitted."""
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> RerankerAbout:
