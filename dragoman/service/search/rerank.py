@@ -148,6 +148,7 @@ def _reorder(found: Retrieval, chosen: Sequence[RankedDocument], scores: Scores,
     together = np.array([value for _, value in scored])
     if weight is not None:
         together = interpolated(together, np.array([one.score for one, _ in scored]), weight)
+        together /= max(1.0, weight)  # the same order, where sigmoids still differ
     for (one, value), score in zip(scored, together.tolist(), strict=True):
         one.rerank, one.score = sigmoid(value), sigmoid(score)
     ordered = [scored[number][0] for number in np.argsort(-together, kind="stable")]

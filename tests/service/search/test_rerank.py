@@ -119,7 +119,7 @@ def test_hybrid_s_score_joins_by_the_weight_that_was_fitted_to_it(
     for hit in hits:
         alone = hit.scores.rerank
         joined = math.log(alone / (1 - alone)) + (weight or 0) * math.log(max(scores[hit.id], LEAST_SHARE))
-        assert hit.score == pytest.approx(sigmoid(joined), abs=1e-4)
+        assert hit.score == pytest.approx(sigmoid(joined / (weight or 1)), abs=1e-4)
 
 
 def test_only_the_depth_is_reranked_and_the_rest_follows(runtime: Runtime, scorer: LinkScorer) -> None:
