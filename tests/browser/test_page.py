@@ -83,6 +83,7 @@ def test_evidence_is_shown_on_focus_and_hidden_by_escape(page: WebDriver) -> Non
 
 def test_marked_words_are_the_words_of_the_highlights(page: WebDriver, api: httpx.Client) -> None:
     for name, query in (("demo_ar", "coffee"), ("demo_zh", "earthquake"), ("demo_de", "bread ovens")):
+        _embed(api, name)
         page.refresh()
         choose(page, name)
         shown = _search(page, query)[0]
@@ -136,9 +137,9 @@ def test_every_kind_of_match_is_named_and_has_its_colour(page: WebDriver, api: h
 
 
 def _embed(api: httpx.Client, collection: str) -> None:
-    """Have the encoder loaded and the documents embedded, which may take longer than a test waits for the page."""
-    request = {"query": "word", "method": "dense", "collections": [collection]}
-    _wait_for(lambda: api.post("/v1/search", json=request).is_success)
+    """Wait for the embeddings: until they are complete, two searches in a row may rank, and mark, by other methods."""
+    address = f"/v1/collections/{collection}"
+    _wait_for(lambda: (api.get(address).json()["embeddings"] or {}).get("state") == "complete")
 
 
 def test_a_word_in_a_marked_sentence_has_evidence_of_its_own(page: WebDriver, api: httpx.Client) -> None:
