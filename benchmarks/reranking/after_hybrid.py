@@ -27,14 +27,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import ttest_rel
 
 from benchmarks.search.client import CLIENTS, SearchClient, searching
 from benchmarks.search.measuring import check_complete
 from benchmarks.search.quality import MAIN, tables_of, tasks
 from dragoman.ranking.late import folder_of
 from dragoman.ranking.training.measuring import average_precision, evenly_spaced
-from dragoman.service.evaluation.benchmark import DEPTH
+from dragoman.service.evaluation.benchmark import DEPTH, paired_p
 from dragoman.service.evaluation.serving import post
 from dragoman.service.evaluation.test_collection import SPLITS, Benchmark
 
@@ -161,7 +160,7 @@ def chosen(found: Mapping[str, Sequence[Question]], arguments: argparse.Namespac
 
 
 def _line(name: str, hybrid: np.ndarray[Any, Any], reranked: np.ndarray[Any, Any]) -> str:
-    p = f"{ttest_rel(reranked, hybrid).pvalue:.2g}" if len(hybrid) > 1 and (reranked != hybrid).any() else ""
+    p = f"{paired_p(reranked, hybrid):.2g}" if len(hybrid) > 1 and (reranked != hybrid).any() else ""
     return f"| {name} | {hybrid.mean():.4f} | {reranked.mean():.4f} | {p} |"
 
 

@@ -22,7 +22,6 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.stats import ttest_rel
 
 from benchmarks.reranking.mart_fit import write
 from dragoman.backbone.checkpoints import CONFIG
@@ -31,6 +30,7 @@ from dragoman.ranking.late import folder_of
 from dragoman.ranking.scoring import load_scorer
 from dragoman.ranking.training.lists import lists_in, read_lists
 from dragoman.ranking.training.measuring import WEIGHTS, Scored, score_lists
+from dragoman.service.evaluation.benchmark import paired_p
 
 Values = NDArray[np.float64]
 
@@ -99,8 +99,8 @@ def precisions(scored: Sequence[Scored], weight: float | None, about: RerankerAb
 
 
 def p_value(own: Values, hybrid: Values) -> str:
-    """p of a paired two-tailed t-test; empty where nothing differs."""
-    return "" if (own == hybrid).all() else f"{ttest_rel(own, hybrid).pvalue:.2g}"
+    """`paired_p`; empty where nothing differs."""
+    return "" if (own == hybrid).all() else f"{paired_p(own, hybrid):.2g}"
 
 
 if __name__ == "__main__":

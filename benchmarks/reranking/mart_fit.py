@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
@@ -47,7 +47,7 @@ def main() -> None:
             parser.error(f"--tuning: {name}: these lists were tokenized for an encoder with another vocabulary")
     about, found = fit(model, about, tuning, queries=arguments.questions)
     print(summary(found))  # noqa: T201
-    write(path, about)
+    write(path, replace(about, hybrid_weight=None))  # it belongs to the former scores
 
 
 def write(path: Path, about: RerankerAbout) -> None:

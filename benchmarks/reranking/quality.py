@@ -26,12 +26,12 @@ from typing import Any, get_args
 
 import numpy as np
 import torch
-from scipy.stats import ttest_rel
 
 from dragoman.ranking.about import RerankerAbout
 from dragoman.ranking.scoring import AnyScorer, load_scorer
 from dragoman.ranking.training.lists import read_lists
 from dragoman.ranking.training.measuring import Scored, score_lists
+from dragoman.service.evaluation.benchmark import paired_p
 from dragoman.service.evaluation.candidate_sources import Judged, MartSources, prepare
 from dragoman.service.schemas.search import Method
 
@@ -153,11 +153,6 @@ def scored(
     return [Scored(**one) for one in kept["scored"]]
 
 
-def p_value(row: dict[str, list[float]], order: str) -> float:
-    """p of a paired two-tailed t-test of an order against the first stage."""
-    return 1.0 if row[order] == row["psq"] else float(ttest_rel(row[order], row["psq"]).pvalue)
-
-
 def summary(found: Mapping[str, Mapping[str, list[float]]]) -> str:
     """A Markdown table of the measures by task, with means over directions for XQuAD-R sentences and paragraphs."""
     rows = sorted((_row(name, measures) for name, measures in found.items()), key=_sort_key)
@@ -214,8 +209,12 @@ def _every_question(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
 def _line(row: dict[str, Any]) -> str:
     means = {one: float(np.mean(row[one])) for one in ORDERS if one in row}
     cells = [row["unit"], row["pair"], len(row["psq"]), f"{means['psq']:.3f}"]
-    cells += [f"{means['standalone']:.3f}", f"{p_value(row, 'standalone'):.2g}", f"**{means['together']:.3f}**"]
-    cells += [f"{means['together'] / means['psq'] - 1:+.1%}", f"{p_value(row, 'together'):.2g}"]
+    cells += [
+        f"{means['standalone']:.3f}",
+        f"{paired_p(row['standalone'], row['psq']):.2g}",
+        f"**{means['together']:.3f}**",
+    ]
+    cells += [f"{means['together'] / means['psq'] - 1:+.1%}", f"{paired_p(row['together'], row['psq']):.2g}"]
     cells += [f"{means['without_table']:.3f}" if "without_table" in means else ""]
     return f"| {' | '.join(map(str, cells))} |"
 

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from scipy.stats import ttest_rel
-
 from benchmarks.search.client import Answers, Asked, SearchClient
-from dragoman.service.evaluation.benchmark import DEPTH, MEASURES, Evaluation, measured, p_value, write_run
+from dragoman.service.evaluation.benchmark import DEPTH, MEASURES, Evaluation, measured, p_value, paired_p, write_run
 from dragoman.service.evaluation.test_collection import Benchmark, BenchmarkError
 
 MEASURE = "MAP@100"
@@ -210,7 +208,7 @@ def _p_of_means(rows: Sequence[Mapping[str, Any]], first: str, second: str) -> f
         [statistics.mean(values) for values in zip(*(row["average_precision"][name] for row in rows), strict=True)]
         for name in (first, second)
     ]
-    return 1.0 if pair[0] == pair[1] else float(ttest_rel(*pair).pvalue)
+    return paired_p(*pair)
 
 
 def _p(value: float | None) -> str:

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import ttest_rel
 
 from benchmarks.search.client import SearchClient, searching
 from benchmarks.search.measuring import MEASURE, System, measure
 from benchmarks.search.quality import chosen_languages, tables_of, tasks
 from dragoman.files.atomic import atomic_file
+from dragoman.service.evaluation.benchmark import paired_p
 from dragoman.service.evaluation.serving import post
 from dragoman.service.evaluation.test_collection import SPLITS, Benchmark
 
@@ -89,7 +89,7 @@ def report(rows: Sequence[dict[str, Any]], methods: Sequence[str]) -> str:
                 before, after = (by_question(some, f"{method} {one}") for one in ("translated", "kept"))
                 if len(before) < 2:
                     continue
-                p = ttest_rel(after, before).pvalue if before != after else 1.0
+                p = paired_p(after, before)
                 kind = "with" if held else "without"
                 means = f"{np.mean(before):.4f} | {np.mean(after):.4f} | {p:.2g}"
                 lines.append(f"| {method} | {direction} | {len(before)} | {kind} | {means} |")

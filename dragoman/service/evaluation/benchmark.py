@@ -17,6 +17,7 @@ from typing import Any
 
 import httpx
 import ir_measures
+import numpy as np
 from ir_measures import AP, R, nDCG
 from rich.console import Console
 from rich.progress import Progress
@@ -254,9 +255,13 @@ def _report(task: Benchmark, results: Sequence[Evaluation]) -> dict[str, Any]:
 
 
 def p_value(first: Evaluation, second: Evaluation, queries: Sequence[str]) -> float:
-    """Two-tailed paired t-test of average precision per query; 1 if no query differs."""
-    pair = [[result.per_query["MAP@100"].get(query, 0.0) for query in queries] for result in (first, second)]
-    return 1.0 if pair[0] == pair[1] else float(ttest_rel(*pair).pvalue)
+    """`paired_p` of average precision per query."""
+    return paired_p(*([one.per_query["MAP@100"].get(query, 0.0) for query in queries] for one in (first, second)))
+
+
+def paired_p(first: Sequence[float], second: Sequence[float]) -> float:
+    """p of a two-tailed paired t-test; 1 if nothing differs, not a number for a single pair."""
+    return 1.0 if np.array_equal(first, second) else float(ttest_rel(first, second).pvalue)
 
 
 def write_run(path: Path, result: Evaluation) -> None:

@@ -44,7 +44,7 @@ class SearchRanking:
         Raises:
             ServiceError: they cannot be ranked now.
         """
-        method = found.request.method or "psq"
+        method = found.ranked_by = found.request.method or "psq"
         if method == "hybrid":
             self._hybrid(found, k)
         elif method == "dense":
@@ -67,6 +67,7 @@ class SearchRanking:
             if in_background():
                 raise
             unmatched = fault
+            found.ranked_by = "dense"
             reason = f"hits are ranked by dense search alone: {fault}"
             found.degraded.append(Degraded.of(BM25_STAGE, reason, fault.error_type))
         try:
@@ -77,6 +78,7 @@ class SearchRanking:
                 raise unmatched from fault
             if in_background() and isinstance(fault, ServiceError):
                 raise
+            found.ranked_by = "psq"
             found.degraded.append(_without_dense(fault))
         with found.stage(BM25_STAGE):
             self._first_stage.match(found)

@@ -19,7 +19,7 @@ from dragoman.service.inference.encoding import EncodedQuery
 from dragoman.service.observability.tracing import span
 from dragoman.service.query.text import AnalysedText
 from dragoman.service.query.translation import QueryName, Translated
-from dragoman.service.schemas.search import Degraded, Hit, QueryRead, SearchRequest
+from dragoman.service.schemas.search import Degraded, Hit, Method, QueryRead, SearchRequest
 from dragoman.service.tables.snapshot import Snapshot
 
 Permitted = Mapping[int, Sequence[int]]
@@ -99,6 +99,8 @@ class Retrieval:
     encoded: EncodedQuery | None = None
     """The query for late interaction; None if a collection does not keep the states of subwords."""
     documents: list[RankedDocument] = field(default_factory=list)
+    ranked_by: Method | None = None
+    """The method that made the scores: of a hybrid search, the other one where one ranking was unavailable."""
     degraded: list[Degraded] = field(default_factory=list)
     truncated: list[str] = field(default_factory=list)
     started: float = field(default_factory=time.perf_counter)

@@ -126,9 +126,9 @@ class RerankStage:
 
     def _weight(self, found: Retrieval, about: RerankerAbout) -> float | None:
         """The weight of the first stage's scores; None where it was not fitted to such scores."""
-        if found.request.method in _ATTAINABLE:
+        if found.ranked_by in _ATTAINABLE:
             return about.first_stage_weight
-        fitted = found.request.method == "hybrid" and self._settings.hybrid_fusion == "convex"
+        fitted = found.ranked_by == "hybrid" and self._settings.hybrid_fusion == "convex"
         return about.hybrid_weight if fitted else None
 
 

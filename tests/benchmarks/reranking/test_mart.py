@@ -234,7 +234,7 @@ def test_the_similarity_of_translations(lists: Path) -> None:
 
 def test_weights_are_fitted_and_written(lists: Path) -> None:
     model = Mart(load_encoder(str(lists / "encoder")), MartConfig([0, 1]))
-    save_mart(lists / "mart", model, RerankerAbout("tiny", training={"steps": 3}))
+    save_mart(lists / "mart", model, RerankerAbout("tiny", training={"steps": 3}, hybrid_weight=8.0))
     options = ["--model", lists / "mart", "--tuning", lists / "tuning"]
     printed = run("mart_fit", *options)
     titles = [cell.strip() for cell in printed.splitlines()[0].strip(" |").split("|")]
@@ -243,6 +243,7 @@ def test_weights_are_fitted_and_written(lists: Path) -> None:
     assert maps["all"] >= maps["standalone"]  # it has those weights to choose from that do without the first stage
     about = load_mart(str(lists / "mart"))[1]
     assert about.training == {"steps": 3}
+    assert about.hybrid_weight is None  # it was fitted to other scores
     _, _, share = map(float, printed.split("all: (")[1].split(")")[0].split(", "))
     assert about.not_for == ([] if maps["all"] > maps["first stage"] else ["en-de"])
     assert about.standalone is not None and about.standalone.weight == share

@@ -15,13 +15,15 @@ from typing import Any
 import pytest
 
 from dragoman.indexes.analysis.pipeline import LuceneAnalysis
+from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.ranking.about import LEAST_SHARE, RerankerAbout
 from dragoman.service.collections.service import Collections
-from dragoman.service.core.errors import InvalidRequest
+from dragoman.service.core.errors import InvalidRequest, Unavailable
 from dragoman.service.core.settings import Settings
 from dragoman.service.rerank.scoring import sigmoid
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
+from dragoman.service.search.dense import DenseStage
 from dragoman.service.tables.service import Upload
 from tests.service.modelling import LinkScorer, WordEncoder, standing_in
 from tests.service.serving import wait_for
@@ -120,6 +122,24 @@ def test_hybrid_s_score_joins_by_the_weight_that_was_fitted_to_it(
         alone = hit.scores.rerank
         joined = math.log(alone / (1 - alone)) + (weight or 0) * math.log(max(scores[hit.id], LEAST_SHARE))
         assert hit.score == pytest.approx(sigmoid(joined / (weight or 1)), abs=1e-4)
+
+
+@pytest.mark.parametrize("part", ["encoder", "index"])
+def test_half_a_hybrid_search_joins_by_the_weight_of_the_method_that_is_left(
+    runtime: Runtime, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    scorer.about = replace(scorer.about, hybrid_weight=2.5, first_stage_weight=0.5)
+
+    def broken(*_: object) -> None:
+        raise Unavailable("it is not there")
+
+    monkeypatch.setattr(*((DenseStage, "rank") if part == "encoder" else (LuceneIndex, "explained")), broken)
+    scores = {hit.id: hit.score for hit in ask(runtime, method="hybrid", rerank=False).hits}
+    weight = 0.5 if part == "encoder" else 0.0
+    for hit in ask(runtime, method="hybrid").hits:
+        alone = hit.scores.rerank
+        joined = math.log(alone / (1 - alone)) + weight * math.log(max(scores[hit.id], LEAST_SHARE))
+        assert hit.score == pytest.approx(sigmoid(joined), abs=1e-4)
 
 
 def test_only_the_depth_is_reranked_and_the_rest_follows(runtime: Runtime, scorer: LinkScorer) -> None:
