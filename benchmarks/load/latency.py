@@ -4,10 +4,11 @@
 
 Loads the demo into a temporary folder, serves it in a separate process, and waits until all embeddings are made where
 the service makes them. Sends the demo's English queries over HTTP, one at a time, to all eight collections, for ten
-hits with evidence, by the default method, which is printed: without reranking, and with the best 50 hits reranked
-(the median number of hits is printed, as a query may have fewer). The first round, with cold caches, is reported
-separately. The time that glosses add is what the answers say of it (`timings_ms.gloss`). Then each query is sent to
-the rerank endpoint with the next 50 of the demo's articles. `--no-rerank` loads no reranker and stops before.
+hits with evidence, by the default method, which is printed: without reranking, and with the best hits reranked, at
+each of the `--depths` (the median number of hits is printed, as a query may have fewer); and by `psq`, which reranks by
+itself as many as its budget allows. First rounds, with cold caches, are reported separately. The time that glosses add
+is what the answers say of it (`timings_ms.gloss`). Then each query is sent to the rerank endpoint with the next 50 of
+the demo's articles. `--no-rerank` loads no reranker and stops before.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -28,12 +31,12 @@ import httpx
 from benchmarks.load.memory import mebibytes
 
 
-def search(client: httpx.Client, queries: list[str], rerank: object = False) -> list[float]:
+def search(client: httpx.Client, queries: list[str], **more: object) -> list[float]:
     """The latency of each query in milliseconds."""
     times = []
     for query in queries:
         started = time.perf_counter()
-        client.post("/v1/search", json={"query": query, "top_k": 10, "rerank": rerank}).raise_for_status()
+        client.post("/v1/search", json={"query": query, "top_k": 10, **more}).raise_for_status()
         times.append((time.perf_counter() - started) * 1000)
     return times
 
@@ -79,15 +82,27 @@ def rerank(client: httpx.Client, queries: list[str], documents: list[str]) -> li
     return times
 
 
-def reranking(client: httpx.Client, queries: list[str], rounds: int) -> dict[str, list[float]]:
+def reranking(client: httpx.Client, queries: list[str], depths: list[int], rounds: int) -> dict[str, list[float]]:
     """The latencies of reranked searches and of the rerank endpoint in milliseconds."""
-    search(client, queries[:1], {"depth": 50})  # loads the model
-    reranked = [one for _ in range(rounds) for one in search(client, queries, {"depth": 50})]
     many = statistics.median(hits(client, query) for query in queries)
     print(f"of the best 50 hits a query has {many:g} in the median")  # noqa: T201
+    search(client, queries[:1], rerank={"depth": 1})  # loads the model
+    measured = {}
+    for depth in depths:
+        measured |= repeated(
+            f"best {depth} reranked", rounds, partial(search, client, queries, rerank={"depth": depth})
+        )
     texts = articles()
-    endpoint = [one for _ in range(rounds) for one in rerank(client, queries, texts)]
-    return {"best 50 reranked": reranked, "50 articles to the endpoint": endpoint}
+    measured |= repeated("psq by default", rounds, partial(search, client, queries, method="psq"))
+    return measured | repeated("50 articles to the endpoint", rounds, partial(rerank, client, queries, texts))
+
+
+def repeated(title: str, rounds: int, measure: Callable[[], list[float]]) -> dict[str, list[float]]:
+    """What a first round and the later ones measure."""
+    return {
+        f"{title}, first round": measure(),
+        f"{title}, later rounds": [one for _ in range(rounds) for one in measure()],
+    }
 
 
 def articles() -> list[str]:
@@ -106,6 +121,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--port", type=int, default=8971)
+    parser.add_argument("--depths", default="10,20,50", help="of hits that are reranked")
     parser.add_argument("--no-rerank", action="store_true")
     arguments = parser.parse_args()
     lines = (files("dragoman") / "demo" / "queries.en.jsonl").read_text(encoding="utf-8").splitlines()
@@ -125,17 +141,14 @@ def main() -> None:
                         time.sleep(0.2)
                 idle = mebibytes(server.pid)
                 print(f"method: {embedded(client, queries[0])}")  # noqa: T201
-                first = search(client, queries)
-                later = [milliseconds for _ in range(arguments.rounds) for milliseconds in search(client, queries)]
-                glossed = {"glosses, first round": gloss(client, queries)}
-                glossed["glosses, later rounds"] = [
-                    one for _ in range(arguments.rounds) for one in gloss(client, queries)
-                ]
+                rounds = arguments.rounds
+                measured = repeated("without reranking", rounds, partial(search, client, queries, rerank=False))
+                measured |= repeated("glosses", rounds, partial(gloss, client, queries))
                 print(f"idle after start: {idle:.0f} MiB resident")  # noqa: T201
                 print(f"after searches by default: {mebibytes(server.pid):.0f} MiB resident")  # noqa: T201
-                measured = {"first round": first, "later rounds": later} | glossed
                 if not arguments.no_rerank:
-                    measured |= reranking(client, queries, arguments.rounds)
+                    depths = [int(depth) for depth in arguments.depths.split(",")]
+                    measured |= reranking(client, queries, depths, rounds)
                 for name, times in measured.items():
                     median, p95 = statistics.median(times), statistics.quantiles(times, n=20)[-1]
                     print(f"{name}: median {median:.1f} ms, p95 {p95:.1f} ms, {len(times)} requests")  # noqa: T201

@@ -1,15 +1,17 @@
-"""Fit the weight of hybrid search's score beside a reranker's, and write it to the reranker's configuration.
+"""Fit how hybrid search's score joins a reranker's, and write it to the reranker's configuration (of the package too).
 
     python -m benchmarks.reranking.quality --lists-alone --method hybrid --depth 20 --data DATA \\
         --tables runs/permissive/tables --split tune --units sentence --languages ar,de,hi,zh \\
         --output runs/mart/hybrid-tune
-    python -m benchmarks.reranking.hybrid_fit --model late --lists runs/mart/hybrid-tune/lists
-    python -m benchmarks.reranking.hybrid_fit --model late --lists runs/mart/hybrid-test/lists --questions 868 --fitted
+    python -m benchmarks.reranking.hybrid_fit --model late --lists runs/mart/hybrid-tune/lists --questions 120
+    python -m benchmarks.reranking.hybrid_fit --model late --lists runs/mart/hybrid-test/lists --questions 868 \\
+        --languages de,es,ru,zh,ar --fitted
 
 Prints mean MAP over the lists, which are of hybrid search on tuning questions: of hybrid alone, of the reranker alone
 (its standalone score), and of both together (`dragoman.ranking.about.interpolated`) by weight, with p of a two-tailed
-paired t-test against hybrid alone; a question's mean over the lists is one observation. `--fitted` measures the
-weight that the configuration has, on each list, and writes nothing.
+paired t-test against hybrid alone; a question's mean over the lists is one observation, so all lists have the same
+questions. Scale and offset then calibrate both together (`dragoman.ranking.training.fitting.calibration`). `--fitted`
+measures the weight that the configuration has, on each list, and writes nothing.
 """
 
 from __future__ import annotations
@@ -25,11 +27,12 @@ from numpy.typing import NDArray
 
 from benchmarks.reranking.mart_fit import write
 from dragoman.backbone.checkpoints import CONFIG
-from dragoman.ranking.about import RerankerAbout
+from dragoman.ranking.about import HybridAbout, RerankerAbout, interpolated, standalone
 from dragoman.ranking.late import folder_of
 from dragoman.ranking.scoring import load_scorer
+from dragoman.ranking.training.fitting import calibration
 from dragoman.ranking.training.lists import lists_in, read_lists
-from dragoman.ranking.training.measuring import WEIGHTS, Scored, score_lists
+from dragoman.ranking.training.measuring import WEIGHTS, Scored, evenly_spaced, score_lists
 from dragoman.service.evaluation.benchmark import paired_p
 
 Values = NDArray[np.float64]
@@ -49,13 +52,18 @@ def main() -> None:
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
     scorer, about = load_scorer(arguments.model)
-    if arguments.fitted and about.hybrid_weight is None:
-        parser.error(f"--fitted: {arguments.model} has no hybrid_weight")
+    if arguments.fitted and about.hybrid is None:
+        parser.error(f"--fitted: nothing was fitted for {arguments.model} after hybrid")
     languages = {"en", *arguments.languages.split(",")} if arguments.languages else None
     read = {folder.name: read_lists(folder) for folder in lists_in(arguments.lists)}
     read = {name: one for name, one in read.items() if languages is None or {one.source, one.target} <= languages}
     if not read:
         parser.error(f"--lists: no lists of these languages under {arguments.lists}")
+    if other := [name for name, one in read.items() if one.tokenizer != scorer.encoder.tokenizer_checksum]:
+        parser.error(f"--lists: {other[0]}: these lists were tokenized for an encoder with another vocabulary")
+    counts = {len(evenly_spaced(len(one), arguments.questions)) for one in read.values()}
+    if len(counts) > 1:
+        parser.error(f"--lists: they have {' and '.join(map(str, sorted(counts)))} questions: choose by --languages")
     use = {"depth": arguments.depth, "queries": arguments.questions}
     scored = {
         name: score_lists(scorer, one, direction=about.direction, placebo=about.placebo, **use)
@@ -64,27 +72,46 @@ def main() -> None:
     if arguments.fitted:
         print(measured(scored, about))  # noqa: T201
         return
-    weight, text = fitted(scored, about)
+    hybrid, text = fitted(scored, about)
     print(text)  # noqa: T201
-    write(folder_of(arguments.model) / CONFIG, replace(about, hybrid_weight=weight))
+    record = {"lists": list(read), "questions": arguments.questions, "depth": arguments.depth}
+    about = replace(about, hybrid=hybrid, training=about.training | {"hybrid": record})
+    write(folder_of(arguments.model) / CONFIG, about)
 
 
-def fitted(scored: Mapping[str, Sequence[Scored]], about: RerankerAbout) -> tuple[float, str]:
-    """The best weight, and a Markdown table of MAP by weight."""
+def fitted(scored: Mapping[str, Sequence[Scored]], about: RerankerAbout) -> tuple[HybridAbout, str]:
+    """What was fitted, and a Markdown table of MAP by weight."""
     hybrid = np.mean([precisions(own, None, about) for own in scored.values()], 0)
     found = {weight: np.mean([precisions(own, weight, about) for own in scored.values()], 0) for weight in WEIGHTS}
     best = max(found, key=lambda weight: found[weight].mean())
     lines = ["| weight | MAP | p |", "|---|---|---|", f"| hybrid alone | {hybrid.mean():.4f} | |"]
     for weight, own in found.items():
         lines.append(f"| {weight or 'reranker alone'} | {own.mean():.4f} | {p_value(own, hybrid)} |")
-    return best, "\n".join([*lines, f"\nbest weight: {best}"])
+    chosen = HybridAbout(best, *calibrated(scored, best, about))
+    return chosen, "\n".join([*lines, f"\nchosen: {chosen}"])
+
+
+def calibrated(scored: Mapping[str, Sequence[Scored]], weight: float, about: RerankerAbout) -> tuple[float, float]:
+    """Scale and offset of the sums of both scores, see `HybridAbout`."""
+    every = [one for own in scored.values() for one in own]
+    sums = [
+        interpolated(
+            standalone(np.asarray(one.model), np.asarray(one.shares), about.standalone),
+            np.asarray(one.first_stage),
+            weight,
+        )
+        for one in every
+    ]
+    scale, offset = calibration(np.concatenate(sums), [relevant for one in every for relevant in one.relevant])
+    return float(f"{scale:.4g}"), round(offset, 4)
 
 
 def measured(scored: Mapping[str, Sequence[Scored]], about: RerankerAbout) -> str:
     """A Markdown table of MAP by list: of hybrid, of the reranker alone, and of both by the fitted weight."""
+    assert about.hybrid is not None
     lines = ["| | questions | hybrid | reranker alone | p | together | p |", "|---" * 7 + "|"]
     orders = {
-        name: [precisions(own, weight, about) for weight in (None, 0.0, about.hybrid_weight)]
+        name: [precisions(own, weight, about) for weight in (None, 0.0, about.hybrid.weight)]
         for name, own in scored.items()
     }
     for name, (hybrid, alone, together) in [*orders.items(), ("mean", np.mean(list(orders.values()), 0))]:

@@ -70,7 +70,7 @@ def main() -> None:
     print(f"match with {about.late.cosine} of the cosine; {about.standalone}; first stage {about.first_stage_weight}")  # noqa: T201
     measures = {name: round(maps["mean"], 4) for name, maps in found.maps().items()}
     fit = {"lists": [path.name for path in lists.values()], "questions": arguments.questions, "measures": measures}
-    about = replace(about, training=fit, hybrid_weight=None)  # it belongs to the former scores
+    about = replace(about, training=fit, hybrid=None)  # it belongs to the former scores
     write(folder_of(arguments.model) / CONFIG, about)
 
 

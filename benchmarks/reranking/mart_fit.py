@@ -47,7 +47,7 @@ def main() -> None:
             parser.error(f"--tuning: {name}: these lists were tokenized for an encoder with another vocabulary")
     about, found = fit(model, about, tuning, queries=arguments.questions)
     print(summary(found))  # noqa: T201
-    write(path, replace(about, hybrid_weight=None))  # it belongs to the former scores
+    write(path, replace(about, hybrid=None))  # it belongs to the former scores
 
 
 def write(path: Path, about: RerankerAbout) -> None:

@@ -27,7 +27,7 @@ from typing import Any, get_args
 import numpy as np
 import torch
 
-from dragoman.ranking.about import RerankerAbout
+from dragoman.ranking.about import LATE, RerankerAbout
 from dragoman.ranking.scoring import AnyScorer, load_scorer
 from dragoman.ranking.training.lists import read_lists
 from dragoman.ranking.training.measuring import Scored, score_lists
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--kept", action="store_true", help="summarise saved scores without new measurements")
     parser.add_argument("--lists-alone", action="store_true", help="make the lists, and measure nothing")
     parser.add_argument("--method", choices=get_args(Method), default="psq", help="first stage of --lists-alone")
-    parser.add_argument("--model", default="mart")
+    parser.add_argument("--model", default=LATE)
     parser.add_argument("--languages", default=",".join(LANGUAGES))
     parser.add_argument("--units", default=",".join(UNITS))
     parser.add_argument("--split", choices=ONLY, default="tune", help="of XQuAD-R's questions")

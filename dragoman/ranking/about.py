@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,33 @@ class StandaloneAbout:
 
 
 @dataclass(frozen=True)
+class HybridAbout:
+    """How a standalone score and that of hybrid search join: `scale * (standalone + weight * log(hybrid)) - offset`.
+
+    Scale and offset calibrate the sigmoid to a probability, as those of :class:`StandaloneAbout`.
+    """
+
+    weight: float
+    scale: float
+    offset: float
+
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            ValueError: if a value is not a finite number, the weight is negative, or the scale is not positive.
+        """
+        _check_finite("hybrid", {"weight": self.weight, "scale": self.scale, "offset": self.offset})
+        if self.weight < 0:
+            raise ValueError(f"hybrid: weight: {self.weight!r} is negative")
+        if self.scale <= 0:
+            raise ValueError(f"hybrid: scale: {self.scale!r} is not positive")
+
+    def logits(self, scores: Floats, hybrid: Floats) -> Floats:
+        """The final logits of documents, of their standalone scores and those of hybrid search."""
+        return self.scale * interpolated(scores, hybrid, self.weight) - self.offset
+
+
+@dataclass(frozen=True)
 class RerankerAbout:
     """Settings of a reranker for scoring, and its training record."""
 
@@ -81,22 +108,35 @@ class RerankerAbout:
     standalone: StandaloneAbout | None = None
     """None: the standalone score is the model's score."""
     training: dict[str, Any] = field(default_factory=dict)
-    hybrid_weight: float | None = None
-    """As `first_stage_weight`, of hybrid search's scores; None where it was not fitted."""
+    hybrid: HybridAbout | None = None
+    """None: nothing was fitted to the scores of hybrid search."""
+
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            ValueError: if a field has the wrong type, or a number is not finite.
+        """
+        for name, value in (("name", self.name), ("direction", self.direction)):
+            if not isinstance(value, str):
+                raise ValueError(f"{name}: {value!r} is not a string")
+        if self.direction not in get_args(Direction):
+            raise ValueError(f"direction: {self.direction!r} is not one of {', '.join(get_args(Direction))}")
+        if not isinstance(self.not_for, list) or not all(isinstance(pair, str) for pair in self.not_for):
+            raise ValueError(f"not_for: {self.not_for!r} is not a list of strings")
+        _check_finite("reranker", {"first_stage_weight": self.first_stage_weight})
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> RerankerAbout:
         """Build from a model's `config.json`.
 
         Raises:
-            TypeError: if fields of `late` or `standalone` are missing or unknown.
+            TypeError: if fields of `late`, `standalone` or `hybrid` are missing or unknown.
             ValueError: if a field has the wrong type or a number is not finite.
         """
         values = {known.name: config[known.name] for known in fields(cls) if known.name in config}
-        if (late := values.get("late")) is not None:
-            values["late"] = LateAbout(**late)
-        if (alone := values.get("standalone")) is not None:
-            values["standalone"] = StandaloneAbout(**alone)
+        for name, kind in (("late", LateAbout), ("standalone", StandaloneAbout), ("hybrid", HybridAbout)):
+            if values.get(name) is not None:
+                values[name] = kind(**values[name])
         return cls(**values)
 
 

@@ -7,7 +7,6 @@ Passages of all documents are sorted by length and batched by their padded token
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
@@ -27,19 +26,11 @@ from dragoman.ranking.late import LateScorer, folder_of, late_about
 from dragoman.ranking.mart import Mart, Rows
 from dragoman.ranking.memory import DECIMALS, TOKENS_AT_ONCE_ON_GPU, while_memory_lasts
 from dragoman.ranking.mixed_attention import Mixing
-from dragoman.ranking.passages import Passage, Read, rows, truncated
+from dragoman.ranking.passages import Passage, Read, rows
 from dragoman.ranking.structured_query import share
 
 TOKENS_AT_ONCE = 1_024
 """Padded tokens per batch: more would not fit into CPU caches and run at half the speed."""
-
-
-@dataclass(frozen=True)
-class Score:
-    """A document's score, and whether the document was truncated."""
-
-    value: float
-    truncated: bool
 
 
 class AnyScorer(Protocol):
@@ -80,7 +71,7 @@ class Scorer:
         return [round(share(document, self._surprisals), DECIMALS) for document in documents]
 
     def values(self, documents: Sequence[Sequence[Passage]]) -> list[float]:
-        """The scores of documents, given as their passages, of any queries."""
+        """The scores of documents, given as their passages, of any queries; but for rounding, each is its own."""
         if not documents:
             return []
         found = while_memory_lasts(lambda tokens: self._values(documents, tokens), self._tokens)
@@ -93,15 +84,6 @@ class Scorer:
         with torch.inference_mode(), torch.autocast(self._device, enabled=False):
             values: list[float] = self.model(pooled(self._states, passages, tokens), owner).tolist()
         return values
-
-    def score(self, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> list[Score]:
-        """A score for each document. Except for rounding, it does not depend on other documents.
-
-        Raises:
-            QueryTooLong: if the query leaves no room for a passage.
-        """
-        values = self.values(self.rows(query, documents, links))
-        return [Score(value, truncated(document)) for value, document in zip(values, documents, strict=True)]
 
 
 def load_scorer(

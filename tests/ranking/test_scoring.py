@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 import torch
 from hypothesis import given
@@ -14,7 +16,7 @@ from dragoman.lexicon.text.tokens import words
 from dragoman.ranking import scoring
 from dragoman.ranking.attention import Links, TranslationReference, Words
 from dragoman.ranking.mart import Mart, MartConfig
-from dragoman.ranking.passages import Passage, QueryTooLong, Read, passages, read, shortened
+from dragoman.ranking.passages import Passage, QueryTooLong, Read, passages, read, shortened, truncated
 from dragoman.ranking.scoring import Scorer, batches
 from tests.backbone.samples import tiny
 
@@ -44,6 +46,10 @@ def asked(scorer: Scorer, query: str = "the bee and honey") -> Read:
     return texts(scorer.encoder, "en", query)[0]
 
 
+def score(scorer: Scorer, query: Read, documents: Sequence[Read], links: Sequence[Links]) -> list[float]:
+    return scorer.values(scorer.rows(query, documents, links))
+
+
 def linked(*documents: str, query: str = "the bee and honey", table: Table | None = TABLE) -> list[Links]:
     reference = TranslationReference(split(query, "en"), table)
     return [reference.links(split(document, "de")) for document in documents]
@@ -52,21 +58,21 @@ def linked(*documents: str, query: str = "the bee and honey", table: Table | Non
 def test_a_score_is_the_same_alone_together_and_shuffled(scorer: Scorer) -> None:
     query, links = asked(scorer), linked(*DOCUMENTS)
     documents = texts(scorer.encoder, "de", *DOCUMENTS)
-    together = [one.value for one in scorer.score(query, documents, links)]
-    alone = [scorer.score(query, [one], [own])[0].value for one, own in zip(documents, links, strict=True)]
+    together = score(scorer, query, documents, links)
+    alone = [score(scorer, query, [one], [own])[0] for one, own in zip(documents, links, strict=True)]
     assert together == pytest.approx(alone, abs=1e-4)
-    turned = [one.value for one in scorer.score(query, documents[::-1], links[::-1])]
+    turned = score(scorer, query, documents[::-1], links[::-1])
     assert turned[::-1] == pytest.approx(together, abs=1e-4)
     assert len({round(value, 4) for value in together}) == len(DOCUMENTS)
-    assert scorer.score(query, [], []) == []
+    assert score(scorer, query, [], []) == []
 
 
 def test_the_table_changes_scores(scorer: Scorer) -> None:
     query, links = asked(scorer), linked(*DOCUMENTS)
     documents = texts(scorer.encoder, "de", *DOCUMENTS)
-    found = scorer.score(query, documents, links)
-    without = scorer.score(query, documents, linked(*DOCUMENTS, table=None))
-    differ = [abs(one.value - other.value) > 1e-4 for one, other in zip(found, without, strict=True)]
+    found = score(scorer, query, documents, links)
+    without = score(scorer, query, documents, linked(*DOCUMENTS, table=None))
+    differ = [abs(one - other) > 1e-4 for one, other in zip(found, without, strict=True)]
     assert differ == ["Biene" in text for text in DOCUMENTS]
 
 
@@ -89,10 +95,10 @@ def test_a_document_beyond_the_limit_is_reported_as_truncated(scorer: Scorer, mo
     query, links = asked(scorer), linked(DOCUMENTS[0], "Salz")
     long, short = texts(scorer.encoder, "de", DOCUMENTS[0], "Salz")
     monkeypatch.setattr("dragoman.ranking.passages.DOCUMENT_SUBWORDS", 20)
-    found = scorer.score(query, [long, short], links)
-    assert [one.truncated for one in found] == [True, False]
+    found = score(scorer, query, [long, short], links)
+    assert [truncated(one) for one in (long, short)] == [True, False]
     same = Read(long.ids[:20], long.pieces[:20])
-    assert scorer.score(query, [same], links[:1])[0].value == pytest.approx(found[0].value, abs=2e-5)
+    assert score(scorer, query, [same], links[:1])[0] == pytest.approx(found[0], abs=2e-5)
 
 
 def test_a_long_query_is_shortened_until_there_is_room(scorer: Scorer) -> None:
@@ -102,13 +108,13 @@ def test_a_long_query_is_shortened_until_there_is_room(scorer: Scorer) -> None:
     assert long.ids[: len(cut.ids)] == cut.ids
     assert len(cut.pieces) == len(cut.ids) < len(long.ids)
     assert scorer.encoder.room_beside(len(cut.ids)) >= 16 > scorer.encoder.room_beside(len(cut.ids) + 1)
-    assert len(scorer.score(cut, texts(scorer.encoder, "de", "Salz"), linked("Salz"))) == 1
+    assert len(score(scorer, cut, texts(scorer.encoder, "de", "Salz"), linked("Salz"))) == 1
 
 
 def test_equal_documents_have_equal_scores_at_any_position(scorer: Scorer) -> None:
     query = asked(scorer)
     same = ["die Biene findet Honig"] * 30 + ["Salz"] * 5
-    values = [one.value for one in scorer.score(query, texts(scorer.encoder, "de", *same), linked(*same))]
+    values = score(scorer, query, texts(scorer.encoder, "de", *same), linked(*same))
     assert len(set(values[:30])) == len(set(values[30:])) == 1
 
 
@@ -117,7 +123,7 @@ def test_out_of_memory_leads_to_smaller_batches(
     scorer: Scorer, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
     query, links, documents = asked(scorer), linked(*DOCUMENTS), texts(scorer.encoder, "de", *DOCUMENTS)
-    expected = [one.value for one in scorer.score(query, documents, links)]
+    expected = score(scorer, query, documents, links)
     plain, tried = scoring.pooled, []
 
     def pooled(model: Mart, passages: list[Passage], tokens: int) -> torch.Tensor:
@@ -128,14 +134,14 @@ def test_out_of_memory_leads_to_smaller_batches(
 
     monkeypatch.setattr(scoring, "pooled", pooled)
     large = Scorer(scorer.model, 1024)
-    assert [one.value for one in large.score(query, documents, links)] == pytest.approx(expected, abs=1e-4)
+    assert score(large, query, documents, links) == pytest.approx(expected, abs=1e-4)
     assert tried == [1024, 512, 256]
 
 
 def test_a_query_without_room_for_a_passage_is_refused(scorer: Scorer) -> None:
     query = asked(scorer, "the bee finds honey " * 12)
     with pytest.raises(QueryTooLong, match="no room for a passage"):
-        scorer.score(query, texts(scorer.encoder, "de", "Salz"), linked("Salz"))
+        score(scorer, query, texts(scorer.encoder, "de", "Salz"), linked("Salz"))
 
 
 @given(st.lists(st.integers(1, 50), max_size=30), st.integers(1, 200))

@@ -28,7 +28,7 @@ def scores(scorer: Scorer, query: str, documents: list[str], language: str, tabl
     links: list[Links] = [reference.links(one) for one in found]
     (read_query,) = read(scorer.encoder, [query], [words.spans])
     read_documents = read(scorer.encoder, documents, [one.spans for one in found])
-    return [one.value for one in scorer.score(read_query, read_documents, links)]
+    return scorer.values(scorer.rows(read_query, read_documents, links))
 
 
 def test_it_has_a_card_and_all_weights_together_are_small() -> None:

@@ -29,7 +29,7 @@ SHARE_WEIGHTS = (0.0, 10.0, 20.0, 30.0, 45.0, 60.0, 80.0, 100.0, 120.0)
 DEPTH = 30
 """Number of candidates of each list for fitting."""
 _REGULARISATION = 1e-4
-"""Weight of the squared logarithm of the scale, see `_calibration`."""
+"""Weight of the squared logarithm of the scale, see `calibration`."""
 
 
 class Weights(NamedTuple):
@@ -176,7 +176,8 @@ def _without_gain(found: Fit, pairs: Mapping[str, str]) -> list[str]:
 def _standalone(found: Fit) -> StandaloneAbout:
     """The standalone settings with fitted scale and offset."""
     weights = found.chosen["standalone"]
-    scale, offset = _calibration(found, _scores(found, weights))
+    relevant = [one for questions in found.sets.values() for question in questions for one in question.relevant]
+    scale, offset = calibration(_scores(found, weights), relevant)
     return StandaloneAbout(weights.share, float(f"{scale:.4g}"), round(offset, 4))
 
 
@@ -185,12 +186,11 @@ def _scores(found: Fit, weights: Weights) -> Floats:
     return np.concatenate([one.scores(weights) for questions in found.sets.values() for one in questions])
 
 
-def _calibration(found: Fit, scores: Floats) -> tuple[float, float]:
-    """Scale and offset that calibrate sigmoids of `scale * score - offset` to probabilities.
+def calibration(scores: Floats, relevant: Sequence[bool]) -> tuple[float, float]:
+    """Scale and offset that calibrate sigmoids of `scale * score - offset` to probabilities of relevance.
 
     A weak regularisation towards scale 1 keeps it positive and finite for uninformative or perfect scores.
     """
-    relevant = np.concatenate([one.relevant for questions in found.sets.values() for one in questions])
     labels, values = torch.as_tensor(relevant, dtype=torch.float64), torch.as_tensor(scores)
     fitted = torch.zeros(2, dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.LBFGS([fitted], max_iter=200, line_search_fn="strong_wolfe")

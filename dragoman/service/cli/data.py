@@ -169,7 +169,8 @@ def evaluate(
     systems: Annotated[
         str,
         typer.Option(
-            envvar="DRAGOMAN_SYSTEMS", help="Comma-separated, of bm25, none, smt, psq, dense, hybrid and reranked."
+            envvar="DRAGOMAN_SYSTEMS",
+            help="Comma-separated, of bm25, none, smt, psq, dense, hybrid, reranked and mart.",
         ),
     ] = "bm25,smt,psq",
     table: Annotated[
@@ -207,12 +208,13 @@ def evaluate(
     names = [name.strip() for name in systems.split(",")]
     files = [_table_file(given, source, target) for given in table or ()]
     with TemporaryDirectory() as folder:
-        if not files and {"psq", "smt", "hybrid"} & set(names):
+        if not files and {"psq", "smt", "hybrid", "reranked", "mart"} & set(names):
             with opened(data_dir, database_url, existing=True) as runtime:
                 files = active_tables(runtime.tables, source, target, Path(folder))
             if not files:
                 raise typer.BadParameter(
-                    f"psq, smt and hybrid need a table between {source} and {target}, and {data_dir} has none active",
+                    f"psq, smt, hybrid, reranked and mart need a table between {source} and {target}, and {data_dir}"
+                    " has none active",
                     param_hint="--table",
                 )
         run(data, source, target, unit, names, output, files, queries, only, without, split)

@@ -39,8 +39,9 @@ SYSTEMS = {
     "dense": "inner product of the query's sentence embedding and the best passage's",
     "hybrid": "psq and dense, fused, the first ones by late interaction as well",
     "reranked": "psq's hits by reranker and first stage combined; also `reranked-alone`, by the reranker's score only",
+    "mart": "as `reranked`, by the reranker `mart`",
 }
-RERANKED, ALONE = "reranked", "reranked-alone"
+RERANKED, MART = ("reranked", "mart"), "mart"
 MEASURES = {"MAP@100": AP @ 100, "nDCG@20": nDCG @ 20, "R@100": R @ 100}
 DEPTH = 100
 CLIENTS = 2
@@ -96,7 +97,7 @@ def run(
     """
     task = load_benchmark(data, source, target, unit, queries, choice(only, without), split)
     check_systems(systems, task)
-    with serve_temporarily(tables) as client:
+    with serve_temporarily(tables, settings={"DRAGOMAN_RERANKER": MART} if MART in systems else None) as client:
         report = run_task(client, task, systems, output)
     Console().print(_screen(report))
     return report
@@ -107,6 +108,8 @@ def check_systems(systems: Sequence[str], task: Benchmark) -> None:
     unknown = [system for system in systems if system not in SYSTEMS]
     if unknown:
         raise BenchmarkError(f"unknown system {unknown[0]!r}; there are {', '.join(SYSTEMS)}")
+    if {*RERANKED} <= {*systems}:
+        raise BenchmarkError(f"a server has one reranker: {' and '.join(RERANKED)} need a run each")
     if "bm25" in systems and not task.translated_queries:
         raise BenchmarkError(f"the benchmark has no human translation of its queries into {task.target}: bm25 needs it")
 
@@ -154,20 +157,22 @@ def _index(client: httpx.Client, task: Benchmark) -> str:
 
 
 def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str) -> list[Evaluation]:
-    """Run every query of the task through ``/v1/search`` and measure; ``reranked`` gives two results."""
+    """Run every query of the task through ``/v1/search`` and measure; a reranked system gives two results."""
     texts = task.translated_queries if system == "bm25" else task.queries
     language = task.target if system == "bm25" else task.source
     parameters = {
         "query_language": language,
         "collections": [collection],
         "top_k": DEPTH,
-        "method": {"bm25": "none", RERANKED: "psq"}.get(system, system),
-        "rerank": {"depth": DEPTH} if system == RERANKED else False,
+        "method": {"bm25": "none", **dict.fromkeys(RERANKED, "psq")}.get(system, system),
+        "rerank": False,
     }
+    if system in RERANKED:
+        parameters["rerank"] = {"depth": DEPTH} | ({"model": MART} if system == MART else {})
 
     def answered(query: str) -> list[dict[str, float]]:
         given = parameters | {"query": texts[query], "query_id": query}
-        if system == RERANKED:
+        if system in RERANKED:
             return _reranked(post(client, "/v1/search", json=given).json())
         run = post(client, "/v1/search", json=given, headers={"Accept": "application/x-trec-run"}).text
         return [{fields[2]: float(fields[4]) for fields in map(str.split, run.splitlines())}]
@@ -180,7 +185,7 @@ def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str
         label = f"{task.source}-{task.target} {system}"
         runs = dict(progress.track(answers, total=len(texts), description=label))
     seconds = time.perf_counter() - begun
-    names = [system, ALONE] if system == RERANKED else [system]
+    names = [system, f"{system}-alone"] if system in RERANKED else [system]
     return [
         measured(task.qrels, Evaluation(name, {query: found[number] for query, found in runs.items()}, seconds))
         for number, name in enumerate(names)

@@ -86,6 +86,14 @@ def _links(given: list[tuple[int, int, float]], glossary: list[int]) -> Links:
     return Links(np.asarray(left, np.int64), np.asarray(right, np.int64), np.asarray(weights, np.float32), written)
 
 
+class HybridBody(_Body):
+    """How a model's score joins that of hybrid search."""
+
+    weight: FiniteFloat
+    scale: FiniteFloat
+    offset: FiniteFloat
+
+
 class ModelBody(_Body):
     """The model of a worker."""
 
@@ -93,7 +101,7 @@ class ModelBody(_Body):
     direction: str
     placebo: bool
     first_stage_weight: FiniteFloat
-    hybrid_weight: FiniteFloat | None = None
+    hybrid: HybridBody | None = None
     not_for: list[str]
 
     @classmethod
@@ -102,7 +110,7 @@ class ModelBody(_Body):
         return cls(**{name: known[name] for name in cls.model_fields})
 
     def about(self) -> RerankerAbout:
-        return RerankerAbout(**self.model_dump())
+        return RerankerAbout.of(self.model_dump())
 
 
 class ScoresBody(_Body):

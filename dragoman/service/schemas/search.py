@@ -205,8 +205,8 @@ class Hit(BaseModel):
         description="The score that orders hits: its share of the highest score that any document of this collection"
         " and language could reach for the query; for dense, the inner product; for hybrid, the fused score. For"
         " reranked hits: the sigmoid of the weighted sum of the model's logit and the logarithm of that share; for"
-        " dense and hybrid, the reranker's probability. Hits below the reranked ones have scaled scores in their"
-        " original order."
+        " hybrid, of its fused score, calibrated to a probability; for dense, the reranker's probability. Hits below"
+        " the reranked ones have scaled scores in their original order."
     )
     scores: Scores
     title: str | None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
-from dragoman.ranking.about import RerankerAbout, interpolated
+from dragoman.ranking.about import Floats, RerankerAbout, interpolated
 from dragoman.service.core.errors import InvalidRequest, ServiceError
 from dragoman.service.core.priority import in_background, wait_limit
 from dragoman.service.core.settings import Settings
@@ -24,6 +25,8 @@ STAGE = "rerank"
 
 _ATTAINABLE = ("psq", "smt", "none")
 """Methods whose scores are shares of the highest attainable score; `first_stage_weight` was fitted to these."""
+Joining = Callable[[Floats, Floats], Floats]
+"""The final logits of documents, of their standalone scores and those of the first stage."""
 _DEPTH, _FIRST_DEPTH = 50, 10
 """The greatest depth of searches without a rerank field, and that before any speed is known."""
 
@@ -113,7 +116,7 @@ class RerankStage:
         scores = pending.result(until, found.cancelled)
         self._note_speed(time.monotonic() - started, len(chosen))
         _check_name(options, scores.about)
-        _reorder(found, chosen, scores, self._weight(found, scores.about))
+        _reorder(found, chosen, scores, self._joining(found, scores.about))
         cut = [chosen[number].stored.id for number in scores.truncated]
         found.truncated += [f"rerank: of document {id!r} only the beginning was read" for id in cut]
         if scores.query_cut:
@@ -124,12 +127,13 @@ class RerankStage:
             found.degraded.append(Degraded.of(STAGE, f"{reason}: {next(iter(scores.failed.values()))}", "partial"))
         return "partial" if unscored else "reranked"
 
-    def _weight(self, found: Retrieval, about: RerankerAbout) -> float | None:
-        """The weight of the first stage's scores; None where it was not fitted to such scores."""
+    def _joining(self, found: Retrieval, about: RerankerAbout) -> Joining | None:
+        """How the first stage's scores join the reranker's; None where nothing was fitted to such scores."""
+        if found.request.method == "hybrid" and self._settings.hybrid_fusion != "convex":
+            return None
         if found.ranked_by in _ATTAINABLE:
-            return about.first_stage_weight
-        fitted = found.ranked_by == "hybrid" and self._settings.hybrid_fusion == "convex"
-        return about.hybrid_weight if fitted else None
+            return partial(interpolated, weight=about.first_stage_weight)
+        return about.hybrid.logits if found.ranked_by == "hybrid" and about.hybrid is not None else None
 
 
 def _check_name(options: RerankOptions, about: RerankerAbout) -> None:
@@ -137,18 +141,17 @@ def _check_name(options: RerankOptions, about: RerankerAbout) -> None:
         raise UnknownReranker(f"rerank.model: there is no reranker named {options.model!r}; there is {about.name!r}")
 
 
-def _reorder(found: Retrieval, chosen: Sequence[RankedDocument], scores: Scores, weight: float | None) -> None:
+def _reorder(found: Retrieval, chosen: Sequence[RankedDocument], scores: Scores, joining: Joining | None) -> None:
     """Order the scored documents by the reranker's and the first stage's scores combined; ties keep their order.
 
-    Without a weight the reranker's scores alone order them. The others follow, with their scores scaled to be lower.
+    Without ``joining`` the reranker's scores alone order them. The others follow, with their scores scaled to be lower.
     """
     scored = [(one, value) for one, value in zip(chosen, scores.values, strict=True) if value is not None]
     if not scored:
         return
     together = np.array([value for _, value in scored])
-    if weight is not None:
-        together = interpolated(together, np.array([one.score for one, _ in scored]), weight)
-        together /= max(1.0, weight)  # the same order, where sigmoids still differ
+    if joining is not None:
+        together = joining(together, np.array([one.score for one, _ in scored]))
     for (one, value), score in zip(scored, together.tolist(), strict=True):
         one.rerank, one.score = sigmoid(value), sigmoid(score)
     ordered = [scored[number][0] for number in np.argsort(-together, kind="stable")]

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import expit
 from scipy.stats import ttest_1samp, ttest_ind, ttest_rel
 
 from benchmarks.reranking.mart_hard_lists import hardest
 from benchmarks.reranking.mart_tables import VARIANTS, changed, p_of_mean, searched, summary
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.ranking.about import RerankerAbout
+from dragoman.ranking.about import HybridAbout, RerankerAbout, StandaloneAbout
 from dragoman.ranking.checkpoints import load_mart, save_mart
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.scoring import Scorer
@@ -101,25 +102,42 @@ def test_the_comparison_of_variants(lists: Path) -> None:
     assert len(pairs) == 6 and all(mart == dictionary for mart, dictionary in pairs)  # the same lists
 
 
-def test_the_weight_of_hybrid_search_is_the_best_and_written(lists: Path, subwords: Subwords) -> None:
+def test_how_hybrid_search_joins_is_the_best_and_calibrated_and_written(lists: Path, subwords: Subwords) -> None:
     encoder = write_encoder(lists / "encoder", subwords, layers=3)
     model = Mart(encoder, MartConfig(mat_layers=[1]))
-    save_mart(lists / "model", model, RerankerAbout("a"))
+    alone = StandaloneAbout(10.0, 2.0, 0.5)
+    save_mart(lists / "model", model, RerankerAbout("a", standalone=alone, training={"steps": 3}))
     options = ["--model", lists / "model", "--lists", lists / "test", "--questions", 4, "--threads", 1]
     rows = rows_of(run("hybrid_fit", *options))
     maps = {row[0]: float(row[1]) for row in rows[2:]}
     _, about = load_mart(str(lists / "model"))
-    assert about.hybrid_weight is not None
-    assert maps[str(about.hybrid_weight or "reranker alone")] == max(maps[one] for one in maps if one != "hybrid alone")
+    assert about.hybrid is not None
+    weight = about.hybrid.weight
+    assert maps[str(weight or "reranker alone")] == max(maps[one] for one in maps if one != "hybrid alone")
+    record = {"lists": ["c-de-en", "c-en-de"], "questions": 4, "depth": 20}
+    assert about.training == {"steps": 3, "hybrid": record}
     scored = [
         score_lists(Scorer(model), read_lists(lists / "test" / name), depth=20, queries=4)
         for name in ("c-de-en", "c-en-de")
     ]
-    mean = np.mean([one.average_precision(about.hybrid_weight) for own in scored for one in own])
-    assert mean == pytest.approx(maps[str(about.hybrid_weight or "reranker alone")], abs=1e-4)
+    mean = np.mean([one.average_precision(weight, alone) for own in scored for one in own])
+    assert mean == pytest.approx(maps[str(weight or "reranker alone")], abs=1e-4)
+    every = [one for own in scored for one in own]
+    model_scores = np.concatenate([2 * (np.array(one.model) + 10 * np.array(one.shares)) - 0.5 for one in every])
+    first, relevant = (np.concatenate([getattr(one, name) for one in every]) for name in ("first_stage", "relevant"))
+    chances = expit(about.hybrid.logits(model_scores, first))
+    assert (chances[relevant].mean() + chances[~relevant].mean()) / 2 == pytest.approx(0.5, abs=1e-3)
     rows = rows_of(run("hybrid_fit", *options, "--fitted"))
     assert [row[0] for row in rows[2:]] == ["c-de-en", "c-en-de", "mean"]
     assert float(rows[-1][5]) == pytest.approx(mean, abs=1e-4)
+    write_lists(lists / "test" / "d-en-de", encoder, queries=3)
+    with pytest.raises(AssertionError, match="they have 3 and 4 questions: choose by --languages"):
+        run("hybrid_fit", *options)
+    shutil.rmtree(lists / "test" / "d-en-de")
+    about_lists = lists / "test" / "c-en-de" / "lists.json"
+    about_lists.write_text(json.dumps(json.loads(about_lists.read_text()) | {"tokenizer": "of another"}))
+    with pytest.raises(AssertionError, match="c-en-de: these lists were tokenized for an encoder with another"):
+        run("hybrid_fit", *options)
 
 
 SIZES = st.lists(st.integers(2, 40), min_size=2, max_size=2)
@@ -234,7 +252,7 @@ def test_the_similarity_of_translations(lists: Path) -> None:
 
 def test_weights_are_fitted_and_written(lists: Path) -> None:
     model = Mart(load_encoder(str(lists / "encoder")), MartConfig([0, 1]))
-    save_mart(lists / "mart", model, RerankerAbout("tiny", training={"steps": 3}, hybrid_weight=8.0))
+    save_mart(lists / "mart", model, RerankerAbout("tiny", training={"steps": 3}, hybrid=HybridAbout(8.0, 1.0, 0.0)))
     options = ["--model", lists / "mart", "--tuning", lists / "tuning"]
     printed = run("mart_fit", *options)
     titles = [cell.strip() for cell in printed.splitlines()[0].strip(" |").split("|")]
@@ -243,7 +261,7 @@ def test_weights_are_fitted_and_written(lists: Path) -> None:
     assert maps["all"] >= maps["standalone"]  # it has those weights to choose from that do without the first stage
     about = load_mart(str(lists / "mart"))[1]
     assert about.training == {"steps": 3}
-    assert about.hybrid_weight is None  # it was fitted to other scores
+    assert about.hybrid is None  # it was fitted to other scores
     _, _, share = map(float, printed.split("all: (")[1].split(")")[0].split(", "))
     assert about.not_for == ([] if maps["all"] > maps["first stage"] else ["en-de"])
     assert about.standalone is not None and about.standalone.weight == share

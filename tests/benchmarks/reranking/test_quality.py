@@ -100,7 +100,12 @@ def test_the_weights_of_late_are_fitted_and_written(folder: Path, monkeypatch: p
     encoder = load_encoder(str(folder / "encoder"))
     (folder / "late").mkdir()
     late = {"encoder": str(folder / "encoder"), "layer": 1, "cosine": 9.0}
-    config = {"model_type": "late", "name": "mine", "late": late, "hybrid_weight": 10.0}
+    config = {
+        "model_type": "late",
+        "name": "mine",
+        "late": late,
+        "hybrid": {"weight": 9.0, "scale": 1.0, "offset": 0.0},
+    }
     (folder / "late" / "config.json").write_text(json.dumps(config))
     for seed, pair in enumerate(PAIRS):
         lists = folder / "lists" / encoder.tokenizer_checksum[:12] / f"xquad_r-sentence-{pair}"
@@ -112,7 +117,7 @@ def test_the_weights_of_late_are_fitted_and_written(folder: Path, monkeypatch: p
     assert [row[0] for row in rows[2:]] == ["en-de", "de-en", "en-ru", "ru-en", "mean"]
     about = load_scorer(str(folder / "late"))[1]
     assert about.name == "mine" and about.late is not None and about.standalone is not None
-    assert about.hybrid_weight is None  # it was fitted to other scores
+    assert about.hybrid is None  # it was fitted to other scores
     assert about.late.cosine in late_fit.COSINE_WEIGHTS
     assert about.training["measures"]["standalone"] == pytest.approx(float(means["standalone"]), abs=1e-3)
     compared = run(late_fit, *options, "--model", folder / "late", "--compare", folder / "late")

@@ -16,7 +16,7 @@ import pytest
 
 from dragoman.indexes.analysis.pipeline import LuceneAnalysis
 from dragoman.indexes.lucene.index import LuceneIndex
-from dragoman.ranking.about import LEAST_SHARE, RerankerAbout
+from dragoman.ranking.about import LEAST_SHARE, HybridAbout, RerankerAbout
 from dragoman.service.collections.service import Collections
 from dragoman.service.core.errors import InvalidRequest, Unavailable
 from dragoman.service.core.settings import Settings
@@ -110,36 +110,42 @@ def test_a_first_stage_s_share_joins_a_document_s_score_by_itself(runtime: Runti
     assert [hit.score for hit in dense.hits] == [hit.scores.rerank for hit in dense.hits]
 
 
-@pytest.mark.parametrize("weight", [None, 2.5])
-def test_hybrid_s_score_joins_by_the_weight_that_was_fitted_to_it(
-    runtime: Runtime, scorer: LinkScorer, weight: float | None
+@pytest.mark.parametrize("hybrid", [None, HybridAbout(2.5, 0.3, 0.7)])
+def test_hybrid_s_score_joins_by_what_was_fitted_to_it(
+    runtime: Runtime, scorer: LinkScorer, hybrid: HybridAbout | None
 ) -> None:
-    scorer.about = replace(scorer.about, hybrid_weight=weight)
+    scorer.about = replace(scorer.about, hybrid=hybrid)
     scores = {hit.id: hit.score for hit in ask(runtime, method="hybrid", rerank=False).hits}
     hits = ask(runtime, method="hybrid").hits
     assert {hit.id for hit in hits} == set(scores)
     for hit in hits:
         alone = hit.scores.rerank
-        joined = math.log(alone / (1 - alone)) + (weight or 0) * math.log(max(scores[hit.id], LEAST_SHARE))
-        assert hit.score == pytest.approx(sigmoid(joined / (weight or 1)), abs=1e-4)
+        joined = math.log(alone / (1 - alone))
+        if hybrid is not None:
+            joined = 0.3 * (joined + 2.5 * math.log(max(scores[hit.id], LEAST_SHARE))) - 0.7
+        assert hit.score == pytest.approx(sigmoid(joined), abs=1e-4)
 
 
-@pytest.mark.parametrize("part", ["encoder", "index"])
+@pytest.mark.parametrize(("part", "fusion"), [("encoder", "convex"), ("index", "convex"), ("encoder", "rrf")])
 def test_half_a_hybrid_search_joins_by_the_weight_of_the_method_that_is_left(
-    runtime: Runtime, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch, part: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, fusion: str
 ) -> None:
-    scorer.about = replace(scorer.about, hybrid_weight=2.5, first_stage_weight=0.5)
+    scorer = LinkScorer()
+    scorer.about = replace(scorer.about, hybrid=HybridAbout(2.5, 0.3, 0.7), first_stage_weight=0.5)
 
     def broken(*_: object) -> None:
         raise Unavailable("it is not there")
 
     monkeypatch.setattr(*((DenseStage, "rank") if part == "encoder" else (LuceneIndex, "explained")), broken)
-    scores = {hit.id: hit.score for hit in ask(runtime, method="hybrid", rerank=False).hits}
-    weight = 0.5 if part == "encoder" else 0.0
-    for hit in ask(runtime, method="hybrid").hits:
-        alone = hit.scores.rerank
-        joined = math.log(alone / (1 - alone)) + weight * math.log(max(scores[hit.id], LEAST_SHARE))
-        assert hit.score == pytest.approx(sigmoid(joined), abs=1e-4)
+    weight = 0.5 if (part, fusion) == ("encoder", "convex") else 0.0  # RRF's scores are no shares
+    settings = Settings(data_dir=tmp_path, rerank_seconds=2.0, hybrid_fusion=fusion)
+    with standing_in(monkeypatch, WordEncoder(), None, scorer):
+        for runtime in started(settings):
+            scores = {hit.id: hit.score for hit in ask(runtime, method="hybrid", rerank=False).hits}
+            for hit in ask(runtime, method="hybrid").hits:
+                alone = hit.scores.rerank
+                joined = math.log(alone / (1 - alone)) + weight * math.log(max(scores[hit.id], LEAST_SHARE))
+                assert hit.score == pytest.approx(sigmoid(joined), abs=1e-4)
 
 
 def test_only_the_depth_is_reranked_and_the_rest_follows(runtime: Runtime, scorer: LinkScorer) -> None:
@@ -253,6 +259,18 @@ def test_what_a_search_that_does_not_say_gets(
             assert answer.degraded == []
             assert [hit.scores.rerank is not None for hit in answer.hits] == [reranked] * len(answer.hits)
             assert answer.hits
+
+
+@pytest.mark.parametrize(("budget", "depth"), [(1e-6, 1), (1e9, 4)])
+def test_without_a_rerank_field_the_depth_follows_from_the_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: float, depth: int
+) -> None:
+    with standing_in(monkeypatch, WordEncoder(), None, LinkScorer()):
+        settings = Settings(data_dir=tmp_path, rerank="auto", reranker="links", rerank_budget_ms=budget)
+        for runtime in started(settings):
+            for expected in (4, depth, depth):  # of the first one no speed is known
+                hits = ask(runtime, rerank=None, method="psq").hits
+                assert [hit.scores.rerank is not None for hit in hits] == [True] * expected + [False] * (4 - expected)
 
 
 def test_documents_in_the_querys_language_are_reranked_only_where_asked_for(

@@ -1,0 +1,27 @@
+"""What crosses between the API and a worker arrives as it was sent."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from pydantic import ValidationError
+
+from dragoman.ranking.about import HybridAbout, RerankerAbout
+from dragoman.service.inference.wire import ModelBody
+
+ABOUT = RerankerAbout("a", "forward", True, 0.75, ["en-de"])
+
+
+@pytest.mark.parametrize("hybrid", [None, HybridAbout(10.0, 0.2, 1.0)])
+def test_a_model_s_settings_arrive(hybrid: HybridAbout | None) -> None:
+    about = replace(ABOUT, hybrid=hybrid)
+    assert ModelBody.model_validate_json(ModelBody.of(about).model_dump_json()).about() == about
+
+
+def test_settings_that_are_no_numbers_are_refused() -> None:
+    body = json.loads(ModelBody.of(replace(ABOUT, hybrid=HybridAbout(10.0, 0.2, 1.0))).model_dump_json())
+    body["hybrid"]["weight"] = "much"
+    with pytest.raises(ValidationError, match=r"hybrid\.weight"):
+        ModelBody.model_validate(body)
