@@ -5,13 +5,14 @@
 
 Variants: `bert`, the encoder without MAT layers; `placebo`, with MAT layers but without a table; `mart`; T from one
 direction (`forward`, as in the paper, and `backward`); `one layer`, `one lower layer` and `three layers`; `dictionary`,
-the same lists with links only from dictionaries (`mart_dictionaries.py` writes them to folders with the suffix
-`-dictionary`); `dictionary at search`, the model of `mart`, reranking with dictionaries; `without XX`, trained without
-lists in the language XX. Each is trained on the configuration's lists with every seed, and reranks the lists under
-`--test`. Reports MAP of the model's score alone, and interpolated with the lists' first stage by the weight fitted on
-the tuning lists; other parts of a shipped model's score are not included. Lists of another first stage than that of the
-training need `--tuning`, lists of the same. With `--first-stage`, the folder of runs of
-`benchmarks/retrieval/first_stage.py` on DATA, MAP of smt and of BM25 on human translations of the queries is added.
+trained and tested on the same lists with links only from dictionaries, and `learned`, from tables of parallel text
+(`mart_relinked.py` writes them to folders with the suffixes `-dictionary` and `-learned`); `dictionary at search` and
+`learned at search`, the model of `mart`, reranking with those links; `without XX`, trained without lists in the
+language XX. Each is trained on the configuration's lists with every seed, and reranks the lists under `--test`. Reports
+MAP of the model's score alone, and interpolated with the lists' first stage by the weight fitted on the tuning lists;
+other parts of a shipped model's score are not included. Lists of another first stage than that of the training need
+`--tuning`, lists of the same. With `--first-stage`, the folder of runs of `benchmarks/retrieval/first_stage.py` on
+DATA, MAP of smt and of BM25 on human translations of the queries is added.
 
 p-values are two-tailed, on the average precision of queries as means over the seeds. For one task they are from paired
 t-tests (* marks differences from `mart`, p < .05). For means over tasks they are from the t-test for unequal variances
@@ -58,9 +59,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "one lower layer": {"model": {"mat_layers": [-3]}},
     "three layers": {"model": {"mat_layers": [-4, -3, -2]}},
 }
-TRAINED = {"dictionary at search": "mart"}
+TRAINED = {"dictionary at search": "mart", "learned at search": "mart"}
 """Variants that use the model of another one."""
-BY_DICTIONARY = ("dictionary", "dictionary at search")
+SUFFIXES = {one: f"-{links}" for links in ("dictionary", "learned") for one in (links, f"{links} at search")}
+"""Of the folders of lists of the variants that have other links."""
 ORDERS = {"alone": "alone", "interpolated": "together with the first stage"}
 """Orders of candidates, with their titles."""
 FIRST = "first stage"
@@ -102,14 +104,14 @@ def main() -> None:
             trained = TRAINED.get(variant, variant)
             folder = arguments.output / f"{trained.replace(' ', '-')}-{seed}"
             trained_by(MartTraining.parse(changed(table, changes(trained, table)) | {"seed": seed}), folder)
-            done.setdefault(variant, []).append(tested(folder, variant in BY_DICTIONARY, arguments))
+            done.setdefault(variant, []).append(tested(folder, SUFFIXES.get(variant, ""), arguments))
             (arguments.output / "summary.md").write_text(summary(done, others), encoding="utf-8")
     print(summary(done, others))  # noqa: T201
 
 
 def check_lists(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
     """Every variant needs the test lists, and those to fit the first stage's weight, before hours of training."""
-    suffixes = {"-dictionary" if variant in BY_DICTIONARY else "" for variant in arguments.variants.split(",")}
+    suffixes = {SUFFIXES.get(variant, "") for variant in arguments.variants.split(",")}
     for option in ("test", "tuning"):
         folder = getattr(arguments, option)
         names = {path.relative_to(folder) for path in lists_in(folder)} if folder else set()
@@ -137,8 +139,8 @@ def changed(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
 
 def changes(variant: str, table: dict[str, Any]) -> dict[str, Any]:
     """The configuration changes of a variant."""
-    if variant == "dictionary":
-        return {name: f"{table[name]}-dictionary" for name in ("lists", "tuning")}
+    if variant in SUFFIXES:
+        return {name: f"{table[name]}{SUFFIXES[variant]}" for name in ("lists", "tuning")}
     if variant.startswith("without "):
         held_out = variant.removeprefix("without ")
         sets = (read_lists(path) for name in ("lists", "tuning") for path in lists_in(Path(table[name])))
@@ -147,9 +149,11 @@ def changes(variant: str, table: dict[str, Any]) -> dict[str, Any]:
     return VARIANTS[variant]
 
 
-def tested(folder: Path, by_dictionary: bool, arguments: argparse.Namespace) -> dict[str, dict[str, list[float]]]:
-    """Average precision of every query of every test list, in each order; scores are saved in `folder`."""
-    suffix = "-dictionary" if by_dictionary else ""
+def tested(folder: Path, suffix: str, arguments: argparse.Namespace) -> dict[str, dict[str, list[float]]]:
+    """Average precision of every query of every test list, in each order; scores are saved in `folder`.
+
+    `suffix` is that of the folders of lists.
+    """
     path, test = folder / f"tested{suffix}.json", Path(f"{arguments.test}{suffix}")
     kept: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.exists() else {}
     model, about = load_mart(str(folder / "model"))

@@ -102,6 +102,27 @@ def test_the_comparison_of_variants(lists: Path) -> None:
     assert len(pairs) == 6 and all(mart == dictionary for mart, dictionary in pairs)  # the same lists
 
 
+def test_lists_are_linked_by_one_kind_of_table(lists: Path) -> None:
+    (lists / "tables").mkdir()
+    (lists / "tables" / "en-de.dictionary.tsv").write_text("ship\tschiff\nsalt\tsalz\n", encoding="utf-8")
+    options = ["--tables", lists / "tables", "--lists", lists / "test"]
+    run("mart_relinked", "--links", "dictionary", *options)
+    for name in ("c-de-en", "c-en-de"):
+        before, after = (read_lists(lists / folder / name) for folder in ("test", "test-dictionary"))
+        assert [before[number] for number in range(len(before))] == [after[number] for number in range(len(after))]
+        linked = [
+            sum(
+                len(links.left)
+                for one in (each[number] for number in range(len(each)))
+                for links in each.links(one.query, [candidate.text for candidate in one.candidates], "mean")
+            )
+            for each in (before, after)
+        ]
+        assert 0 < linked[1] < linked[0]
+    run("mart_relinked", "--links", "learned", *options)
+    assert not (lists / "test-learned").exists()  # there is no such table
+
+
 def test_how_hybrid_search_joins_is_the_best_and_calibrated_and_written(lists: Path, subwords: Subwords) -> None:
     encoder = write_encoder(lists / "encoder", subwords, layers=3)
     model = Mart(encoder, MartConfig(mat_layers=[1]))
