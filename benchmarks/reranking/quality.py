@@ -55,6 +55,7 @@ def main() -> None:
     parser.add_argument("--model", default=LATE)
     parser.add_argument("--languages", default=",".join(LANGUAGES))
     parser.add_argument("--units", default=",".join(UNITS))
+    parser.add_argument("--no-flores", action="store_true", help="of Swahili, AfriQA alone")
     parser.add_argument("--split", choices=ONLY, default="tune", help="of XQuAD-R's questions")
     parser.add_argument("--depth", type=int, default=50)
     parser.add_argument("--questions", type=int, help="evenly spaced; default: all")
@@ -96,12 +97,13 @@ def kept(output: Path) -> list[str]:
 
 
 def tasks(arguments: argparse.Namespace, language: str) -> Iterator[Judged]:
-    """The tasks of a language: XQuAD-R; for Swahili and Somali, AfriQA and FLORES."""
+    """The tasks of a language: XQuAD-R; for Swahili and Somali, AfriQA and FLORES unless they are left out."""
     use = {"depth": arguments.depth, "method": arguments.method}
     if language in ("sw", "so"):
         if language == "sw":
             yield Judged(str(arguments.data / "afriqa"), "passage", "sw", queries="sw.open", **use)
-        yield Judged(str(arguments.data / "flores200"), "sentence", languages=[language], **use)
+        if not arguments.no_flores:
+            yield Judged(str(arguments.data / "flores200"), "sentence", languages=[language], **use)
         return
     for unit in arguments.units.split(","):
         yield Judged(

@@ -16,7 +16,8 @@ from scipy.special import expit
 from scipy.stats import ttest_1samp, ttest_ind, ttest_rel
 
 from benchmarks.reranking.mart_hard_lists import hardest
-from benchmarks.reranking.mart_tables import VARIANTS, changed, p_of_mean, searched, summary
+from benchmarks.reranking.mart_paper import comparison_commands, table_commands
+from benchmarks.reranking.mart_tables import SUFFIXES, VARIANTS, changed, p_of_mean, searched, summary
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.ranking.about import HybridAbout, RerankerAbout, StandaloneAbout
@@ -100,6 +101,19 @@ def test_the_comparison_of_variants(lists: Path) -> None:
     again = run("mart_tables", *options, "--variants", "mart,dictionary at search")
     pairs = [row[3:] for row in rows_of(again) if row[0].startswith(("c-", "mean")) and len(row) == 5]
     assert len(pairs) == 6 and all(mart == dictionary for mart, dictionary in pairs)  # the same lists
+
+
+def test_the_commands_of_the_papers_comparisons_have_these_options() -> None:
+    commands = [*table_commands(Path("data")), *comparison_commands(Path("data"), 3, 40)]
+    assert {name for name, *_ in commands} == {
+        "retrieval.first_stage", "reranking.quality", "reranking.mart_relinked", "reranking.mart_tables",
+        "reranking.mart_similarity",
+    }  # fmt: skip
+    helps = {name: run_module(f"benchmarks.{name}", ["--help"], os.environ).stdout for name, *_ in commands}
+    for name, *options in commands:
+        assert all(option in helps[name] for option in options if option.startswith("--"))
+    (variants,) = (options[options.index("--variants") + 1] for _, *options in commands if "--variants" in options)
+    assert {*variants.split(",")} <= {*VARIANTS, *SUFFIXES}
 
 
 def test_lists_are_linked_by_one_kind_of_table(lists: Path) -> None:
