@@ -46,13 +46,23 @@ def test_the_shipped_reranker_over_http(tmp_path: Path) -> None:
         assert all(0 < line.score < 1 for line in runs[name].values())
 
 
+def test_mart_reranks_over_http(tmp_path: Path) -> None:
+    table = TableFile(DEMO / "table.en-sw.tsv", "en", "sw")
+    systems = run(DEMO, "en", "sw", "document", ["psq", "mart"], tmp_path, [table])["systems"]
+    assert list(systems) == ["psq", "mart", "mart-alone"]
+    assert systems["mart"]["MAP@100"] > systems["psq"]["MAP@100"] - 0.03
+    assert (tmp_path / "mart.trec").read_text() != (tmp_path / "psq.trec").read_text()
+
+
 def test_unusable_requests_are_named(tmp_path: Path) -> None:
     with pytest.raises(
-        BenchmarkError, match="unknown system 'psd'; there are bm25, none, smt, psq, dense, hybrid, reranked"
+        BenchmarkError, match="unknown system 'psd'; there are bm25, none, smt, psq, dense, hybrid, reranked, mart"
     ):
         run(DEMO, "en", "de", "document", ["psd"], tmp_path)
     with pytest.raises(BenchmarkError, match="no human translation of its queries into de"):
         run(DEMO, "en", "de", "document", ["bm25"], tmp_path)
+    with pytest.raises(BenchmarkError, match="a server has one reranker: reranked and mart need a run each"):
+        run(DEMO, "en", "de", "document", ["reranked", "mart"], tmp_path)
     with pytest.raises(BenchmarkError, match="needs FIELD=REGEX"):
         choice("article", None)({"article": "a"})
     assert not list(tmp_path.iterdir())
