@@ -18,7 +18,7 @@ from dragoman.backbone.tokenizer import Subwords
 from dragoman.ranking.about import RerankerAbout, standalone
 from dragoman.ranking.mart import Mart, MartConfig
 from dragoman.ranking.scoring import Scorer
-from dragoman.ranking.training.fitting import Fit, Question, Weights, _calibration, balanced_cross_entropy, fit
+from dragoman.ranking.training.fitting import Weights, balanced_cross_entropy, calibration, fit
 from dragoman.ranking.training.lists import ListsError, read_lists
 from dragoman.ranking.training.measuring import score_lists
 from tests.ranking.samples import randomised, write_encoder, write_lists
@@ -94,9 +94,8 @@ def test_scores_become_probabilities(scale: float, offset: float, rarity: float,
     logits = random.normal(size=20_000)  # of documents as many of which are relevant as not
     odds = np.exp(logits + rarity)
     relevant = random.random(20_000) < odds / (1 + odds)
-    scores, zeros = (logits + offset) / scale, np.zeros(20_000)
-    found = Fit({"a": [Question(zeros, scores, zeros, relevant.tolist(), 1)]}, {})
-    fitted_scale, fitted_offset = _calibration(found, scores)
+    scores = (logits + offset) / scale
+    fitted_scale, fitted_offset = calibration(scores, relevant.tolist())
     shift = math.log(relevant.mean() / (1 - relevant.mean())) - rarity  # of balanced odds against those drawn
     assert fitted_scale == pytest.approx(scale, rel=0.15)
     assert fitted_offset == pytest.approx(offset * fitted_scale / scale + shift, abs=0.2)
