@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, model_validator
 
 from dragoman.ranking.about import RerankerAbout
-from dragoman.ranking.attention import Links
+from dragoman.ranking.attention import Direction, Links
 from dragoman.service.core.priority import in_background
 from dragoman.service.inference.scoring import ScoreRequest, Scores, Text
 
@@ -89,8 +89,8 @@ def _links(given: list[tuple[int, int, float]], glossary: list[int]) -> Links:
 class HybridBody(_Body):
     """How a model's score joins that of hybrid search."""
 
-    weight: FiniteFloat
-    scale: FiniteFloat
+    weight: FiniteFloat = Field(ge=0)
+    scale: FiniteFloat = Field(gt=0)
     offset: FiniteFloat
 
 
@@ -98,7 +98,7 @@ class ModelBody(_Body):
     """The model of a worker."""
 
     name: str
-    direction: str
+    direction: Direction
     placebo: bool
     first_stage_weight: FiniteFloat
     hybrid: HybridBody | None = None

@@ -20,8 +20,12 @@ def test_a_model_s_settings_arrive(hybrid: HybridAbout | None) -> None:
     assert ModelBody.model_validate_json(ModelBody.of(about).model_dump_json()).about() == about
 
 
-def test_settings_that_are_no_numbers_are_refused() -> None:
+@pytest.mark.parametrize(
+    ("part", "field", "value"),
+    [("hybrid", "weight", "much"), ("hybrid", "weight", -1), ("hybrid", "scale", 0), ("", "direction", "sideways")],
+)
+def test_settings_that_cannot_be_are_refused(part: str, field: str, value: object) -> None:
     body = json.loads(ModelBody.of(replace(ABOUT, hybrid=HybridAbout(10.0, 0.2, 1.0))).model_dump_json())
-    body["hybrid"]["weight"] = "much"
-    with pytest.raises(ValidationError, match=r"hybrid\.weight"):
+    (body[part] if part else body)[field] = value
+    with pytest.raises(ValidationError, match=field):
         ModelBody.model_validate(body)
