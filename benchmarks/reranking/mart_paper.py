@@ -71,10 +71,10 @@ def comparison_commands(data: Path, seeds: int, queries: int) -> Iterator[list[s
     options = ["--config", "configs/mart-e5-tables.toml", "--test", lists[0], "--tuning", lists[1]]
     options += ["--queries", str(queries), "--depth", "20", "--seeds", str(seeds), "--variants", ",".join(VARIANTS)]
     yield ["reranking.mart_tables", *options, "--output", str(models)]
-    for variant in ("mart", "bert"):
-        options = ["--model", str(models / f"{variant}-{seeds}" / "model"), "--queries", "100"]
+    for model in (f"{variant}-{seed}" for variant in ("mart", "bert") for seed in range(1, seeds + 1)):
+        options = ["--model", str(models / model / "model"), "--queries", "100"]
         options += ["--lists", str(TEST / "lists" / "xquad_r-sentence-en-de")]
-        yield ["reranking.mart_similarity", *options, "--output", str(RUNS / "mart" / f"similarity-{variant}")]
+        yield ["reranking.mart_similarity", *options, "--output", str(RUNS / "mart" / f"similarity-{model}")]
 
 
 def run(command: list[str]) -> None:
