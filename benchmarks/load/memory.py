@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Literal
 
 
-def mebibytes(process: int | Literal["self"], line: Literal["VmRSS", "VmHWM"] = "VmRSS") -> float:
-    """Resident memory of a process, MiB: now, or at its peak (`VmHWM`)."""
+def mebibytes(process: int | Literal["self"], line: Literal["VmRSS", "VmHWM", "VmData"] = "VmRSS") -> float:
+    """Resident memory of a process, MiB: now, or at its peak (`VmHWM`); or all data that it holds (`VmData`)."""
     status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     return int(status.split(f"{line}:")[1].split()[0]) / 1024
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -94,6 +95,11 @@ class Server:
         """Resident memory, bytes."""
         fields = Path(f"/proc/{self._process.pid}/statm").read_text().split()
         return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def limit_memory(self, more: int) -> None:
+        """Let the process take ``more`` bytes beyond the data that it holds now; the kernel refuses the rest."""
+        data = int(mebibytes(self._process.pid, "VmData") * 1024**2)
+        resource.prlimit(self._process.pid, resource.RLIMIT_DATA, (data + more, data + more))
 
     def peak_memory(self) -> int:
         """Resident memory at its peak, bytes."""

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.files.streams import NotGzip, StreamFault, StreamTooLarge
 from dragoman.lexicon.text.languages import UnknownLanguage
 
@@ -191,6 +192,10 @@ def _classify_one(fault: BaseException) -> ServiceError | None:
         return fault
     if isinstance(fault, UnknownLanguage):
         return InvalidRequest(str(fault))
+    if isinstance(fault, DeadlinePassed):
+        return Unavailable("the request took too long; send less in one request, or try again")
+    if isinstance(fault, WorkCancelled):
+        return ClientDisconnected("the client disconnected")
     if isinstance(fault, NotGzip):
         return MalformedBody("the body is not gzip, which its Content-Encoding says it is")
     if isinstance(fault, StreamFault):
