@@ -55,7 +55,7 @@ _limit: ContextVar[_Limit | None] = ContextVar("dragoman_deadline", default=None
 
 @contextmanager
 def deadline(seconds: float, cancelled: Callable[[], bool] | None = None) -> Iterator[None]:
-    """Let the block take ``seconds`` at most, and stop it once ``cancelled`` says so. An outer deadline still counts."""
+    """Let the block take ``seconds`` at most, and stop it once ``cancelled`` says so; an outer deadline counts too."""
     before = _limit.get()
     token = _limit.set(_Limit(time.monotonic() + seconds, cancelled, before))
     try:
