@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman import deadline
 from dragoman.lexicon.table.aggregation import Floats, Ids, marginals, ratio, strongest, totals
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.vocabulary import Vocabulary
@@ -111,7 +112,7 @@ def analyse(
 def tokens_of(terms: Vocabulary, analysis: Analysis) -> Iterator[list[Token]]:
     """The tokens of each term, analysed in batches if the analysis supports it."""
     batch: Callable[[list[str]], list[list[Token]]] | None = getattr(analysis, "batch", None)
-    for start in range(0, len(terms), _TERMS_PER_BATCH):
+    for start in deadline.checked(range(0, len(terms), _TERMS_PER_BATCH)):
         chunk = [terms[number] for number in range(start, min(start + _TERMS_PER_BATCH, len(terms)))]
         yield from batch(chunk) if batch else map(analysis.tokens, chunk)
 

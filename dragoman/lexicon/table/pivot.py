@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from functools import lru_cache
 
 import numpy as np
 
 from dragoman.lexicon.table.aggregation import Floats, Ids, strongest
 from dragoman.lexicon.table.table import Entry, Table
 
-__all__ = ["Fallback", "Pivot"]
+__all__ = ["Composed", "Fallback", "Pivot"]
 
 _LEAST = 0.01
 """Entries of the first table that are less probable in both directions are left out."""
 _MOST = 40
 """Translations of a term, those with the largest product of both probabilities: rare words are probable in one."""
 _CACHED_TERMS = 4_096
-"""Of all pivots together."""
+"""Of all pivots that share a cache."""
+
+Composed = dict[tuple[object, str], tuple[Entry, ...]]
+"""A cache of the entries of pivots, by pivot and term. It holds no table, so that files are let go with their pivot."""
 
 
 class Pivot:
@@ -27,14 +29,17 @@ class Pivot:
     The origin of an entry is that of the entry of ``second`` that contributes most, plus ``offset``. Thread-safe.
     """
 
-    def __init__(self, first: Table, second: Table, offset: int) -> None:
-        """
+    def __init__(self, first: Table, second: Table, offset: int, cache: Composed | None = None) -> None:
+        """``cache`` may be shared with other pivots.
+
         Raises:
             ValueError: the tables do not have a language in common.
         """
         if first.target != second.source:
             raise ValueError(f"a table into {first.target} is not followed by one from {second.source}")
         self._first, self._second, self._offset = first, second, offset
+        self._cache: Composed = {} if cache is None else cache
+        self._key = object()  # the pivot itself would be held by the cache that it holds
 
     @property
     def targets(self) -> Container[str]:
@@ -47,8 +52,17 @@ class Pivot:
 
     def translations(self, term: str, best: int | None = None, least_backward: float = 0.0) -> list[Entry]:
         """As :meth:`Table.translations`."""
-        found = _composed(self._first, self._second, self._offset, term)
-        return [one for one in found if one.p_backward >= least_backward][:best]
+        return [entry for entry in self._entries(term) if entry.p_backward >= least_backward][:best]
+
+    def _entries(self, term: str) -> tuple[Entry, ...]:
+        key = (self._key, term)
+        entries = self._cache.get(key)
+        if entries is None:
+            entries = _composed(self._first, self._second, self._offset, term)
+            if len(self._cache) >= _CACHED_TERMS:
+                self._cache.clear()
+            self._cache[key] = entries
+        return entries
 
 
 class Fallback:
@@ -71,7 +85,6 @@ class Fallback:
         return (self._table if term in self._table else self._pivot).translations(term, best, least_backward)
 
 
-@lru_cache(maxsize=_CACHED_TERMS)
 def _composed(first: Table, second: Table, offset: int, term: str) -> tuple[Entry, ...]:
     """The entries of one term, most probable first."""
     between, ahead, back = _probable(first, term)

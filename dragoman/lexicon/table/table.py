@@ -126,6 +126,11 @@ class Table:
         """Whether a source term has translations."""
         return term in self.sources
 
+    @property
+    def nbytes(self) -> int:
+        """The size of its arrays, bytes."""
+        return sum(array.nbytes for array in self._arrays().values())
+
     @classmethod
     def from_arrays(
         cls,
@@ -227,6 +232,9 @@ class Table:
             "target_terms": str(len(self.targets)),
             "entries": str(len(self)),
         }
+        write_arrays(path, self._arrays(), metadata)
+
+    def _arrays(self) -> dict[str, NDArray[np.generic]]:
         arrays: dict[str, NDArray[np.generic]] = {}
         for name, terms, side in (
             ("source", self.sources, self.by_source),
@@ -236,7 +244,7 @@ class Table:
             arrays[f"{name}_offsets"] = terms.offsets
             for field in Adjacency.__slots__:
                 arrays[f"{name}_{field}"] = getattr(side, field)
-        write_arrays(path, arrays, metadata)
+        return arrays
 
     @classmethod
     def open(cls, path: Path, verify: bool = True) -> Table:

@@ -54,6 +54,17 @@ class RequestLimits(BaseSettings):
         description="Most rejected lines of one upload, all of them reported; one more ends the upload.",
     )
     table_line_bytes: int = Field(default=64 * KIB, gt=0, description="Longest line of a translation table, bytes.")
+    table_entries: int = Field(
+        default=20_000_000,
+        gt=0,
+        description="Most entries of a translation table; its upload takes up to 200 bytes of memory for each.",
+    )
+    table_selection_bytes: int = Field(
+        default=256 * MIB,
+        ge=0,
+        description="Size of the compiled files kept for requests that choose among the tables, bytes; the least"
+        " recently used are deleted. Those of the last such request are kept in any case.",
+    )
 
     query_chars: int = Field(default=10_000, gt=0, description="Longest query, characters.")
     top_k_max: int = Field(default=1_000, gt=0, description="Largest top_k of a search.")

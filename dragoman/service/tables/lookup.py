@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 
@@ -32,7 +32,15 @@ class TermLookup:
     def __init__(self, analysis: Callable[[str], Analysis]) -> None:
         self._analysis = analysis
         self._kept: dict[tuple[int, str, str, str], Forms] = {}
+        self._ready: frozenset[int] | None = None
         self._making = Lock()
+
+    def keep_only(self, versions: Collection[ActiveVersion]) -> None:
+        """Let go of all other versions, also of those that are looked up from now on."""
+        with self._making:
+            self._ready = frozenset(version.id for version in versions)
+            for key in [key for key in self._kept if key[0] not in self._ready]:
+                del self._kept[key]
 
     def find(self, version: ActiveVersion, sides: Sequence[Table], term: str) -> Lookup:
         """The entries of a term in the first of these sides of a version that has the term, folded.
@@ -54,7 +62,8 @@ class TermLookup:
         key = (version.id, version.checksum, side.source, analysis.fingerprint)
         with self._making:
             forms = self._kept.pop(key, None) or Forms(side, analysis)
-            self._kept[key] = forms
+            if self._ready is None or version.id in self._ready:
+                self._kept[key] = forms
             if len(self._kept) > _KEPT:
                 del self._kept[next(iter(self._kept))]
         return forms

@@ -26,6 +26,7 @@ def read_table(
         decompressed_bytes=settings.decompressed_bytes,
         ratio=settings.decompression_ratio,
         line_bytes=settings.table_line_bytes,
+        entries=settings.table_entries,
     )
     try:
         return normalise(read(parts, format, limits, gzip, (source, target)), source, target)

@@ -22,10 +22,11 @@ from dragoman.service.core.names import check_name
 from dragoman.service.core.priority import in_background
 from dragoman.service.core.settings import Settings
 from dragoman.service.storage.database import Store
+from dragoman.service.tables.compiled import CompiledTables
 from dragoman.service.tables.lookup import Lookup, TermLookup
 from dragoman.service.tables.reading import read_table
 from dragoman.service.tables.repository import Counts, NewVersion, TableInfo, TableRepository, check_languages
-from dragoman.service.tables.snapshot import CompiledTables, Snapshot, TableRegistry
+from dragoman.service.tables.snapshot import Snapshot, TableRegistry
 from dragoman.service.tables.views import ActiveVersion
 
 logger = logging.getLogger("dragoman")
@@ -94,7 +95,7 @@ class Tables:
         self._closing = Event()
         self._terms = TermLookup(analysis)
         self._files = CompiledTables(settings.tables_dir, self._load, analysis)
-        self.registry = TableRegistry(self._files)
+        self.registry = TableRegistry(self._files, settings.table_selection_bytes)
 
     def start(self) -> None:
         """Remove the remains of unfinished uploads, and compile active versions that are not compiled yet."""
@@ -314,14 +315,22 @@ class Tables:
                 counts.checksum,
             )
             ready, active = self._store.ready()
-            self._files.save(new, table)
             if upload.activate:
                 active = [*(one for one in active if one.name != upload.name), new]
-            self._switch([*ready, new], active, lambda: self._store.publish(row_id, number, counts, upload.activate))
+            try:
+                self._files.save(new, table)
+                self._switch(
+                    [*ready, new], active, lambda: self._store.publish(row_id, number, counts, upload.activate)
+                )
+            except BaseException:
+                self.registry.clean(self._store.ready()[0])
+                raise
         return number
 
     def _install(self, snapshot: Snapshot, ready: Iterable[ActiveVersion]) -> None:
+        ready = list(ready)
         self.registry.install(snapshot, ready)
+        self._terms.keep_only(ready)
         self._installed(snapshot)
 
     def _switch(

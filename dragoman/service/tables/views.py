@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from threading import Lock
+from weakref import WeakSet
 
 from dragoman.lexicon.table.compose import Kind
-from dragoman.lexicon.table.pivot import Fallback, Pivot
+from dragoman.lexicon.table.pivot import Composed, Fallback, Pivot
 from dragoman.lexicon.table.table import Table
 
 _PIVOTS = 64
@@ -34,7 +35,7 @@ class ActiveVersion:
         return (self.source, self.target) if self.source <= self.target else (self.target, self.source)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class View:
     """The merged entries of the active tables of one language pair, in one direction.
 
@@ -73,12 +74,38 @@ class PivotView:
     """The number of members of the direct view; they come first."""
 
 
-@lru_cache(maxsize=_PIVOTS)
-def pivoted(direct: View | None, first: View, second: View) -> PivotView:
-    """The same object for the same views: caches recognise its tables by identity."""
+class Pivots:
+    """The views by way of a third language that searches of one snapshot used last; they end with it. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[View | None, View, View], PivotView] = {}
+        self._composed: Composed = {}
+        self._forgotten: WeakSet[View] = WeakSet()
+        self._lock = Lock()
+
+    def of(self, direct: View | None, first: View, second: View) -> PivotView:
+        """The same object for the same views: caches recognise its tables by identity."""
+        key = (direct, first, second)
+        with self._lock:
+            pivot = self._kept.pop(key, None) or _pivoted(direct, first, second, self._composed)
+            if not any(view in self._forgotten for view in key):
+                self._kept[key] = pivot
+            if len(self._kept) > _PIVOTS:
+                del self._kept[next(iter(self._kept))]
+        return pivot
+
+    def forget(self, *views: View) -> None:
+        """Let go of these views; a request that still has one may go on with it."""
+        with self._lock:
+            self._forgotten.update(views)
+            for key in [key for key in self._kept if not set(key).isdisjoint(views)]:
+                del self._kept[key]
+
+
+def _pivoted(direct: View | None, first: View, second: View, cache: Composed) -> PivotView:
     before = () if direct is None else direct.members
     offset = len(before) + len(first.members)
-    surface, analysed = (Pivot(*two, offset) for two in zip(_sides(first), _sides(second), strict=True))
+    surface, analysed = (Pivot(*two, offset, cache) for two in zip(_sides(first), _sides(second), strict=True))
     members = (*before, *first.members, *second.members)
     if direct is None:
         return PivotView(members, surface, analysed, frozenset(), 0)
