@@ -5,9 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+Line = Literal["VmRSS", "VmHWM", "VmData", "RssAnon"]
 
-def mebibytes(process: int | Literal["self"], line: Literal["VmRSS", "VmHWM", "VmData"] = "VmRSS") -> float:
-    """Resident memory of a process, MiB: now, or at its peak (`VmHWM`); or all data that it holds (`VmData`)."""
+
+def mebibytes(process: int | Literal["self"], line: Line = "VmRSS") -> float:
+    """Resident memory of a process, MiB: now, at its peak (`VmHWM`), or but for files (`RssAnon`).
+
+    `VmData` is all data that it holds.
+    """
     status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     return int(status.split(f"{line}:")[1].split()[0]) / 1024
 

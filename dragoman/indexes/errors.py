@@ -26,6 +26,7 @@ _CORRUPT = frozenset(
 _LOCKED = "org.apache.lucene.store.LockObtainFailedException"
 _CLOSED = "org.apache.lucene.store.AlreadyClosedException"
 _DISK_FULL = ("no space left on device", "disk quota exceeded")
+_TOO_MANY_FILES = "too many open files"
 
 
 class IndexFault(RuntimeError):
@@ -50,13 +51,15 @@ class IndexClosed(IndexFault):
 
 @contextmanager
 def index_faults(directory: Path) -> Iterator[None]:
-    """Map known Java exceptions to this module's errors, and a full disk to OSError."""
+    """Map known Java exceptions to this module's errors, and a full disk or too many open files to OSError."""
     try:
         yield
     except JavaError as error:
         report = f"{error}\n{error.trace}".lower()  # if a full disk closed the writer, only the trace says so
         if any(reason in report for reason in _DISK_FULL):
             raise OSError(errno.ENOSPC, "no space left on device", str(directory)) from error
+        if _TOO_MANY_FILES in report:  # files that cannot be opened now are not missing
+            raise OSError(errno.EMFILE, _TOO_MANY_FILES, str(directory)) from error
         if error.classname in _CORRUPT:
             raise IndexCorrupt(directory, f"{error}; rebuild it") from error
         if error.classname == _LOCKED:

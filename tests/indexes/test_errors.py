@@ -34,6 +34,12 @@ def test_a_full_disk_is_an_error_of_the_operating_system() -> None:
     assert caught.value.errno == errno.ENOSPC
 
 
+def test_files_that_cannot_be_opened_now_are_not_taken_for_missing() -> None:
+    with pytest.raises(OSError, match="/data/news") as caught, index_faults(Path("/data/news")):
+        raise JavaError("java.io.FileNotFoundException", "/data/news/_0.cfs (Too many open files)", "")
+    assert caught.value.errno == errno.EMFILE
+
+
 def test_other_exceptions_are_unchanged() -> None:
     with pytest.raises(JavaError, match="NullPointerException"), index_faults(Path("x")):
         raise JavaError("java.lang.NullPointerException", "", "")

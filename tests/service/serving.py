@@ -91,6 +91,10 @@ class Server:
         """The exit status of the process, which is about to end."""
         return self._end()
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def memory(self) -> int:
         """Resident memory, bytes."""
         fields = Path(f"/proc/{self._process.pid}/statm").read_text().split()

@@ -47,12 +47,14 @@ class LuceneIndex:
         JvmUnavailable: if Java cannot be started.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, locked: bool = True) -> None:
+        """Without ``locked`` nothing keeps a second writer out of the directory, and an open index has no file
+        descriptor. Its owner has to be the only one."""
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
         self._sounds: dict[tuple[str, str], list[tuple[str, float]]] = {}
         with index_faults(directory):
-            self._store: LuceneStore | None = jvm.run(_open, directory)
+            self._store: LuceneStore | None = jvm.run(_open, directory, locked)
 
     def _run(self, function: Callable[Concatenate[LuceneStore, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         store = self._store
@@ -172,6 +174,6 @@ class LuceneIndex:
         self.close()
 
 
-def _open(directory: Path) -> LuceneStore:
+def _open(directory: Path, locked: bool) -> LuceneStore:
     check_files(directory)
-    return LuceneStore(directory)
+    return LuceneStore(directory, locked)

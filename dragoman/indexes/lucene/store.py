@@ -24,14 +24,16 @@ _GENERATION_KEY = "dragoman.generation"
 _WRITE_LOCK = "write.lock"
 _BUFFER_MEGABYTES = 24.0
 _INDEX = "org.apache.lucene.index."
+_STORE = "org.apache.lucene.store."
 
 
 class LuceneStore:
     """An open index. The state on disk is always that of the last :meth:`commit`. Thread-safe."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, locked: bool = True) -> None:
+        """``locked`` keeps other writers out of the directory; it takes a file descriptor for as long as it is open."""
         self._path = directory
-        self._directory = open_directory(directory)
+        self._directory = open_directory(directory, locked)
         self._writer: Any = None
         self._committing = threading.Lock()
         self.searcher: Any = None
@@ -102,6 +104,8 @@ class LuceneStore:
         self._directory.close()
 
 
-def open_directory(path: Path) -> Any:
-    """A folder as Lucene's memory-mapped directory."""
-    return java_class("org.apache.lucene.store.MMapDirectory")(java_class("java.io.File")(str(path)).toPath())
+def open_directory(path: Path, locked: bool = True) -> Any:
+    """A folder as Lucene's memory-mapped directory; without ``locked`` it may have several writers."""
+    folder = java_class("java.io.File")(str(path)).toPath()
+    directory = java_class(_STORE + "MMapDirectory")
+    return directory(folder) if locked else directory(folder, java_class(_STORE + "NoLockFactory").INSTANCE)

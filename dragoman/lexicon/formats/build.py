@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from dragoman.lexicon.formats.reader import Header, Item, Rejection, TableFormatError
 from dragoman.lexicon.formats.streams import without_entries
 from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.table.terms import SortedTerms, TermRecords
 from dragoman.lexicon.text.tokens import fold_term
 
 Floats = NDArray[np.float64]
-Ids = NDArray[np.int64]
+Ids = NDArray[np.int32]
 
 REJECTIONS_KEPT = 1000
-_CACHED_TERMS = 500_000
+_CACHED_TERMS = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,54 +65,44 @@ def normalise(raw: Iterable[Item], source: str, target: str, threshold: float = 
     collected = _Collected(source, target)
     for item in raw:
         collected.add(item)
-    s, t, p_ts, p_st = collected.pairs()
-    p_ts, p_st = _both_directions(s, t, p_ts, p_st)
-    kept = np.maximum(p_ts, p_st) >= threshold
-    if not kept.any():
-        raise collected.nothing_left()
-    table = Table.from_arrays(
-        source,
-        target,
-        list(collected.sources.ids),
-        list(collected.targets.ids),
-        s[kept],
-        t[kept],
-        p_ts[kept],
-        p_st[kept],
-    )
-    return Normalised(table, collected.rejected, collected.rejected_count, int(np.sum(~kept)), collected.header)
+    return collected.normalised(threshold)
 
 
 class _Terms:
-    """Numbers for the folded terms of one language."""
+    """Records of the folded terms of one language."""
 
     def __init__(self, language: str) -> None:
-        self.language = language
-        self.ids: dict[str, int] = {}
-        self._seen: dict[str, int] = {}
+        self._language = language
+        self._records = TermRecords()
+        self._recent: dict[str, int] = {}
 
     def number(self, term: str) -> int:
-        """The folded term's number, or -1 for a term without a word."""
-        known = self._seen.get(term)
-        if known is None:
-            if len(self._seen) >= _CACHED_TERMS:
-                self._seen.clear()
-            folded = fold_term(term, self.language)
-            known = self._seen[term] = self.ids.setdefault(folded, len(self.ids)) if folded else -1
-        return known
+        """The number of a record of the folded term, or -1 for a term without a word."""
+        number = self._recent.get(term)
+        if number is None:
+            if len(self._recent) >= _CACHED_TERMS:
+                self._recent.clear()
+            folded = fold_term(term, self._language)
+            number = self._recent[term] = self._records.add(folded) if folded else -1
+        return number
+
+    def sort(self) -> SortedTerms:
+        self._recent.clear()
+        return self._records.sort()
 
 
 class _Collected:
     """All entries of a file as arrays; a missing probability is NaN."""
 
     def __init__(self, source: str, target: str) -> None:
-        self.sources = _Terms(source)
-        self.targets = _Terms(target)
+        self._languages = source, target
+        self._sources = _Terms(source)
+        self._targets = _Terms(target)
         self.rejected: list[Rejection] = []
         self.rejected_count = 0
         self.header: tuple[str, ...] | None = None
-        self._s = array("q")
-        self._t = array("q")
+        self._s = array("i")
+        self._t = array("i")
         self._p_ts = array("d")
         self._p_st = array("d")
 
@@ -123,8 +114,8 @@ class _Collected:
             self._reject(item)
             return
         line, source, target, p_ts, p_st = item
-        s = self.sources.number(source)
-        t = self.targets.number(target)
+        s = self._sources.number(source)
+        t = self._targets.number(target)
         if s < 0 or t < 0:
             side, term = ("source", source) if s < 0 else ("target", target)
             self._reject(Rejection(line, f"the {side} {term[:40]!r} holds no word"))
@@ -139,24 +130,55 @@ class _Collected:
         if len(self.rejected) < REJECTIONS_KEPT:
             self.rejected.append(rejection)
 
-    def nothing_left(self) -> TableFormatError:
+    def normalised(self, threshold: float) -> Normalised:
+        """The table of all entries. It frees them on its way, so it can be called once."""
+        sources, targets = self._sources.sort(), self._targets.sort()
+        s, t, p_ts, p_st = self._pairs(sources, targets)
+        p_ts, p_st = _both_directions(s, t, p_ts, p_st)
+        kept = np.maximum(p_ts, p_st) >= threshold
+        pruned = int(np.sum(~kept))
+        if pruned == len(kept):
+            raise self._nothing_left()
+        if pruned:
+            s, t, p_ts, p_st = s[kept], t[kept], p_ts[kept], p_st[kept]
+        table = Table.from_records(*self._languages, sources, targets, s, t, p_ts, p_st)
+        return Normalised(table, self.rejected, self.rejected_count, pruned, self.header)
+
+    def _nothing_left(self) -> TableFormatError:
         """The error of a file without a usable entry."""
         if not self.rejected:
             return TableFormatError("the file holds no entry with a probability above the threshold")
         return without_entries(self.rejected, self.rejected_count)
 
-    def pairs(self) -> tuple[Ids, Ids, Floats, Floats]:
+    def _pairs(self, sources: SortedTerms, targets: SortedTerms) -> tuple[Ids, Ids, Floats, Floats]:
         """The distinct pairs with the sums of their given probabilities, NaN where none was given."""
-        width = max(1, len(self.targets.ids))
-        keys = np.frombuffer(self._s, np.int64) * width + np.frombuffer(self._t, np.int64)
-        distinct, places = np.unique(keys, return_inverse=True)
-        sums = []
-        for given in (np.frombuffer(self._p_ts), np.frombuffer(self._p_st)):
-            known = ~np.isnan(given)
-            counts = np.bincount(places[known], minlength=len(distinct))
-            total = np.bincount(places[known], given[known], minlength=len(distinct))
-            sums.append(np.where(counts > 0, total, np.nan))
-        return distinct // width, distinct % width, sums[0], sums[1]
+        width = max(1, len(targets.first))
+        keys = sources.first[np.frombuffer(self._s, np.int32)].astype(np.int64)
+        keys *= width
+        keys += targets.first[np.frombuffer(self._t, np.int32)]
+        self._s, self._t = array("i"), array("i")
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        begins = np.ones(len(keys), bool)
+        np.not_equal(keys[1:], keys[:-1], out=begins[1:])
+        p_ts = _sums(np.frombuffer(self._p_ts)[order], begins)
+        self._p_ts = array("d")
+        p_st = _sums(np.frombuffer(self._p_st)[order], begins)
+        self._p_st = array("d")
+        del order
+        keys = keys[begins]
+        return (keys // width).astype(np.int32), (keys % width).astype(np.int32), p_ts, p_st
+
+
+def _sums(given: Floats, begins: NDArray[np.bool_]) -> Floats:
+    """The sum of the given values of each run, which begins where ``begins`` is true; NaN if none was given."""
+    if begins.all():
+        return given
+    runs = np.cumsum(begins) - 1
+    known = ~np.isnan(given)
+    counts = np.bincount(runs[known], minlength=int(runs[-1]) + 1)
+    total = np.bincount(runs[known], given[known], minlength=len(counts))
+    return np.where(counts > 0, total, np.nan)
 
 
 def _both_directions(s: Ids, t: Ids, p_ts: Floats, p_st: Floats) -> tuple[Floats, Floats]:

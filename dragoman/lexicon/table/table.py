@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dragoman.lexicon.table.file import CorruptTable, read_arrays, write_arrays
+from dragoman.lexicon.table.terms import SortedTerms, TermRecords
 from dragoman.lexicon.table.vocabulary import Vocabulary
 
 __all__ = ["Adjacency", "CorruptTable", "Entry", "Lookup", "Table", "Vocabulary"]
+
+Ids = NDArray[np.int32] | NDArray[np.int64]
 
 FORMAT = "dragoman-table"
 FORMAT_VERSION = "1"
@@ -161,6 +165,40 @@ class Table:
             raise ValueError("the arrays of a table must have one value for each entry")
         sources, s = _compact("source", source_terms, s)
         targets, t = _compact("target", target_terms, t)
+        return cls._of(source, target, sources, targets, s, t, forward, backward, origin)
+
+    @classmethod
+    def from_records(
+        cls,
+        source: str,
+        target: str,
+        sources: SortedTerms,
+        targets: SortedTerms,
+        source_records: NDArray[np.int32],
+        target_records: NDArray[np.int32],
+        p_ts: ArrayLike,
+        p_st: ArrayLike,
+    ) -> Table:
+        """As :meth:`from_arrays`, of first records in place of ids."""
+        forward = _probabilities("P(target|source)", p_ts)
+        backward = _probabilities("P(source|target)", p_st)
+        first, s = sources.vocabulary(source_records)
+        second, t = targets.vocabulary(target_records)
+        return cls._of(source, target, first, second, s, t, forward, backward, np.zeros(len(s), np.uint8))
+
+    @classmethod
+    def _of(
+        cls,
+        source: str,
+        target: str,
+        sources: Vocabulary,
+        targets: Vocabulary,
+        s: Ids,
+        t: Ids,
+        forward: NDArray[np.float32],
+        backward: NDArray[np.float32],
+        origin: NDArray[np.uint8],
+    ) -> Table:
         order = np.lexsort((t, s))
         if len(s) and np.any((np.diff(s[order]) == 0) & (np.diff(t[order]) == 0)):
             raise ValueError("a pair of terms is given twice")
@@ -175,18 +213,16 @@ class Table:
         Raises:
             ValueError: as in :meth:`from_arrays`.
         """
-        source_ids: dict[str, int] = {}
-        target_ids: dict[str, int] = {}
-        s: list[int] = []
-        t: list[int] = []
-        p_ts: list[float] = []
-        p_st: list[float] = []
+        sources, targets = TermRecords(), TermRecords()
+        s, t, p_ts, p_st = array("i"), array("i"), array("d"), array("d")
         for source_term, target_term, forward, backward in entries:
-            s.append(source_ids.setdefault(source_term, len(source_ids)))
-            t.append(target_ids.setdefault(target_term, len(target_ids)))
+            s.append(sources.add(source_term))
+            t.append(targets.add(target_term))
             p_ts.append(forward)
             p_st.append(backward)
-        return cls.from_arrays(source, target, list(source_ids), list(target_ids), s, t, p_ts, p_st)
+        first, second = sources.sort(), targets.sort()
+        ids = first.first[np.frombuffer(s, np.int32)], second.first[np.frombuffer(t, np.int32)]
+        return cls.from_records(source, target, first, second, *ids, np.frombuffer(p_ts), np.frombuffer(p_st))
 
     def translations(self, term: str, best: int | None = None, least_backward: float = 0.0) -> list[Entry]:
         """The translations of a source term, most probable first; empty for an unknown term.
@@ -319,8 +355,8 @@ def _compact(side: str, terms: Sequence[str], ids: NDArray[np.int64]) -> tuple[V
 
 def _adjacency(
     terms: int,
-    own: NDArray[np.int64],
-    other: NDArray[np.int64],
+    own: Ids,
+    other: Ids,
     forward: NDArray[np.float32],
     backward: NDArray[np.float32],
     origins: NDArray[np.uint8],
@@ -328,4 +364,4 @@ def _adjacency(
 ) -> Adjacency:
     indptr = np.zeros(terms + 1, dtype=np.int64)
     np.cumsum(np.bincount(own, minlength=terms), out=indptr[1:])
-    return Adjacency(indptr, other[order].astype(np.int32), forward[order], backward[order], origins[order])
+    return Adjacency(indptr, other[order].astype(np.int32, copy=False), forward[order], backward[order], origins[order])

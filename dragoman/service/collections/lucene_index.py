@@ -52,7 +52,11 @@ class _Opened:
 
 
 class CollectionIndex:
-    """The index of one collection; all methods may be called from any thread."""
+    """The index of one collection; all methods may be called from any thread.
+
+    Lucene's own lock of the directory would take a file descriptor for each collection. The lock of the data directory
+    keeps other processes out, and :meth:`writing` other threads.
+    """
 
     def __init__(self, store: Store, directory: Path, collection_id: int, uid: str, name: str = "") -> None:
         """``name`` is what people know the collection by, for messages."""
@@ -196,7 +200,7 @@ class CollectionIndex:
             previous, self._languages = self._languages, {}
             index: LuceneIndex | None = None
             try:
-                index = LuceneIndex(target)
+                index = LuceneIndex(target, locked=False)
                 self._catch_up(index, progress, after=-1)
                 self._point_to(name)
             except BaseException:
@@ -276,7 +280,7 @@ class CollectionIndex:
         if not name.isalnum() or not (self.directory / name).is_dir():
             return None
         try:
-            index = LuceneIndex(self.directory / name)
+            index = LuceneIndex(self.directory / name, locked=False)
         except (IndexCorrupt, JavaError) as fault:
             logger.warning("the index of %s cannot be opened and is built anew: %s", self.name, fault)
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import math
+import resource
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -150,7 +151,6 @@ ERRORS: tuple[type[ServiceError], ...] = (
 
 _BY_STATUS = {error.status: error for error in ERRORS}
 DISK_FULL = "no space is left on the disk that holds the data; everything acknowledged before is kept"
-
 Classifier = Callable[[Any], ServiceError | None]
 
 _CLASSIFIERS: dict[type[BaseException], Classifier] = {}
@@ -202,6 +202,9 @@ def _classify_one(fault: BaseException) -> ServiceError | None:
         return TooLarge(str(fault)) if isinstance(fault, StreamTooLarge) else MalformedBody(str(fault))
     if isinstance(fault, OSError) and fault.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageFull(DISK_FULL)
+    if isinstance(fault, OSError) and fault.errno in (errno.EMFILE, errno.ENFILE):
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return Unavailable(f"the limit of open files is reached (RLIMIT_NOFILE is {limit} for this process); try later")
     if "No space left on device" in str(fault):
         return StorageFull(DISK_FULL)
     for kind, classifier in _CLASSIFIERS.items():

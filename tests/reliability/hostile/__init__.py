@@ -1,0 +1,1 @@
+"""Inputs and uses that are meant to stop the service."""
