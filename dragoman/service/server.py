@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import logging
 import os
 import signal
@@ -11,18 +13,25 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from threading import Timer
 from types import FrameType
+from typing import Any
 
 import uvicorn
 
 from dragoman.service.core.errors import InvalidRequest, Unavailable
 from dragoman.service.core.settings import DATABASE, Settings
-from dragoman.service.http.header_timeout import KEEP_ALIVE_SECONDS, with_header_timeout
+from dragoman.service.http.connections.protocol import KEEP_ALIVE_SECONDS, protocol
+from dragoman.service.http.connections.table import ConnectionLimits, Connections, raise_file_limit
 from dragoman.service.http.starting import Application, StartingApp
 from dragoman.service.observability.tracing import traced
 
 logger = logging.getLogger("dragoman")
 
 _BACKLOG = 512
+_NO_MORE = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_ROOM = 16
+"""Connections that are closed where the system has no room for a new one."""
+_SWEEP_TICKS = 5
+"""Tenths of a second between two looks at all connections' timers."""
 _FORCED_EXIT_SECONDS = 5.0
 """After this the process exits, even if threads still work on abandoned requests."""
 
@@ -37,11 +46,18 @@ class _Server(uvicorn.Server):
     """
 
     def __init__(
-        self, config: uvicorn.Config, app: StartingApp, drain_seconds: float, stopped: Callable[[], None]
+        self,
+        config: uvicorn.Config,
+        app: StartingApp,
+        connections: Connections,
+        drain_seconds: float,
+        stopped: Callable[[], None],
     ) -> None:
         """``stopped`` is called when everything is saved and closed."""
         super().__init__(config)
         self._app = app
+        self._connections = connections
+        self._room_at = 0.0
         self._drain_seconds = drain_seconds
         self._stop_at: float | None = None
         self._stopped = stopped
@@ -56,10 +72,13 @@ class _Server(uvicorn.Server):
             super().handle_exit(sig, frame)
 
     async def on_tick(self, counter: int) -> bool:
+        if counter % _SWEEP_TICKS == 0:
+            self._connections.sweep(asyncio.get_running_loop().time())
         due = self._app.fault is not None or (self._stop_at is not None and time.monotonic() >= self._stop_at)
         return await super().on_tick(counter) or due
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(self._on_fault)
         await super().startup(sockets)
         if self.started:
             self._app.listening()
@@ -77,6 +96,17 @@ class _Server(uvicorn.Server):
             logger.info("stopped")
         if not starting:
             self._stopped()
+
+    def _on_fault(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Make room where the system refuses a connection; asyncio tries again after a second."""
+        fault = context.get("exception")
+        if isinstance(fault, OSError) and fault.errno in _NO_MORE and "accept" in context["message"]:
+            if loop.time() >= self._room_at:  # asyncio reports it hundreds of times at once
+                self._room_at = loop.time() + 1
+                self._connections.make_room(_ROOM)
+                logger.warning("no connection can be accepted: %s", fault.strerror)
+        else:
+            loop.default_exception_handler(context)
 
 
 def serve(settings: Settings, ready: Callable[[str], None] | None = None) -> None:
@@ -122,6 +152,8 @@ def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None)
 
 
 def _run(settings: Settings, name: str, make: Callable[[], Application], ready: Callable[[str], None] | None) -> None:
+    raise_file_limit()
+    connections = Connections(ConnectionLimits.of(settings))
     with ExitStack() as opened:
         listener = opened.enter_context(_listen(settings.host, settings.port))
         forced_exit = Timer(_FORCED_EXIT_SECONDS, os._exit, [0])
@@ -138,10 +170,12 @@ def _run(settings: Settings, name: str, make: Callable[[], Application], ready: 
             proxy_headers=False,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=settings.shutdown_seconds,
-            http=with_header_timeout(settings.request_head_seconds),
+            backlog=_BACKLOG,
+            http=protocol(connections),
+            ws="none",
             lifespan="on",
         )
-        _Server(config, app, settings.drain_seconds, forced_exit.start).run([listener])
+        _Server(config, app, connections, settings.drain_seconds, forced_exit.start).run([listener])
         if app.fault is not None:
             raise app.fault
 

@@ -29,12 +29,46 @@ class RequestLimits(BaseSettings):
         description="Largest ratio of decompressed to compressed bytes, checked after 16 MiB of decompressed data.",
     )
     upload_idle_seconds: float = Field(
-        default=60.0, gt=0, description="Longest pause between two parts of a request body."
+        default=30.0,
+        gt=0,
+        description="How long the server waits for a request body in all; what arrives makes up for the wait at"
+        " body_bytes_per_second.",
     )
     body_bytes_per_second: int = Field(
-        default=1 * KIB,
+        default=16 * KIB, gt=0, description="Slowest request body, and slowest reader of an answer, bytes per second."
+    )
+    send_idle_seconds: float = Field(
+        default=30.0,
         gt=0,
-        description="Slowest request body, bytes per second, checked after upload_idle_seconds of waiting.",
+        description="How long a client may go without reading its answer; what it reads makes up for the wait at"
+        " body_bytes_per_second. Then the connection is closed.",
+    )
+    unsent_bytes: int = Field(
+        default=64 * MIB,
+        gt=0,
+        description="Answers that wait for their clients to read, bytes, above which those who don't read lose theirs.",
+    )
+    connections: int | None = Field(
+        default=None,
+        gt=0,
+        description="Most connections; default: half of the files that the process may open, at most 4096. Above it"
+        " those that wait without a request are closed, then new ones get 503.",
+    )
+    open_requests_per_second: float = Field(
+        default=100.0,
+        ge=0,
+        description="Requests per second of one address to what needs no key, /healthz apart; 0: no limit.",
+    )
+    open_burst: int = Field(
+        default=500, gt=0, description="Burst of one address to what needs no key: requests at once after a pause."
+    )
+    failed_sign_ins_per_second: float = Field(
+        default=5.0,
+        ge=0,
+        description="Requests per second of one address without a valid key that get 401; more get 429. 0: no limit.",
+    )
+    failed_sign_ins_burst: int = Field(
+        default=100, gt=0, description="Burst of one address of requests without a valid key."
     )
     request_head_seconds: float = Field(
         default=10.0, gt=0, description="Request-header timeout, after which the connection is closed."

@@ -7,8 +7,7 @@ ready, ``/healthz`` succeeds, ``/readyz`` gets 503, and everything else waits. T
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol
 
@@ -17,6 +16,7 @@ import anyio.to_thread
 from starlette.types import Receive, Scope, Send
 
 from dragoman.service.core.errors import Unavailable
+from dragoman.service.http.plain import send_error, send_plain
 from dragoman.service.http.request_id import request_identifier
 
 _STARTING = b'{"status":"starting"}'
@@ -112,7 +112,7 @@ class StartingApp:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == "/healthz" and scope["method"] in ("GET", "HEAD"):
-            await _send(send, 200, {"Content-Type": "application/json"}, _STARTING, head=scope["method"] == "HEAD")
+            await send_plain(send, 200, {"Content-Type": "application/json"}, _STARTING, head=scope["method"] == "HEAD")
             return
         if scope["path"] != "/readyz":
             with anyio.move_on_after(_WAIT_SECONDS):
@@ -120,13 +120,4 @@ class StartingApp:
             if self._app is not None:
                 await self._app(scope, receive, send)
                 return
-        error, request = Unavailable("the service is starting"), request_identifier(scope)
-        headers = {"X-Request-Id": request, "Content-Type": "application/json", **error.headers}
-        await _send(send, error.status, headers, json.dumps(error.body(request)).encode())
-
-
-async def _send(send: Send, status: int, headers: Mapping[str, str], body: bytes, head: bool = False) -> None:
-    encoded = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
-    encoded.append((b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": status, "headers": encoded})
-    await send({"type": "http.response.body", "body": b"" if head else body})
+        await send_error(send, Unavailable("the service is starting"), request_identifier(scope))

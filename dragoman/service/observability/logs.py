@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections import OrderedDict
 from contextvars import ContextVar
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 from pythonjsonlogger.core import RESERVED_ATTRS
 from pythonjsonlogger.json import JsonFormatter
@@ -17,12 +19,19 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 _access = logging.getLogger("dragoman.access")
 
+_LINES = 100
+"""Lines of one kind that are logged in one window; the rest is counted."""
+_WINDOW_SECONDS = 10.0
+_KINDS = 1_000
+_REFUSED = (400, 401, 403, 404, 408, 413, 429, 503)
+"""Statuses of which anyone can cause any number; of other requests each has its line."""
+
 _QUIET = ("alembic", "uvicorn.error", "kivy", "httpx", "opentelemetry")
 
 
 def configure_log(level: str, format: Format = "text") -> None:
     """Send the log of this program, and of the libraries it uses, to standard error."""
-    handler = logging.StreamHandler()
+    handler = LimitedHandler()
     handler.addFilter(_with_request_id)
     handler.setFormatter(_json() if format == "json" else _Text())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
@@ -45,6 +54,71 @@ def announce(line: str) -> None:
     """Log a line at any log level."""
     logger = logging.getLogger("dragoman")
     logger.handle(logger.makeRecord(logger.name, logging.INFO, __file__, 0, line, (), None))
+
+
+class LimitedHandler(logging.StreamHandler[TextIO]):
+    """Writes at most so many lines of one kind, and then how many more there were.
+
+    A kind is a place in the code that logs; for refused requests it is their status. Other requests have their lines.
+    """
+
+    def __init__(self, lines: int = _LINES, seconds: float = _WINDOW_SECONDS) -> None:
+        super().__init__()
+        self._lines = lines
+        self._seconds = seconds
+        self._windows: OrderedDict[tuple[object, ...], _Window] = OrderedDict()
+        self._look_at = 0.0
+
+    def emit(self, record: logging.LogRecord) -> None:
+        now = time.monotonic()
+        if now >= self._look_at:
+            self._tell_left_out(now)
+        kind = _kind(record)
+        if kind is None:
+            super().emit(record)
+            return
+        window = self._windows.get(kind)
+        if window is None:
+            window = self._windows[kind] = _Window(now + self._seconds, record)
+            if len(self._windows) > _KINDS:
+                self._say(self._windows.popitem(last=False)[1])
+        window.count += 1
+        if window.count <= self._lines:
+            super().emit(record)
+
+    def close(self) -> None:
+        self._tell_left_out(float("inf"))
+        super().close()
+
+    def _tell_left_out(self, now: float) -> None:
+        """End the windows whose time is over; they stand in the order of their ends."""
+        self._look_at = now + 1
+        while self._windows and next(iter(self._windows.values())).until <= now:
+            self._say(self._windows.popitem(last=False)[1])
+
+    def _say(self, window: _Window) -> None:
+        left_out = window.count - self._lines
+        if left_out > 0:
+            first = window.first
+            line = f"and {left_out:,} more lines like: {first.getMessage()[:200]}"
+            super().emit(logging.LogRecord(first.name, first.levelno, first.pathname, first.lineno, line, (), None))
+
+
+class _Window:
+    """The lines of one kind since its first."""
+
+    def __init__(self, until: float, first: logging.LogRecord) -> None:
+        self.until = until
+        self.first = first
+        self.count = 0
+
+
+def _kind(record: logging.LogRecord) -> tuple[object, ...] | None:
+    """What a line is one of many of; None where each is to be written."""
+    if record.name != _access.name:
+        return record.name, record.levelno, record.pathname, record.lineno
+    status = getattr(record, "status", 0)
+    return (record.name, status) if status in _REFUSED else None
 
 
 def _with_request_id(record: logging.LogRecord) -> bool:

@@ -1,0 +1,216 @@
+"""uvicorn's HTTP protocol with a timer in every state, and one error body for what cannot be parsed.
+
+A connection expects a request (its head has ``request_head_seconds`` from its first byte, the next one may take
+``KEEP_ALIVE_SECONDS`` to begin), or works on one, or discards the rest of a body that was not read. While it works, the
+application bounds the time: `streaming` that of the body, `admission` that of the work. What is to be sent has a timer
+of its own at any time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import socket
+import time
+from functools import partial
+from typing import Any, cast
+from uuid import uuid4
+
+import h11
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from dragoman.service.core.errors import MalformedBody, Unavailable
+from dragoman.service.http.connections.exchange import PART, Exchange
+from dragoman.service.http.connections.table import Connections
+from dragoman.service.http.plain import raw_error, send_error
+from dragoman.service.http.request_id import request_identifier
+
+KEEP_ALIVE_SECONDS = 75
+"""How long an idle connection is kept for a next request. Clients and proxies drop theirs earlier (httpx after 5
+seconds, most proxies after 60), so that none sends a request while the server closes."""
+_DISCARD_SECONDS = 5.0
+_SMALL_BODY = 64 * 1024
+"""The unread rest of a body that is declared to be no longer is awaited, and the connection is used again."""
+_READ_BYTES = 64 * 1024
+_COSTLY_SECONDS = 0.004
+"""Parsing what is read takes a tenth of it, unless it is made to cost, as by chunks of a byte."""
+_PARSING_SHARE = 0.2
+"""The share of the event loop's time that costly parsing may take, for all connections together."""
+_SWEEP_SECONDS = 2.0
+_PROBES = ("/healthz", "/readyz")
+
+
+class _Flow(FlowControl):
+    """Flow control whose reading can be held up."""
+
+    held = False
+
+    def resume_reading(self) -> None:
+        if not self.held:
+            super().resume_reading()
+
+
+class Connection(H11Protocol):
+    """A connection of one client; it stands in a table with all others."""
+
+    flow: _Flow
+    _parsing_until = -math.inf
+    """When all the costly parsing has had its share; of all connections, so it is set on the class."""
+
+    def __init__(self, connections: Connections, **uvicorn: Any) -> None:
+        super().__init__(**uvicorn)
+        self._table = connections
+        self._application = self.app
+        self.app = self._answer
+        self.expected_by = math.inf
+        self.answer_left = 0
+        self.written = 0
+        self._begun = True
+        """Whether some of a request's head has arrived; the first one's is expected at once."""
+        self._within_limit = True
+        self._discarding = False
+        self._patience = connections.limits.send_seconds
+        self._seen_at, self._seen_taken = 0.0, 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.flow = _Flow(transport)
+        transport.max_size = _READ_BYTES  # type: ignore[attr-defined]
+        if (connected := transport.get_extra_info("socket")) is not None:  # else the kernel takes megabytes unsent
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, PART)
+        self._within_limit = self._table.enter(self)
+        self._expect(self._table.limits.head_seconds)
+        if self._table.full:
+            transport.write(raw_error(Unavailable("too many connections"), uuid4().hex))
+            transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._table.leave(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if not self._begun:
+            self._begun = True
+            self._expect(self._table.limits.head_seconds)
+        discarding = self.conn.our_state is h11.DONE
+        started = time.thread_time()
+        super().data_received(data)
+        self._pay(time.thread_time() - started)
+        if self._under_way:
+            self._work()
+        elif discarding and self.conn.our_state is h11.IDLE:
+            self._expect_next()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._under_way:
+            self._work()
+        elif self.conn.their_state is h11.SEND_BODY:
+            self._expect(_DISCARD_SECONDS)
+        else:
+            self._expect_next()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP; where an answer has begun, the connection just ends."""
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE) and not self.transport.is_closing():
+            self.transport.write(raw_error(MalformedBody("this is no valid HTTP request"), uuid4().hex))
+        self.transport.close()
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+
+    def shutdown(self) -> None:
+        if not self.transport.is_closing():
+            super().shutdown()
+
+    def _should_upgrade(self) -> bool:
+        """No other protocol is spoken here: such requests are answered as if they asked for none."""
+        return False
+
+    @property
+    def gone(self) -> bool:
+        return self.transport.is_closing()
+
+    def body_is_left(self) -> bool:
+        if self.conn.their_state is not h11.SEND_BODY:
+            return False
+        declared = next((value for name, value in self.headers if name == b"content-length"), b"")
+        small = declared.isdigit() and len(declared) < 9 and int(declared) <= _SMALL_BODY
+        return not small or self.conn.they_are_waiting_for_100_continue
+
+    def unsent(self) -> int:
+        return self.answer_left + self.transport.get_write_buffer_size()
+
+    def patience(self, now: float) -> float:
+        waiting = self.transport.get_write_buffer_size()
+        taken = self.written - waiting
+        longest = self._table.limits.send_seconds
+        if waiting == 0:
+            self._patience = longest
+        else:
+            gained = max(0, taken - self._seen_taken) / self._table.limits.slowest
+            since = min(now - self._seen_at, _SWEEP_SECONDS)  # longer: the loop was held up, and not the client
+            self._patience = min(longest, self._patience + gained - since)
+        self._seen_at, self._seen_taken = now, taken
+        return self._patience
+
+    def drop(self) -> None:
+        self.expected_by = math.inf
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            self.transport.close()
+
+    def sending(self) -> None:
+        self._table.limit_unsent(self.loop.time())
+
+    def discarding(self) -> None:
+        self._discarding = True
+        self._expect(_DISCARD_SECONDS)
+
+    @property
+    def _under_way(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete and not self._discarding
+
+    def _expect(self, seconds: float) -> None:
+        self.expected_by = self.loop.time() + seconds
+        self._table.wait(self)
+
+    def _expect_next(self) -> None:
+        self._begun = bool(self.conn.trailing_data[0])
+        self._expect(self._table.limits.head_seconds if self._begun else KEEP_ALIVE_SECONDS)
+
+    def _work(self) -> None:
+        if self.expected_by < math.inf:
+            self.expected_by = math.inf
+            self._table.work(self)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        exchange = Exchange(self, scope, receive, send, last=not self._within_limit)
+        if self._within_limit or scope["path"] in _PROBES:
+            await self._application(scope, receive, exchange.send)
+        else:
+            await send_error(exchange.send, Unavailable("too many connections"), request_identifier(scope))
+        await exchange.finish()
+
+    def _pay(self, seconds: float) -> None:
+        """Hold up this connection's reading if its data was costly to parse."""
+        if seconds < _COSTLY_SECONDS:
+            return
+        now = self.loop.time()
+        Connection._parsing_until = max(now, Connection._parsing_until) + seconds / _PARSING_SHARE
+        if not self.transport.is_closing():
+            self.flow.held = True
+            self.flow.pause_reading()
+            self.loop.call_at(Connection._parsing_until, self._read_on)
+
+    def _read_on(self) -> None:
+        self.flow.held = False
+        self.flow.resume_reading()
+
+
+def protocol(connections: Connections) -> type[asyncio.Protocol]:
+    """uvicorn's ``http``: what makes the protocol of each connection."""
+    return cast(type[asyncio.Protocol], partial(Connection, connections))

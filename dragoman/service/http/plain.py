@@ -1,0 +1,47 @@
+"""Answers without FastAPI, for what is said before there is an application or a request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from starlette.types import Send
+
+from dragoman.service.core.errors import ServiceError
+
+
+def error_headers(error: ServiceError, identifier: str) -> dict[str, str]:
+    """The headers of the one error body."""
+    return {
+        "X-Request-Id": identifier,
+        "Content-Type": "application/json",
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-store",
+        **error.headers,
+    }
+
+
+def error_content(error: ServiceError, identifier: str) -> bytes:
+    """The one error body as JSON."""
+    return json.dumps(error.body(identifier)).encode()
+
+
+def raw_error(error: ServiceError, identifier: str) -> bytes:
+    """A whole HTTP/1.1 response with this error, after which the connection is closed."""
+    content = error_content(error, identifier)
+    headers = error_headers(error, identifier) | {"Content-Length": str(len(content)), "Connection": "close"}
+    lines = [f"HTTP/1.1 {error.status} {error.error_type}", *(f"{name}: {value}" for name, value in headers.items())]
+    return "\r\n".join([*lines, "", ""]).encode() + content
+
+
+async def send_error(send: Send, error: ServiceError, identifier: str) -> None:
+    """Send an error as the response."""
+    await send_plain(send, error.status, error_headers(error, identifier), error_content(error, identifier))
+
+
+async def send_plain(send: Send, status: int, headers: Mapping[str, str], body: bytes, head: bool = False) -> None:
+    """Send a whole response; with ``head``, only its headers."""
+    encoded = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    encoded.append((b"content-length", str(len(body)).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": encoded})
+    await send({"type": "http.response.body", "body": b"" if head else body})
