@@ -1,4 +1,4 @@
-"""The audit log: what administrators did, through the API or the command line.
+"""The audit log: what administrators did, through the API or the command line, and who used another key's jobs.
 
 An entry is written before its action and completed after it. So no action lacks an entry, and an action whose process
 died half-way shows as ``begun``.
@@ -7,10 +7,14 @@ died half-way shows as ``begun``.
 from __future__ import annotations
 
 import logging
+import math
+import time
+from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from threading import Lock
 
 from sqlalchemy import select, update
 
@@ -23,6 +27,8 @@ logger = logging.getLogger("dragoman")
 BEGUN, DONE = "begun", "done"
 COMMAND_LINE = "command line"
 _OBJECT_CHARS = 640
+_REPEAT_SECONDS = 3600.0
+_REPEATS_KEPT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +66,31 @@ class Audit:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._lock = Lock()
+        self._recent: OrderedDict[tuple[str, str, str], float] = OrderedDict()
+
+    @contextmanager
+    def recorded_hourly(self, actor: Actor, action: str, object: str) -> Iterator[None]:
+        """As :meth:`recorded`, but an action that one caller repeats on one object is recorded once an hour.
+
+        For what callers may repeat as often as they like, such as reading: the log must not grow with each.
+        """
+        repeated = (actor.name, action, object)
+        with self._lock:
+            recorded_at = self._recent.get(repeated, -math.inf)
+        if time.monotonic() - recorded_at < _REPEAT_SECONDS:
+            yield
+            return
+        with self.recorded(actor, action, object):
+            self._remember(repeated)
+            yield
+
+    def _remember(self, repeated: tuple[str, str, str]) -> None:
+        with self._lock:
+            self._recent[repeated] = time.monotonic()
+            self._recent.move_to_end(repeated)
+            if len(self._recent) > _REPEATS_KEPT:
+                self._recent.popitem(last=False)
 
     @contextmanager
     def recorded(self, actor: Actor, action: str, object: str) -> Iterator[Recording]:

@@ -79,9 +79,9 @@ class Access:
         if not cached.keys and self._settings.loopback:
             return self._anonymous()
         if given is None:
-            raise Unauthorized("send an API key: Authorization: Bearer KEY")
+            raise Unauthorized("send an API key: Authorization: Bearer KEY", "missing")
         key = recognised(cached.keys, given)
-        if key is None:  # it may be newer than the cache
+        if key is None:  # it may be newer than the cache; a wrong secret waits as well, or its id would be told apart
             key = recognised((await self._refreshed(arrived)).keys, given)
         if key is None:
             raise Unauthorized("the API key is not known")

@@ -25,6 +25,8 @@ LIMIT_MAX = 1_000_000
 
 _KEY = re.compile(r"dragoman_([0-9a-f]{12})_[A-Za-z0-9_-]{43}", re.ASCII)
 _SECRET_BYTES = 32
+_NOBODYS_DIGEST = "0" * 64
+"""Compared where an id is not there, so that an unknown id costs what a wrong secret does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,24 +129,31 @@ class Keys:
 
 
 def recognised(keys: Mapping[str, KeyInfo], given: str) -> KeyInfo | None:
-    """The data of the given key, or None if its id is not among ``keys``.
+    """The data of the given key, or None if it is not among ``keys``, whether by its id or its secret.
+
+    Neither the answer nor its time says which ids there are.
 
     Raises:
-        Unauthorized: the key is malformed, its secret does not match, or it was revoked or has expired.
+        Unauthorized: the key is malformed, or it was revoked or has expired.
     """
     parts = _KEY.fullmatch(given)
     if parts is None:
-        raise Unauthorized("this is not an API key of this service; send one as Authorization: Bearer KEY")
-    found = keys.get(parts[1])
-    if found is None:
+        message = "this is not an API key of this service; send one as Authorization: Bearer KEY"
+        raise Unauthorized(message, "malformed")
+    info = keys.get(parts[1])
+    if not hmac.compare_digest(_digest(given), _NOBODYS_DIGEST if info is None else info.digest) or info is None:
         return None
-    if not hmac.compare_digest(_digest(given), found.digest):
-        raise Unauthorized("the API key is not known")
-    if found.revoked_at is not None:
-        raise Unauthorized("the API key was revoked")
-    if not found.usable(now()):
-        raise Unauthorized("the API key has expired")
-    return found
+    if info.revoked_at is not None:
+        raise Unauthorized("the API key was revoked", "revoked")
+    if not info.usable(now()):
+        raise Unauthorized("the API key has expired", "expired")
+    return info
+
+
+def claimed_id(given: str | None) -> str | None:
+    """The id in what has the form of a key, whether there is such a key or not."""
+    parts = _KEY.fullmatch(given or "")
+    return None if parts is None else parts[1]
 
 
 def _digest(key: str) -> str:

@@ -38,8 +38,12 @@ async def _caller(request: Request) -> Caller:
 
 
 async def _record(request: Request) -> Callable[[str, str], AbstractContextManager[Recording]]:
-    caller, runtime = await _caller(request), await _runtime(request)
-    return partial(runtime.audit.recorded, Actor(caller.name, caller.key_id, request_id(request)))
+    return partial((await _runtime(request)).audit.recorded, await _actor(request))
+
+
+async def _actor(request: Request) -> Actor:
+    caller = await _caller(request)
+    return Actor(caller.name, caller.key_id, request_id(request))
 
 
 async def _check_parameters(request: Request) -> None:
@@ -55,6 +59,7 @@ KNOWN_PARAMETERS = Depends(_check_parameters)
 RuntimeDep = Annotated[Runtime, Depends(_runtime)]
 AccessDep = Annotated[Access, Depends(_access)]
 CallerDep = Annotated[Caller, Depends(_caller)]
+ActorDep = Annotated[Actor, Depends(_actor)]
 RecordDep = Annotated[Callable[[str, str], AbstractContextManager[Recording]], Depends(_record)]
 """Records an action and its object in the audit log, before and after the block."""
 SettingsDep = Annotated[Settings, Depends(_settings)]

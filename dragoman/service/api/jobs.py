@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -10,8 +11,9 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
+from dragoman.service.access.audit import Actor
 from dragoman.service.api.collections import NDJSON_TYPES
-from dragoman.service.api.dependencies import RuntimeDep
+from dragoman.service.api.dependencies import ActorDep, RuntimeDep
 from dragoman.service.core.names import ID_CHARS
 from dragoman.service.core.trec import TREC_TYPE
 from dragoman.service.http.bodies import StrictRoute, check_media_type, content_gzip
@@ -19,6 +21,7 @@ from dragoman.service.http.streaming import work_on_upload
 from dragoman.service.jobs.line import JobType
 from dragoman.service.jobs.repository import JobInfo
 from dragoman.service.jobs.submission import NewJob
+from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import TableUsed
 
 router = APIRouter(prefix="/v1/jobs", route_class=StrictRoute, tags=["jobs"])
@@ -92,6 +95,7 @@ class JobList(BaseModel):
 async def create_job(
     request: Request,
     runtime: RuntimeDep,
+    actor: ActorDep,
     type: Annotated[JobType, Query(description="The type of its lines.")],
     tag: Annotated[
         str | None, Query(description="Name of its TREC run; default: dragoman-rerank, -search or -qa.")
@@ -106,55 +110,88 @@ async def create_job(
     """
     check_media_type(request, NDJSON_TYPES, "NDJSON (Content-Type: application/x-ndjson)")
     gzip = content_gzip(request)
-    new = NewJob(type, f"dragoman-{type}" if tag is None else tag, idempotency_key)
-    return _body(await work_on_upload(request, lambda parts: runtime.jobs.submit(new, parts, gzip)))
+    new = NewJob(type, f"dragoman-{type}" if tag is None else tag, idempotency_key, actor.key_id)
+
+    def submit(parts: Iterator[bytes]) -> JobInfo:
+        job = runtime.jobs.submit(new, parts, gzip)  # with an idempotency key perhaps another key's
+        with _told(runtime, actor, "read", job):
+            return job
+
+    return _body(await work_on_upload(request, submit))
 
 
 @router.get("")
 def list_jobs(
     runtime: RuntimeDep,
+    actor: ActorDep,
     limit: Annotated[int, Query(ge=1, le=1000, description="Most jobs to return.")] = 100,
     after: Annotated[str | None, Query(description="Id of the job after which to continue.")] = None,
 ) -> JobList:
     """All jobs, newest first."""
-    found = runtime.jobs.all(limit + 1, after)
-    return JobList(jobs=[_body(job) for job in found[:limit]], has_more=len(found) > limit)
+    jobs = runtime.jobs.all(limit + 1, after)
+    if any(job.key_id != actor.key_id for job in jobs[:limit]):
+        with runtime.audit.recorded_hourly(actor, "jobs.list", "jobs of other keys"):
+            pass
+    return JobList(jobs=[_body(job) for job in jobs[:limit]], has_more=len(jobs) > limit)
 
 
 @router.get("/{id}")
-def get_job(id: JobId, runtime: RuntimeDep) -> JobBody:
+def get_job(id: JobId, runtime: RuntimeDep, actor: ActorDep) -> JobBody:
     """One job: its progress and its table versions."""
-    return _body(runtime.jobs.get(id))
+    job = runtime.jobs.get(id)
+    with _told(runtime, actor, "read", job):
+        return _body(job)
 
 
 @router.post("/{id}/cancel")
-def cancel_job(id: JobId, runtime: RuntimeDep) -> JobBody:
+def cancel_job(id: JobId, runtime: RuntimeDep, actor: ActorDep) -> JobBody:
     """Cancel a job; its results so far are kept. 409 if it has already finished."""
-    return _body(runtime.jobs.cancel(id))
+    job = runtime.jobs.get(id)
+    with _told(runtime, actor, "cancel", job, changes=not job.finished):
+        return _body(runtime.jobs.cancel(id))
 
 
 @router.delete("/{id}", status_code=204, response_class=Response)
-def delete_job(id: JobId, runtime: RuntimeDep) -> None:
+def delete_job(id: JobId, runtime: RuntimeDep, actor: ActorDep) -> None:
     """Delete a finished job with its results; 409 if it is unfinished."""
-    runtime.jobs.delete(id)
+    job = runtime.jobs.get(id)
+    with _told(runtime, actor, "delete", job, changes=job.finished):
+        runtime.jobs.delete(id)
 
 
 @router.get("/{id}/results", response_class=StreamingResponse, responses=_RESULTS)
 def job_results(
     id: JobId,
     runtime: RuntimeDep,
+    actor: ActorDep,
     format: Annotated[Literal["jsonl", "trec"], Query(description="jsonl, or a TREC run.")] = "jsonl",
 ) -> StreamingResponse:
     """The results so far, in the order of the lines; all of them once the job has finished."""
-    if format == "trec":
-        return _streamed(runtime.jobs.run(id), TREC_TYPE)
-    return _streamed(runtime.jobs.results(id), NDJSON_TYPE)
+    with _told(runtime, actor, "results", runtime.jobs.get(id)):
+        if format == "trec":
+            return _streamed(runtime.jobs.run(id), TREC_TYPE)
+        return _streamed(runtime.jobs.results(id), NDJSON_TYPE)
 
 
 @router.get("/{id}/errors", response_class=StreamingResponse, responses=_STREAM)
-def job_errors(id: JobId, runtime: RuntimeDep) -> StreamingResponse:
+def job_errors(id: JobId, runtime: RuntimeDep, actor: ActorDep) -> StreamingResponse:
     """The errors so far, in the order of the lines; all of them once the job has finished."""
-    return _streamed(runtime.jobs.errors(id), NDJSON_TYPE)
+    with _told(runtime, actor, "errors", runtime.jobs.get(id)):
+        return _streamed(runtime.jobs.errors(id), NDJSON_TYPE)
+
+
+@contextmanager
+def _told(runtime: Runtime, actor: Actor, action: str, job: JobInfo, changes: bool = False) -> Iterator[None]:
+    """Record in the audit log what a key does with a job of another key.
+
+    What changes nothing may be repeated at any rate, so it is recorded once an hour.
+    """
+    if job.key_id == actor.key_id:
+        yield
+        return
+    record = runtime.audit.recorded if changes else runtime.audit.recorded_hourly
+    with record(actor, f"job.{action}", job.id):
+        yield
 
 
 def _streamed(lines: Iterator[bytes], media_type: str) -> StreamingResponse:

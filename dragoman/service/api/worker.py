@@ -30,6 +30,7 @@ from dragoman.service.inference.models import Models
 from dragoman.service.inference.scoring import LocalScoring, Pending
 from dragoman.service.inference.wire import ModelBody, ScoreBody, ScoresBody
 from dragoman.service.observability.metrics import Metrics
+from dragoman.service.observability.refusals import report_refusal
 
 router = APIRouter(route_class=StrictRoute, tags=["worker"])
 
@@ -49,7 +50,9 @@ class WorkerToken:
         if scope["type"] == "http" and scope["path"] not in _OPEN:
             given = bearer(scope) or ""
             if not hmac.compare_digest(given.encode(), self._token):
-                raise Unauthorized("send the worker's token: Authorization: Bearer TOKEN")
+                reason = "unknown" if given else "missing"
+                report_refusal(scope, reason)
+                raise Unauthorized("send the worker's token: Authorization: Bearer TOKEN", reason)
         await self.app(scope, receive, send)
 
 

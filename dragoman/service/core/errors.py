@@ -41,14 +41,26 @@ class MalformedBody(ServiceError):
 
 
 class Unauthorized(ServiceError):
+    """The caller is not known; ``reason`` is for the log and the metrics, and is none of the caller's words."""
+
     status = 401
     error_type = "unauthorized"
     headers: Mapping[str, str] = {"WWW-Authenticate": "Bearer"}
 
+    def __init__(self, message: str, reason: str = "unknown") -> None:
+        super().__init__(message)
+        self.reason = reason
+
 
 class Forbidden(ServiceError):
+    """The caller may not do this; ``reason`` as in :class:`Unauthorized`."""
+
     status = 403
     error_type = "forbidden"
+
+    def __init__(self, message: str, reason: str = "scope") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class NotFound(ServiceError):

@@ -10,11 +10,12 @@ from fastapi import APIRouter
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dragoman.service.access.authenticator import Access, Caller
-from dragoman.service.access.keys import SCOPES
-from dragoman.service.core.errors import Forbidden, TooManyRequests
+from dragoman.service.access.keys import SCOPES, claimed_id
+from dragoman.service.core.errors import Forbidden, TooManyRequests, Unauthorized
 from dragoman.service.http.bodies import bearer
 from dragoman.service.http.errors import error_response
 from dragoman.service.http.same_site import READING, check_same_site
+from dragoman.service.observability.refusals import report_refusal
 
 METRICS = "/metrics"
 ASSETS = "/docs/assets"
@@ -72,17 +73,25 @@ class Authentication:
         if scope["type"] != "http" or is_open(path) or (self._metrics_open and path == METRICS):
             await self.app(scope, receive, send)
             return
+        try:
+            await self._admitted(scope, receive, send)
+        except (Unauthorized, Forbidden) as refusal:
+            caller = scope["state"].get("key_id") or claimed_id(bearer(scope))
+            report_refusal(scope, refusal.reason, caller)
+            raise
+
+    async def _admitted(self, scope: Scope, receive: Receive, send: Send) -> None:
         access: Access = scope["app"].state.access
         caller = await access.caller(bearer(scope))
         if caller.key_id is None:  # a page of another site has no key, so only an open service needs this
             check_same_site(scope, self._allowed_hosts)
+        scope["state"] |= {"caller": caller, "key_id": caller.key_id}
         wait = caller.meter.enter(time.monotonic())
         if wait is not None:
             await self._refuse(wait, scope, receive, send)
             return
         try:
-            _check_scope(caller, scope["method"], path)
-            scope["state"] |= {"caller": caller, "key_id": caller.key_id}
+            _check_scope(caller, scope["method"], scope["path"])
             await self.app(scope, receive, send)
         finally:
             caller.meter.leave()

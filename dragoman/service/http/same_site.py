@@ -29,11 +29,11 @@ def check_same_site(scope: Scope, allowed: Collection[str]) -> None:
     headers = Headers(scope=scope)
     host, origin = headers.get("host"), headers.get("origin")
     if host is not None and not _known(_name("//" + host), allowed):
-        raise Forbidden(f"Host: {host!r} is no name of this machine; DRAGOMAN_ALLOWED_HOSTS may name it")
+        raise Forbidden(f"Host: {host!r} is no name of this machine; DRAGOMAN_ALLOWED_HOSTS may name it", "site")
     if origin is None or scope["method"] in READING:
         return
     if origin.partition("://")[2].lower() != (host or "").lower() and _name(origin) not in allowed:
-        raise Forbidden(f"Origin: {origin!r} is another site; DRAGOMAN_ALLOWED_HOSTS may name it")
+        raise Forbidden(f"Origin: {origin!r} is another site; DRAGOMAN_ALLOWED_HOSTS may name it", "site")
 
 
 def _name(address: str) -> str | None:

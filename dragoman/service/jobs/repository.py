@@ -35,6 +35,7 @@ class JobInfo:
     tag: str
     status: str
     message: str | None
+    key_id: str | None
     total: int
     completed: int
     failed: int
@@ -43,6 +44,10 @@ class JobInfo:
     started_at: datetime | None
     finished_at: datetime | None
     expires_at: datetime
+
+    @property
+    def finished(self) -> bool:
+        return self.status not in UNFINISHED
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +262,7 @@ def _info(job: Job) -> JobInfo:
         tag=job.tag,
         status=job.status,
         message=job.message,
+        key_id=job.key_id,
         total=job.total,
         completed=job.completed,
         failed=job.failed,

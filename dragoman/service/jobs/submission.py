@@ -37,6 +37,8 @@ class NewJob:
     type: JobType
     tag: str
     idempotency_key: str | None = None
+    key_id: str | None = None
+    """The API key that makes it."""
 
 
 @dataclass(slots=True)
@@ -75,6 +77,7 @@ class JobSubmission:
             tag=self._new.tag,
             status=UPLOADING,
             idempotency_key=self._new.idempotency_key,
+            key_id=self._new.key_id,
             expires_at=now() + timedelta(hours=self._settings.job_expire_hours),
         )
         try:

@@ -40,6 +40,9 @@ class Metrics:
         self._stages = self._histogram(
             "stage_seconds", "Time spent in a stage: translate, first_stage, store, index and so on.", _SECONDS, "stage"
         )
+        self._refused_callers = self._counter(
+            "refused_callers", "Requests refused for their key, scope or site, by reason.", "reason"
+        )
         self._documents = self._counter("documents", "Documents stored, deleted or rejected.", "outcome")
         self._degraded = self._counter(
             "degraded", "Stages of searches that did less than requested.", "stage", "reason"
@@ -83,6 +86,10 @@ class Metrics:
         method = method if method in _METHODS else "other"
         self._requests.labels(method, route, str(status)).inc()
         self._latency.labels(method, route).observe(seconds)
+
+    def refused_caller(self, reason: str) -> None:
+        """Record a request that was refused for its key, scope or site; ``reason`` is a constant of this program."""
+        self._refused_callers.labels(reason).inc()
 
     def stage(self, name: str, seconds: float) -> None:
         """Record the time that one stage of a request took."""

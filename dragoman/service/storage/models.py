@@ -269,6 +269,8 @@ class Job(Base):
     idempotency_key: Mapped[str | None] = mapped_column(String(255), unique=True)
     fingerprint: Mapped[str] = mapped_column(String(64), default="")
     """SHA-256 of the parameters and the body, which identifies a repeated request."""
+    key_id: Mapped[str | None] = mapped_column(String(12))
+    """The API key that made it; null: an open service did, or a version that did not write it down."""
     total: Mapped[int] = mapped_column(BigInteger, default=0)
     completed: Mapped[int] = mapped_column(BigInteger, default=0)
     failed: Mapped[int] = mapped_column(BigInteger, default=0)
