@@ -15,6 +15,8 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 _TEXTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _COSTS = (16, 64, 256, 1_024, 4_096, 16_384, 65_536)
 
+_REFUSALS = ("missing", "malformed", "unknown", "revoked", "expired", "scope", "site")
+
 
 class Degraded(Protocol):
     """A stage of a search that did less than requested, and the kind of reason."""
@@ -43,6 +45,8 @@ class Metrics:
         self._refused_callers = self._counter(
             "refused_callers", "Requests refused for their key, scope or site, by reason.", "reason"
         )
+        for reason in _REFUSALS:  # shown from the start, so that the first of a kind is seen as an increase
+            self._refused_callers.labels(reason)
         self._documents = self._counter("documents", "Documents stored, deleted or rejected.", "outcome")
         self._degraded = self._counter(
             "degraded", "Stages of searches that did less than requested.", "stage", "reason"

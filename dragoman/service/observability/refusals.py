@@ -9,7 +9,7 @@ from typing import Any
 
 from dragoman.service.observability.metrics import Metrics
 
-logger = logging.getLogger("dragoman.access")
+logger = logging.getLogger("dragoman.refused")
 
 _PATH_CHARS = 200
 _SECRET = re.compile(r"(dragoman_[0-9a-f]{1,12})_[A-Za-z0-9_-]+")
@@ -29,7 +29,7 @@ def report_refusal(scope: MutableMapping[str, Any], reason: str, key_id: str | N
         "method": scope["method"],
         "path": _shown(scope["path"]),
     } | ({"key_id": key_id} if key_id else {})
-    logger.warning("refused: %s", " ".join(f"{name}={value}" for name, value in fields.items()), extra=fields)
+    logger.warning("%s", " ".join(f"{name}={value}" for name, value in fields.items()), extra=fields)
 
 
 def _shown(path: str) -> str:

@@ -34,7 +34,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
 
 
 def _refusals(running: Server) -> list[str]:
-    return [line for line in running.log if "refused:" in line]
+    return [line for line in running.log if "dragoman.refused:" in line]
 
 
 def test_a_sign_in_that_failed_is_logged_with_address_and_path_and_counted(closed: Closed) -> None:
