@@ -24,12 +24,26 @@ IGNORABLE = (
 """Body of a character class: joiners, direction marks, tatweel, soft hyphens and similar, removed from words."""
 
 
+LONGEST_MARKS = 30
+"""Marks that a letter keeps, as in Unicode's stream-safe text format (UAX #15, D3); folding ignores those after them.
+Normalisation sorts the marks of a letter, and takes time that is quadratic in their number."""
+
+
 def grouped_number(digit: str = r"\p{Nd}", group: int = 1) -> str:
     """Pattern of a number with thousands separators. It has one capturing group, of number ``group``."""
     return (
         rf"{digit}{{1,3}}([{NUMBER_SEPARATORS}]){digit}{{3}}"
         rf"(?:\{group}{digit}{{3}})*(?!\{group}?{digit})"
     )
+
+
+def ungrouped_digits(separators: str = NUMBER_SEPARATORS, digit: str = r"\p{Nd}", group: int = 1) -> str:
+    """Pattern of the digits before the last ones of what :func:`grouped_number` has refused: ``1.000.`` of ``1.000.0``.
+
+    No number with the same separator begins within them, since all would end at the same place. Passing over them at
+    once keeps the search linear in time. It has one capturing group, of number ``group``.
+    """
+    return rf"{digit}{{1,3}}([{separators}])(?:{digit}{{3}}\{group})+(?={digit})"
 
 
 _DOTLESS_I = frozenset({"tr", "az"})
@@ -39,10 +53,12 @@ _STRIPPED = regex.compile(
 )
 _IGNORED = regex.compile(f"[{IGNORABLE}]")
 _MARK = regex.compile(r"\p{M}")
+_MARKS = regex.compile(rf"([\p{{M}}\uFF9E\uFF9F]{{{LONGEST_MARKS}}})[\p{{M}}\uFF9E\uFF9F]++")
+"""More marks in a row than a letter keeps. Half-width voicing marks decompose to marks."""
 _CYRILLIC = regex.compile(r"\p{Cyrillic}")
 _HEBREW_QUOTES = regex.compile(r"(?<=\p{Hebrew})['\"״“”׳]+")
 _ACRONYM_DOTS = regex.compile(r"(?<=(?<![\w\p{M}])\p{L}\p{M}*)[.．](?=\p{L}\p{M}*(?![\w\p{M}]))")
-_GROUPED_NUMBER = regex.compile(rf"(?<![\w\p{{M}}]){grouped_number()}")
+_GROUPED_NUMBER = regex.compile(rf"(?<![\w\p{{M}}])(?:{grouped_number()}|{ungrouped_digits(group=2)})")
 _SEPARATORS = str.maketrans("", "", NUMBER_SEPARATORS)
 _DECOMPOSED_AM = regex.compile("(\u0e4d(?=.?\u0e32)|\u0ecd(?=.?\u0eb2))([\u0e48-\u0e4b\u0ec8-\u0ecb]?)[\u0e32\u0eb2]")
 _AM = {"\u0e4d": "\u0e33", "\u0ecd": "\u0eb3"}
@@ -72,8 +88,13 @@ def _simplified_characters() -> dict[int, str]:
 
 def _without_separators(text: str) -> str:
     """Join the digit groups of numbers and the letters of dotted acronyms."""
-    text = _GROUPED_NUMBER.sub(lambda m: str(m[0].translate(_SEPARATORS)), text)
+    text = _GROUPED_NUMBER.sub(lambda m: str(m[0].translate(_SEPARATORS) if m[1] else m[0]), text)
     return str(_ACRONYM_DOTS.sub("", text))
+
+
+def _decomposed(text: str) -> str:
+    """NFKD, in time that is linear in the text."""
+    return unicodedata.normalize("NFKD", text if len(text) <= LONGEST_MARKS else _MARKS.sub(r"\1", text))
 
 
 class Folder:
@@ -86,10 +107,10 @@ class Folder:
 
     def __call__(self, text: str) -> str:
         """The folded ``text``; idempotent, and equal for canonically equivalent texts."""
-        text = unicodedata.normalize("NFKD", _without_separators(_IGNORED.sub("", text)))
+        text = _decomposed(_without_separators(_IGNORED.sub("", text)))
         if self.language in _DOTLESS_I:
             text = text.replace("I\u0307", "i").replace("I\u0302", "i").replace("I", "ı")
-        text = unicodedata.normalize("NFKD", _IGNORED.sub("", text.casefold())).translate(self._forms)
+        text = _decomposed(_IGNORED.sub("", text.casefold())).translate(self._forms)
         if not text.isascii():
             text = self._without_marks(text)
         text = _without_separators(unicodedata.normalize("NFKC", _HEBREW_QUOTES.sub("", text)))

@@ -6,17 +6,21 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol
 
 import regex
 
+from dragoman.deadline import check, checked
 from dragoman.lexicon.text.folding import (
     APOSTROPHES,
     FOLDING_VERSION,
     IGNORABLE,
+    NUMBER_SEPARATORS,
     fold,
     folded_words,
     grouped_number,
+    ungrouped_digits,
 )
 from dragoman.lexicon.text.languages import check_language
 from dragoman.lexicon.text.segmentation import RUN, UNSPACED_LETTERS, Segmenter, by_character, segmented
@@ -24,6 +28,8 @@ from dragoman.lexicon.text.segmentation import RUN, UNSPACED_LETTERS, Segmenter,
 __all__ = ["Analysis", "PlainAnalysis", "Token", "fold", "fold_term", "is_elided", "word_forms", "words"]
 
 SPLITTING_VERSION = "3"
+_CHECKED_EVERY = 4096
+"""Words after which the deadline is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,33 +63,51 @@ class Analysis(Protocol):
 _OTHERS = f"{UNSPACED_LETTERS}{APOSTROPHES}{IGNORABLE}"
 _LETTER = rf"[[[\p{{L}}\p{{Nl}}]--[{_OTHERS}]]||\p{{Nd}}]"
 _INNER = rf"[[[\p{{L}}\p{{Nl}}]--[{_OTHERS}]]||\p{{Nd}}||[\p{{M}}--[{IGNORABLE}]]]"
+_QUOTES = r"\"״“”׳"
 _JOINT = (
     rf"(?:[{IGNORABLE}]*+[{APOSTROPHES}][{IGNORABLE}]*+{_LETTER}"
     rf"|(?<=[lL])[·\u0387](?=[lL])"
-    rf"|(?<=\p{{Hebrew}}\p{{M}}*)[{IGNORABLE}]*+[\"״“”׳][{IGNORABLE}]*+(?=\p{{Hebrew}})"
+    rf"|(?=[{IGNORABLE}]*+[{_QUOTES}])(?<=\p{{Hebrew}}\p{{M}}*)[{IGNORABLE}]*+[{_QUOTES}][{IGNORABLE}]*+(?=\p{{Hebrew}})"
     rf"|[{IGNORABLE}]++(?={_INNER}))"
 )
+"""It looks back from a quote alone, over the marks since the quote before: in all that is linear in the text."""
 _INITIAL = rf"[\p{{L}}--[{_OTHERS}]]\p{{M}}*+"
 _ACRONYM = rf"{_INITIAL}(?:[.．]{_INITIAL})++(?![{IGNORABLE}]*+{_INNER})"
+_NO_JOINTS = "".join(separator for separator in NUMBER_SEPARATORS if separator not in APOSTROPHES)
+_APART = (
+    rf"((?:{_INITIAL}[.．]){{2,}}+(?={_INITIAL}[{IGNORABLE}]*+{_INNER})"
+    rf"|{ungrouped_digits(_NO_JOINTS, group=4)})"
+)
+"""The first letters of what is no acronym (``a.b.`` of ``a.b.cd``), and the first digits of what is no grouped number.
+
+They are words of their own. No acronym or number begins within them: passing over them at once, and not looking on to
+the end from each, keeps the search linear in time.
+"""
+_REST = rf"(?:{_JOINT}{_INNER}*+)*+"
 _WORD = regex.compile(
-    rf"({RUN})|(?:{_ACRONYM}|(?:{grouped_number(group=2)}|{_LETTER}){_INNER}*+)(?:{_JOINT}{_INNER}*+)*+",
+    rf"({RUN})|(?:{_ACRONYM}|{grouped_number(group=2)}{_INNER}*+){_REST}|{_APART}|{_LETTER}{_INNER}*+{_REST}",
     regex.V1,
 )
+_WORD_APART = regex.compile(rf"{_LETTER}{_INNER}*+(?:[{IGNORABLE}]++{_INNER}++)*+", regex.V1)
 _PLAIN_LETTER = (
     "A-Za-z0-9\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u013e\u0141-\u0148\u014a-\u024f"
     "\u0388\u0389\u038c\u038e-\u03a1\u03a3-\u03f5\u0400-\u0481\u048a-\u052f"
 )
 _PLAIN_TEXT = re.compile(f"[\x00-\x7f{_PLAIN_LETTER}«»¿¡–—’“”„…€]*+")
+_PLAIN_INITIAL = r"[^\W\d_]"
 _PLAIN_WORD = re.compile(
-    rf"(?:(?=[^\W\d_]\.)[^\W\d_](?:\.[^\W\d_])+(?![{_PLAIN_LETTER}]|\.[^\W\d_])"
-    rf"|{grouped_number('[0-9]')}|[{_PLAIN_LETTER}])[{_PLAIN_LETTER}]*+(?:['’][{_PLAIN_LETTER}]+)*"
+    rf"(?:(?={_PLAIN_INITIAL}\.){_PLAIN_INITIAL}(?:\.{_PLAIN_INITIAL})+(?![{_PLAIN_LETTER}]|\.{_PLAIN_INITIAL})"
+    rf"|{grouped_number('[0-9]')})[{_PLAIN_LETTER}]*+(?:['’][{_PLAIN_LETTER}]+)*"
+    rf"|((?:{_PLAIN_INITIAL}\.){{2,}}(?={_PLAIN_INITIAL}[{_PLAIN_LETTER}])"
+    rf"|{ungrouped_digits(_NO_JOINTS, '[0-9]', group=3)})"
+    rf"|[{_PLAIN_LETTER}]+(?:['’][{_PLAIN_LETTER}]+)*"
 )
 """Finds the same words as :data:`_WORD`, several times faster, in texts that match :data:`_PLAIN_TEXT`.
 
 It has no possessive groups: early releases of Python 3.11 match them wrongly.
 """
 _APOSTROPHE = regex.compile(f"[{APOSTROPHES}]")
-_SPACED_ELISION = regex.compile(rf"[{APOSTROPHES}](?:\s+[\p{{L}}\p{{N}}]|\s*$)")
+_SPACED_ELISION = regex.compile(rf"[{APOSTROPHES}](?:\s++[\p{{L}}\p{{N}}]|\s*+$)")
 
 _ITALIAN_ELIDED = (
     "l c d m t s v n un all dall dell nell sull coll pell gl agl dagl degl negl sugl quest quell com dov "
@@ -152,25 +176,41 @@ def words(text: str, language: str, segment: Segmenter | None = None) -> list[To
     elided = _ELIDED.get(language, frozenset())
     tokens: list[Token] = []
     plain = _PLAIN_TEXT.fullmatch(text) is not None
-    for match in _PLAIN_WORD.finditer(text) if plain else _WORD.finditer(text):
-        start, end = match.span()
-        if not plain and match.start(1) >= 0:
-            run = match[1]
-            for first, last in segmented(run, language, segment or by_character):
-                surface = run[first:last]
-                word = cache.get(surface) or fold(surface, language)
-                if word:
-                    tokens.append(Token(word, word, start + first, start + last))
-            continue
-        surface = match[0]
-        word = cache.get(surface) or fold(surface, language)
-        if cut and ("'" in word or word in elided):
-            for first, last in _without_apostrophes(text, start, end, language):
-                word = fold(text[first:last], language)
-                tokens.append(Token(word, "" if is_elided(word) else word, first, last))
-        elif word:
-            tokens.append(Token(word, word, start, end))
+    matches = _PLAIN_WORD.finditer(text) if plain else _WORD.finditer(text)
+    while some := list(islice(matches, _CHECKED_EVERY)):
+        check()
+        for match in some:
+            start, end = match.span()
+            if match.lastindex is not None and (spans := _inner_spans(match, plain, language, segment)) is not None:
+                for first, last in spans:
+                    surface = text[first:last]
+                    word = cache.get(surface) or fold(surface, language)
+                    if word:
+                        tokens.append(Token(word, word, first, last))
+                continue
+            surface = match[0]
+            word = cache.get(surface) or fold(surface, language)
+            if cut and ("'" in word or word in elided):
+                for first, last in _without_apostrophes(text, start, end, language):
+                    word = fold(text[first:last], language)
+                    tokens.append(Token(word, "" if is_elided(word) else word, first, last))
+            elif word:
+                tokens.append(Token(word, word, start, end))
     return tokens
+
+
+def _inner_spans(
+    match: re.Match[str] | regex.Match[str], plain: bool, language: str, segment: Segmenter | None
+) -> Iterator[tuple[int, int]] | None:
+    """The spans of the words in a match that is several: a run of letters without spaces, or :data:`_APART`."""
+    if plain:
+        return (part.span() for part in _WORD_APART.finditer(match.string, *match.span())) if match[2] else None
+    if match[3]:
+        return (part.span() for part in _WORD_APART.finditer(match.string, *match.span()))
+    if not match[1]:
+        return None
+    start = match.start()
+    return ((start + first, start + last) for first, last in segmented(match[1], language, segment or by_character))
 
 
 def word_forms(texts: Sequence[str], language: str, segment: Segmenter | None = None) -> list[list[str]]:
@@ -180,13 +220,14 @@ def word_forms(texts: Sequence[str], language: str, segment: Segmenter | None = 
         None
         if _PLAIN_TEXT.fullmatch(text) is None or (cut and ("'" in text or "’" in text))
         else [match[0] for match in _PLAIN_WORD.finditer(text)]
-        for text in texts
+        for text in checked(texts)
     ]
     distinct = {surface for found in surfaces if found is not None for surface in found}
-    folded = {surface: fold(surface, language) for surface in distinct}
+    folded = {surface: fold(surface, language) for surface in checked(distinct, _CHECKED_EVERY)}
+    apart = {surface for surface in distinct if not surface[-1].isalnum()}
     return [
         [token.word for token in words(text, language, segment)]
-        if found is None
+        if found is None or (apart and not apart.isdisjoint(found))
         else [folded[surface] for surface in found]
         for text, found in zip(texts, surfaces, strict=True)
     ]
