@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from importlib.metadata import version
 
+from dragoman.deadline import checked
 from dragoman.indexes.analysis.analyzers import custom_analyzer
 from dragoman.indexes.java import jvm
 from dragoman.indexes.java.jvm import java_class
@@ -12,11 +13,34 @@ from dragoman.lexicon.text.segmentation import Segmenter
 
 __all__ = ["segmenter"]
 
+_LONGEST_RUN = 1_000
+"""Characters of a run that a segmenter sees at once. Runs end at punctuation; longer ones are rare."""
+_REACH = 100
+"""Characters that a segmenter may leave out between two words."""
+
 
 def segmenter(language: str) -> tuple[Segmenter, str] | None:
     """The language's segmenter with its name and version, or None for a language that needs none."""
     make = _SEGMENTERS.get(language)
-    return make() if make else None
+    if make is None:
+        return None
+    segment, name = make()
+    return _in_parts(segment), name
+
+
+def _in_parts(segment: Segmenter) -> Segmenter:
+    """Give a segmenter long runs in parts: the time that it takes may grow faster than the run."""
+
+    def in_parts(run: str) -> list[tuple[int, int]]:
+        if len(run) <= _LONGEST_RUN:
+            return segment(run)
+        spans: list[tuple[int, int]] = []
+        for begin in checked(range(0, len(run), _LONGEST_RUN)):
+            part = run[begin : begin + _LONGEST_RUN]
+            spans.extend((begin + first, begin + last) for first, last in segment(part))
+        return spans
+
+    return in_parts
 
 
 def _chinese() -> tuple[Segmenter, str]:
@@ -65,7 +89,7 @@ def _spans(run: str, words: Iterable[str]) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     end = 0
     for word in words:
-        start = run.find(word, end)
+        start = run.find(word, end, end + len(word) + _REACH)
         if start < 0 or not word:
             continue
         if end < start:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import regex
 
-from dragoman.lexicon.text.folding import IGNORABLE, fold
+from dragoman.deadline import checked
+from dragoman.lexicon.text.folding import IGNORABLE, fold, folded_words
 
 Segmenter = Callable[[str], list[tuple[int, int]]]
 """Takes a *folded* run of one unspaced script, and returns the (start, end) of its words, in order and without
@@ -34,6 +35,7 @@ _CLUSTER = regex.compile(
 _IDEOGRAPH = regex.compile(rf"[{_IDEOGRAPHIC}]", regex.V1)
 _PLAIN_HAN = re.compile("[\u4e00-\u9fff]+")
 """Characters that stay one character in folding and take no marks."""
+_CHECKED_EVERY = 16_384
 _CHARACTER = regex.compile(r"[ー\u3099\u309A]|\p{M}")
 
 
@@ -95,12 +97,18 @@ class LongestMatch:
 
 def _folded(run: str, language: str) -> tuple[str, Sequence[int]]:
     """The folded run, and for each folded character its end in the original run."""
+    cache = folded_words(language)
     folded: list[str] = []
     ends_at: list[int] = []
-    for cluster in _CLUSTER.finditer(run):
-        piece = fold(cluster[0], language)
+    end = 0
+    for cluster in checked(_CLUSTER.findall(run), _CHECKED_EVERY):
+        end += len(cluster)
+        piece = cache.get(cluster) or fold(cluster, language)
         folded.append(piece)
-        ends_at.extend([cluster.end()] * len(piece))
+        if len(piece) == 1:
+            ends_at.append(end)
+        else:
+            ends_at.extend([end] * len(piece))
     return "".join(folded), ends_at
 
 
@@ -112,6 +120,8 @@ def segmented(run: str, language: str, segment: Segmenter) -> list[tuple[int, in
     Raises:
         ValueError: if ``segment`` returns words that overlap or lie outside the run.
     """
+    if len(run) == 1 and segment is by_character:
+        return [(0, 1)] if fold(run, language) else []
     if _PLAIN_HAN.fullmatch(run):
         text: str = fold(run, language)
         ends_at: Sequence[int] = range(1, len(run) + 1)

@@ -28,7 +28,7 @@ _UNMODELLED = 0.1
 _WORDS_AGAINST_LETTERS = 100.0
 _REACH = 4.0
 _OWN_SCRIPT = {
-    code: regex.compile(rf"(?:[^\p{{L}}]|\p{{Script={script}}})+")
+    code: regex.compile(rf"[\P{{L}}\p{{Script={script}}}]++")
     for code, script in {
         "am": "Ethiopic",
         "bo": "Tibetan",
