@@ -29,21 +29,26 @@ LONGEST_MARKS = 30
 Normalisation sorts the marks of a letter, and takes time that is quadratic in their number."""
 
 
-def grouped_number(digit: str = r"\p{Nd}", group: int = 1) -> str:
-    """Pattern of a number with thousands separators. It has one capturing group, of number ``group``."""
+def grouped_number(digit: str = r"\p{Nd}", group: int = 1, once: str = "+") -> str:
+    """Pattern of a number with thousands separators. It has one capturing group, of number ``group``.
+
+    ``once`` is what makes a repetition possessive, empty for a library that cannot; the matches are the same.
+    """
     return (
         rf"{digit}{{1,3}}([{NUMBER_SEPARATORS}]){digit}{{3}}"
-        rf"(?:\{group}{digit}{{3}})*(?!\{group}?{digit})"
+        rf"(?:\{group}{digit}{{3}})*{once}(?!\{group}?{digit})"
     )
 
 
-def ungrouped_digits(separators: str = NUMBER_SEPARATORS, digit: str = r"\p{Nd}", group: int = 1) -> str:
+def ungrouped_digits(
+    separators: str = NUMBER_SEPARATORS, digit: str = r"\p{Nd}", group: int = 1, once: str = "+"
+) -> str:
     """Pattern of the digits before the last ones of what :func:`grouped_number` has refused: ``1.000.`` of ``1.000.0``.
 
     No number with the same separator begins within them, since all would end at the same place. Passing over them at
-    once keeps the search linear in time. It has one capturing group, of number ``group``.
+    once keeps the search linear in time. It has one capturing group, of number ``group``; ``once`` is as above.
     """
-    return rf"{digit}{{1,3}}([{separators}])(?:{digit}{{3}}\{group})+(?={digit})"
+    return rf"{digit}{{1,3}}([{separators}])(?:{digit}{{3}}\{group})+{once}(?={digit})"
 
 
 _DOTLESS_I = frozenset({"tr", "az"})

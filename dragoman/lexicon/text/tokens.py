@@ -97,9 +97,9 @@ _PLAIN_TEXT = re.compile(f"[\x00-\x7f{_PLAIN_LETTER}«»¿¡–—’“”„�
 _PLAIN_INITIAL = r"[^\W\d_]"
 _PLAIN_WORD = re.compile(
     rf"(?:(?={_PLAIN_INITIAL}\.){_PLAIN_INITIAL}(?:\.{_PLAIN_INITIAL})+(?![{_PLAIN_LETTER}]|\.{_PLAIN_INITIAL})"
-    rf"|{grouped_number('[0-9]')})[{_PLAIN_LETTER}]*+(?:['’][{_PLAIN_LETTER}]+)*"
+    rf"|{grouped_number('[0-9]', once='')})[{_PLAIN_LETTER}]*+(?:['’][{_PLAIN_LETTER}]+)*"
     rf"|((?:{_PLAIN_INITIAL}\.){{2,}}(?={_PLAIN_INITIAL}[{_PLAIN_LETTER}])"
-    rf"|{ungrouped_digits(_NO_JOINTS, '[0-9]', group=3)})"
+    rf"|{ungrouped_digits(_NO_JOINTS, '[0-9]', group=3, once='')})"
     rf"|[{_PLAIN_LETTER}]+(?:['’][{_PLAIN_LETTER}]+)*"
 )
 """Finds the same words as :data:`_WORD`, several times faster, in texts that match :data:`_PLAIN_TEXT`.
