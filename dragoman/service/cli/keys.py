@@ -128,6 +128,7 @@ def _database(data_dir: Path, database_url: str | None, existing: bool = True) -
     """
     from dragoman.service.core.errors import NotFound
     from dragoman.service.core.settings import DATABASE
+    from dragoman.service.storage.data_dir import make_private
     from dragoman.service.storage.database import opened_store
 
     settings = load_settings(data_dir=data_dir, database_url=database_url)
@@ -136,7 +137,8 @@ def _database(data_dir: Path, database_url: str | None, existing: bool = True) -
         if existing:
             raise NotFound(f"there is no database in {data_dir}; --data-dir names another folder")
         made = "a new database is made in" if data_dir.is_dir() else "a new data directory is made:"
-        data_dir.mkdir(parents=True, exist_ok=True)
+    if settings.database_url is None:
+        make_private(data_dir)
     with opened_store(settings.url) as store:
         if made:
             _say(f"{made} {data_dir.resolve()}; --data-dir names another folder")

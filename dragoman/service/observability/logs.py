@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections import OrderedDict
 from contextvars import ContextVar
@@ -127,16 +128,32 @@ def _with_request_id(record: logging.LogRecord) -> bool:
     return True
 
 
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e0fff]"
+)
+"""Characters that end a line, move the cursor, turn the writing direction, or are not seen at all."""
+
+
+def shown(text: str) -> str:
+    """Text as one line that shows what it holds: what could forge or hide a part of the log is escaped."""
+    return _UNSEEN.sub(lambda match: match[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
+
+
 class _Text(logging.Formatter):
-    """A readable line, with the request's id if there is one."""
+    """A readable line, with the request's id if there is one; lines of a traceback begin with a bar."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     def formatMessage(self, record: logging.LogRecord) -> str:
-        line = super().formatMessage(record)
+        line = shown(super().formatMessage(record))
         identifier = getattr(record, "request_id", "")
         return f"{line} [request {identifier}]" if identifier else line
+
+    def formatException(self, ei: Any) -> str:
+        """A traceback holds messages with what callers sent, which must not look like lines of the log."""
+        return "\n".join(f"| {shown(line)}" for line in super().formatException(ei).split("\n"))
 
 
 def _json() -> logging.Formatter:

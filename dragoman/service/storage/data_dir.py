@@ -4,14 +4,53 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from dragoman.service.core.errors import Conflict, Unavailable
 
+_LOCK = "lock"
+_FILES = (_LOCK, "demo.json", "dragoman.db", "dragoman.db-wal", "dragoman.db-shm")
+_FOLDERS = ("indexes", "tables", "dense")
+
+
+def make_private(path: Path) -> None:
+    """Let nobody but this user read the data directory, nor what this process writes from now on; make it if missing.
+
+    What an earlier version left readable is closed: the service's own files and folders, never others beside them. A
+    directory of another user, or one that everybody may write to, keeps its mode.
+
+    Raises:
+        OSError: the directory cannot be made.
+    """
+    os.umask(0o077)
+    path.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):  # not every file system has modes
+        _restrict(path)
+        for entry in _entries_of_the_service(path):
+            _restrict(entry)
+
+
+def _entries_of_the_service(path: Path) -> Iterator[Path]:
+    yield from (path / name for name in _FILES if (path / name).exists())
+    for name in _FOLDERS:
+        for folder, _, files in os.walk(path / name):
+            yield Path(folder)
+            yield from (Path(folder, file) for file in files)
+
+
+def _restrict(path: Path) -> None:
+    status = path.lstat()
+    if status.st_uid != os.geteuid() or stat.S_ISLNK(status.st_mode) or status.st_mode & stat.S_ISVTX:
+        return
+    if status.st_mode & 0o077:
+        path.chmod(stat.S_IMODE(status.st_mode) & 0o700)
+
 
 class DataDirectory:
-    """Holds the lock of a data directory from construction to :meth:`close`.
+    """Holds the lock of a data directory, which is this user's alone, from construction to :meth:`close`.
 
     The kernel releases the lock whenever the process ends, even after a crash.
 
@@ -23,8 +62,8 @@ class DataDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+            make_private(path)
+            self._descriptor = os.open(path / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as fault:
             raise Unavailable(f"the data directory {path} cannot be written: {fault.strerror}") from fault
         try:
