@@ -8,12 +8,13 @@ import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
 
 from sqlalchemy import delete, or_, select, update
+from sqlalchemy.orm import Session
 
-from dragoman.service.core.errors import InvalidRequest, NotFound, Unauthorized
+from dragoman.service.core.errors import Conflict, InvalidRequest, NotFound, Unauthorized
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import ApiKey, now
 
@@ -78,19 +79,7 @@ class Keys:
         Raises:
             InvalidRequest: a field is not allowed; the message names it.
         """
-        _check(new)
-        id = secrets.token_hex(6)
-        key = f"dragoman_{id}_{secrets.token_urlsafe(_SECRET_BYTES)}"
-        row = ApiKey(
-            id=id,
-            digest=_digest(key),
-            name=new.name,
-            scopes=[scope for scope in SCOPES if scope in new.scopes],
-            requests_per_second=new.requests_per_second,
-            burst=new.burst,
-            concurrent_requests=new.concurrent_requests,
-            expires_at=new.expires_at,
-        )
+        row, key = _made(new)
         with self._store.write() as session:
             session.add(row)
         return _info(row), key
@@ -101,6 +90,34 @@ class Keys:
             rows = session.scalars(select(ApiKey).order_by(ApiKey.created_at, ApiKey.id)).all()
         return [_info(row) for row in rows]
 
+    def rotate(self, id: str, grace: timedelta, expires_at: datetime | None = None) -> tuple[KeyInfo, str]:
+        """Replace a key by a new one with its name, scopes and limits; it expires ``grace`` from now, or before.
+
+        The new key expires at ``expires_at``; without that it lives as long as the old one was made for.
+
+        Raises:
+            NotFound: there is no key of this id.
+            Conflict: it was revoked or has expired.
+            InvalidRequest: the expiry is not allowed.
+        """
+        at = now()
+        try:
+            ends = at + grace
+        except OverflowError as fault:
+            raise InvalidRequest("grace: is too long") from fault
+        with self._store.write() as session:
+            row = _row(session, id, lock=True)
+            info = _info(row)
+            if not info.usable(at):
+                raise Conflict(f"the key {info.label} was revoked or has expired; make another")
+            if expires_at is None and info.expires_at is not None:
+                expires_at = at + (info.expires_at - info.created_at)
+            limits = (info.requests_per_second, info.burst, info.concurrent_requests)
+            successor, key = _made(NewKey(info.scopes, info.name, expires_at, *limits))
+            session.add(successor)
+            row.expires_at = ends if info.expires_at is None else min(ends, info.expires_at)
+        return _info(successor), key
+
     def revoke(self, id: str) -> None:
         """Revoke a key for good; nothing changes if it was revoked before.
 
@@ -108,9 +125,7 @@ class Keys:
             NotFound: there is no key of this id.
         """
         with self._store.write() as session:
-            row = session.get(ApiKey, id) if re.fullmatch("[0-9a-f]{12}", id) else None
-            if row is None:
-                raise NotFound(f"there is no key with id {id[:64]!r}")
+            row = _row(session, id)
             row.revoked_at = row.revoked_at or now()
 
     def forget(self) -> int:
@@ -154,6 +169,31 @@ def claimed_id(given: str | None) -> str | None:
     """The id in what has the form of a key, whether there is such a key or not."""
     parts = _KEY.fullmatch(given or "")
     return None if parts is None else parts[1]
+
+
+def _made(new: NewKey) -> tuple[ApiKey, str]:
+    _check(new)
+    id = secrets.token_hex(6)
+    key = f"dragoman_{id}_{secrets.token_urlsafe(_SECRET_BYTES)}"
+    row = ApiKey(
+        id=id,
+        digest=_digest(key),
+        name=new.name,
+        scopes=[scope for scope in SCOPES if scope in new.scopes],
+        requests_per_second=new.requests_per_second,
+        burst=new.burst,
+        concurrent_requests=new.concurrent_requests,
+        created_at=now(),
+        expires_at=new.expires_at,
+    )
+    return row, key
+
+
+def _row(session: Session, id: str, *, lock: bool = False) -> ApiKey:
+    row = session.get(ApiKey, id, with_for_update=lock) if re.fullmatch("[0-9a-f]{12}", id) else None
+    if row is None:
+        raise NotFound(f"there is no key with id {id[:64]!r}")
+    return row
 
 
 def _digest(key: str) -> str:

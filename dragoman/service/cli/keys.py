@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -23,13 +24,26 @@ keys = typer.Typer(help="Create and revoke API keys, even while a server runs.",
 
 _console = Console(stderr=True)
 
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+ExpiresIn = Annotated[
+    str | None,
+    typer.Option(envvar="DRAGOMAN_EXPIRES_IN", help="Time until it expires, such as 90d, 12h or 30m; default: never."),
+]
+ExpiresAt = Annotated[
+    str | None,
+    typer.Option(envvar="DRAGOMAN_EXPIRES_AT", help="When it expires, such as 2030-01-31 or 2030-01-31T12:00:00Z."),
+]
+
 
 @keys.command("create")
 def create(
     scope: Annotated[list[str], typer.Option(envvar="DRAGOMAN_SCOPE", help="search, jobs or admin; repeatable.")],
     name: Annotated[str, typer.Option(envvar="DRAGOMAN_NAME", help="A name for people to read.")] = "",
+    expires_in: ExpiresIn = None,
+    expires_at: ExpiresAt = None,
     expires_in_days: Annotated[
-        float | None, typer.Option(envvar="DRAGOMAN_EXPIRES_IN_DAYS", help="Days until it expires; default: never.")
+        float | None, typer.Option(envvar="DRAGOMAN_EXPIRES_IN_DAYS", help="The same in days.", hidden=True)
     ] = None,
     requests_per_second: Annotated[
         float | None, typer.Option(envvar="DRAGOMAN_REQUESTS_PER_SECOND", help="Its own rate limit; 0: no limit.")
@@ -51,8 +65,8 @@ def create(
     from dragoman.service.access.audit import COMMAND_LINE, Actor, Audit
     from dragoman.service.access.keys import Keys, NewKey
 
-    expires_at = None if expires_in_days is None else _in_days(expires_in_days)
-    new_key = NewKey(tuple(scope), name, expires_at, requests_per_second, burst, concurrent_requests)
+    expiry = _expiry(expires_in if expires_in_days is None else f"{expires_in_days}d", expires_at)
+    new_key = NewKey(tuple(scope), name, expiry, requests_per_second, burst, concurrent_requests)
     with (
         _database(data_dir, database_url, existing=False) as store,
         Audit(store).recorded(Actor(COMMAND_LINE), "key.create", name) as recording,
@@ -63,8 +77,36 @@ def create(
         first = len(stored.all()) == 1
     if first:
         _say("this is the first key of this database: from now on the service needs a key for every request")
-    _say(f"key {info.label} with {', '.join(info.scopes)}; it is not shown again:")
-    typer.echo(key)
+    _show(info, key)
+
+
+@keys.command("rotate")
+def rotate(
+    id: Annotated[str, typer.Argument(help="The key's id, as `dragoman keys list` shows it.")],
+    grace: Annotated[
+        str, typer.Option(envvar="DRAGOMAN_GRACE", help="How long the old key works beside the new one, such as 24h.")
+    ] = "24h",
+    expires_in: ExpiresIn = None,
+    expires_at: ExpiresAt = None,
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+) -> None:
+    """Print a new key with the name, scopes and limits of an old one, which expires after a grace period.
+
+    Unless an expiry is given, the new key lives as long as the old one was made for.
+    """
+    from dragoman.service.access.audit import COMMAND_LINE, Actor, Audit
+    from dragoman.service.access.keys import Keys
+
+    expiry, still = _expiry(expires_in, expires_at), _duration(grace, "--grace")
+    with (
+        _database(data_dir, database_url) as store,
+        Audit(store).recorded(Actor(COMMAND_LINE), "key.rotate", id) as recording,
+    ):
+        info, key = Keys(store).rotate(id, still, expiry)
+        recording.object = f"{id} to {info.label}"
+    _say(f"key {id} expires in {grace}; put the new one in its place")
+    _show(info, key)
 
 
 @keys.command("list")
@@ -74,7 +116,7 @@ def list_all(data_dir: DataDir = DATA_DIR, database_url: DatabaseUrl = DATABASE_
 
     with _database(data_dir, database_url) as store:
         found = Keys(store).all()
-    shown = Table("id", "name", "scopes", "state", "created", "last used", box=None, padding=(0, 2, 0, 0))
+    shown = Table("id", "name", "scopes", "state", "created", "expires", "last used", box=None, padding=(0, 2, 0, 0))
     for info in found:
         shown.add_row(
             info.id,
@@ -82,6 +124,7 @@ def list_all(data_dir: DataDir = DATA_DIR, database_url: DatabaseUrl = DATABASE_
             ", ".join(info.scopes),
             _state(info),
             _when(info.created_at),
+            _when(info.expires_at),
             _when(info.last_used_at),
         )
     Console().print(shown)
@@ -145,19 +188,45 @@ def _database(data_dir: Path, database_url: str | None, existing: bool = True) -
         yield store
 
 
-def _in_days(days: float) -> datetime:
+def _expiry(expires_in: str | None, expires_at: str | None) -> datetime | None:
+    if expires_in is not None and expires_at is not None:
+        raise typer.BadParameter("give one of --expires-in and --expires-at", param_hint="--expires-at")
+    if expires_in is not None:
+        try:
+            return datetime.now(UTC) + _duration(expires_in, "--expires-in")
+        except OverflowError as fault:
+            raise typer.BadParameter("is after the year 9999", param_hint="--expires-in") from fault
+    if expires_at is None:
+        return None
     try:
-        return datetime.now(UTC) + timedelta(days=days)
-    except (OverflowError, ValueError) as fault:
-        raise typer.BadParameter("is not a number of days", param_hint="--expires-in-days") from fault
+        moment = datetime.fromisoformat(expires_at)
+    except ValueError as fault:
+        raise typer.BadParameter(
+            "is no time: write it as 2030-01-31 or 2030-01-31T12:00:00Z", param_hint="--expires-at"
+        ) from fault
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+
+
+def _duration(written: str, option: str) -> timedelta:
+    parts = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?) ?([smhdw])", written.strip(), re.ASCII)
+    if parts is None:
+        raise typer.BadParameter("is no time: write it as 90d, 12h, 30m or 60s", param_hint=option)
+    try:
+        return timedelta(**{_UNITS[parts[2]]: float(parts[1])})
+    except OverflowError as fault:
+        raise typer.BadParameter("is too long", param_hint=option) from fault
 
 
 def _state(info: KeyInfo) -> str:
     if info.revoked_at is not None:
         return "revoked"
-    if info.expires_at is None:
-        return "active"
-    return f"until {_when(info.expires_at)}" if info.usable(datetime.now(UTC)) else "expired"
+    return "active" if info.usable(datetime.now(UTC)) else "expired"
+
+
+def _show(info: KeyInfo, key: str) -> None:
+    until = "" if info.expires_at is None else f", until {_when(info.expires_at)} UTC"
+    _say(f"key {info.label} with {', '.join(info.scopes)}{until}; it is not shown again:")
+    typer.echo(key)
 
 
 def _when(moment: datetime | None) -> str:

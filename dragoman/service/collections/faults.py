@@ -5,6 +5,7 @@ from __future__ import annotations
 from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.java import jvm
 from dragoman.service.core.errors import NotInstalled, ServiceError, Unavailable, classifies
+from dragoman.service.core.names import without_folders
 
 
 @classifies(IndexFault)
@@ -14,4 +15,5 @@ def _of_an_index(fault: IndexFault) -> ServiceError:
 
 @classifies(jvm.JvmUnavailable)
 def _of_java(fault: jvm.JvmUnavailable) -> ServiceError:
-    return NotInstalled(str(fault)) if isinstance(fault, jvm.NotInstalled) else Unavailable(str(fault))
+    message = without_folders(str(fault))
+    return NotInstalled(message) if isinstance(fault, jvm.NotInstalled) else Unavailable(message)

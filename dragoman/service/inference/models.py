@@ -19,6 +19,7 @@ import numpy as np
 from dragoman.ranking.about import LATE, RerankerAbout
 from dragoman.ranking.maxsim import MAX_RARITY
 from dragoman.service.core.errors import InternalError, ServiceError, Unavailable
+from dragoman.service.core.names import without_folders
 from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled, Limits, Worker, gathered
@@ -377,5 +378,5 @@ def _identity(name: str, place: str, checksum: str | None) -> str:
 
 
 def _first_line(fault: Exception) -> str:
-    lines = str(fault).strip().splitlines()
+    lines = without_folders(str(fault)).strip().splitlines()
     return lines[0] if lines else type(fault).__name__

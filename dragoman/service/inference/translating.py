@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dragoman.service.core.errors import InvalidRequest, NotInstalled
+from dragoman.service.core.names import model_name
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.generation import shipped_bridge
 from dragoman.service.inference.reading import OFF
@@ -128,6 +129,7 @@ def load_translator(settings: Settings) -> tuple[Any, TranslatorInfo]:
     from dragoman.backbone import loading
 
     translator = loading.load_translator(place, settings.device)
+    translator.name = model_name(place)
     return translator, TranslatorInfo(translator.name, frozenset(translator.languages))
 
 

@@ -18,6 +18,7 @@ from dragoman.service.collections.lucene_index import IndexState
 from dragoman.service.collections.lucene_registry import Indexes
 from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import NotFound, ServiceError, Unavailable, classify
+from dragoman.service.core.names import without_folders
 from dragoman.service.core.priority import in_background
 from dragoman.service.query.translation import Translated, translate, without_tables
 from dragoman.service.schemas.search import Degraded
@@ -80,7 +81,7 @@ class FirstStage:
             except (NotFound, Unavailable, IndexFault) as fault:
                 if in_background() and not isinstance(fault, NotFound):
                     raise
-                known = classify(fault) or Unavailable(str(fault))
+                known = classify(fault) or Unavailable(without_folders(str(fault)))
                 reason = f"collection '{part.collection.name}': hits of dense search have no words compared: {known}"
                 faults[part.collection.key] = Degraded.of(STAGE, reason, known.error_type)
                 continue
@@ -117,7 +118,7 @@ class FirstStage:
             except (NotFound, Unavailable, IndexFault) as fault:
                 if in_background() and not isinstance(fault, NotFound):
                     raise
-                known = classify(fault) or Unavailable(str(fault))
+                known = classify(fault) or Unavailable(without_folders(str(fault)))
                 faults.append(known)
                 reason = f"collection '{collection.name}' was not searched: {known}"
                 degraded.append(Degraded.of(STAGE, reason, known.error_type))

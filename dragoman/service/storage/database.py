@@ -32,6 +32,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from dragoman.service.core.errors import Unavailable
+from dragoman.service.core.names import without_folders
 from dragoman.service.storage.instance_lock import DatabaseClaim, instance_name, mark_connections, retry_while_taken
 from dragoman.service.storage.models import Base, Collection, ServiceInstance, now
 
@@ -255,5 +256,5 @@ def _postgresql_engine(url: str) -> Engine:
 
 
 def _first_line(fault: DBAPIError) -> str:
-    message = re.sub(r"://[^@\s]*@", "://", str(fault.orig)).strip()
+    message = without_folders(re.sub(r"://[^@\s]*@", "://", str(fault.orig))).strip()
     return message.splitlines()[0] if message else type(fault.orig).__name__

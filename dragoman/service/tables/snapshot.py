@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from dragoman.service.core.errors import classify
+from dragoman.service.core.names import without_folders
 from dragoman.service.tables.compiled import CompiledTables, named
 from dragoman.service.tables.selections import Selections
 from dragoman.service.tables.views import ActiveVersion, Pair, Pivots, PivotView, View, route
@@ -187,7 +188,7 @@ class TableRegistry:
 
 
 def _unserved(members: tuple[ActiveVersion, ...], fault: Exception, before: Unserved | None) -> Unserved:
-    found = Unserved(members, str(classify(fault) or f"{type(fault).__name__}: {fault}"))
+    found = Unserved(members, without_folders(str(classify(fault) or f"{type(fault).__name__}: {fault}")))
     if found != before:
         logger.error("%s cannot be served; all other tables are: %s", named(members), found.reason, exc_info=fault)
     return found

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from dragoman.service.access.authenticator import Access
-from dragoman.service.access.keys import KeyInfo, Keys, NewKey, claimed_id
-from dragoman.service.core.errors import Unauthorized
+from dragoman.service.access.keys import KeyInfo, Keys, NewKey, claimed_id, recognised
+from dragoman.service.core.errors import Conflict, Unauthorized
 from dragoman.service.core.settings import Settings
 from dragoman.service.storage.database import Store
+from dragoman.service.storage.models import now
+from tests.service.access_client import identifier, keys_command, make_key
+from tests.service.serving import dragoman
 
 
 class CountedKeys(Keys):
@@ -56,3 +61,56 @@ def test_an_unknown_id_costs_what_a_wrong_secret_costs(
 def test_only_what_has_the_form_of_a_key_claims_an_id() -> None:
     assert claimed_id(f"dragoman_0123456789ab_{'A' * 43}") == "0123456789ab"
     assert [claimed_id(given) for given in (None, "", "hunter2", "dragoman_0123456789ab_short")] == [None] * 4
+
+
+def test_a_rotated_key_works_beside_its_successor_until_the_grace_is_over(store: Store) -> None:
+    stored = Keys(store)
+    limits = {"requests_per_second": 2.5, "burst": 7, "concurrent_requests": 3}
+    old, old_key = stored.create(NewKey(("search", "jobs"), "ada", now() + timedelta(days=90), **limits))  # type: ignore[arg-type]
+    new, new_key = stored.rotate(old.id, timedelta(hours=24))
+    for name in ("name", "scopes", *limits):
+        assert getattr(new, name) == getattr(old, name)
+    assert new.expires_at is not None and old.expires_at is not None
+    assert abs(new.expires_at - new.created_at - timedelta(days=90)) < timedelta(minutes=1)
+    keys = {info.id: info for info in stored.all()}
+    assert {recognised(keys, key).id for key in (old_key, new_key)} == {old.id, new.id}  # type: ignore[union-attr]
+    expiry = keys[old.id].expires_at
+    assert expiry is not None and timedelta(hours=23) < expiry - now() <= timedelta(hours=24)
+
+    stored.rotate(old.id, timedelta(days=400))
+    assert {info.id: info for info in stored.all()}[old.id].expires_at == expiry  # grace never gives a key more time
+    stored.rotate(old.id, timedelta(0))
+    with pytest.raises(Unauthorized, match="has expired"):
+        recognised({info.id: info for info in stored.all()}, old_key)
+    with pytest.raises(Conflict, match="revoked or has expired"):
+        stored.rotate(old.id, timedelta(0))
+
+
+def test_the_command_line_makes_keys_that_expire_and_rotates_them(tmp_path: Path) -> None:
+    key = make_key(tmp_path, None, "search", name="ada", expires_in="90d")
+    printed = keys_command(tmp_path, None, "rotate", identifier(key), "--grace", "12h").strip().splitlines()
+    assert len(printed) == 1
+    listed = keys_command(tmp_path, None, "list")
+    assert "expires" in listed and "last used" in listed
+    assert f"{now() + timedelta(days=90):%Y-%m-%d}" in listed
+    assert identifier(printed[0]) in listed
+    make_key(tmp_path, None, "search", expires_at="2999-01-31")
+    assert "2999-01-31 00:00" in keys_command(tmp_path, None, "list")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--expires-in", "soon"), "write it as 90d"),
+        (("--expires-in", "999999999w"), "is too long"),
+        (("--expires-in", "5000000d"), "is after the year 9999"),
+        (("--expires-at", "tomorrow"), "write it as 2030-01-31"),
+        (("--expires-at", "2020-01-01"), "is in the past"),
+        (("--expires-in", "1d", "--expires-at", "2999-01-31"), "give one of"),
+    ],
+)
+def test_an_expiry_that_is_none_is_refused(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    done = dragoman("keys", "create", "--scope", "search", *arguments, "--data-dir", tmp_path)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+    assert "dragoman_" not in done.stdout

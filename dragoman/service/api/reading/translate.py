@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.core.errors import NotInstalled
+from dragoman.service.core.names import model_name
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.inference.models import Load
@@ -29,7 +30,7 @@ async def translator(settings: SettingsDep) -> ConfiguredTranslator:
         return ConfiguredTranslator(model=None, advice=str(fault))
     about = about_bridge(place)
     if about is None:
-        return ConfiguredTranslator(model=place)
+        return ConfiguredTranslator(model=model_name(place))
     measured = {language: float(value) for language, value in about.get("quality", {}).items()}
     served = good(frozenset(about.get("languages", [])), measured)
     return ConfiguredTranslator(
