@@ -50,6 +50,26 @@ def test_a_service_has_few_rights(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SERVICES)
+def test_a_service_takes_no_more_than_its_share_of_the_machine(name: str) -> None:
+    service = services()[name]
+    assert re.fullmatch(r"\d+g", service["mem_limit"])
+    assert service["memswap_limit"] == service["mem_limit"]
+    assert 0 < service["pids_limit"] <= 1024
+    assert all(re.search(r":size=\d+m,", one) for one in service["tmpfs"])
+
+
+def test_the_systemd_unit_has_the_limits_of_the_containers() -> None:
+    unit = (ROOT / "deploy" / "dragoman.service").read_text()
+    lines = dict(re.findall(r"(?m)^(\w+)=(.*)$", unit))
+    api = services()["api"]
+    assert lines["MemoryMax"].lower() == api["mem_limit"]
+    assert int(lines["TasksMax"]) == api["pids_limit"]
+    assert f"/tmp:{api['tmpfs'][0].partition(':')[2]}" == lines["TemporaryFileSystem"]
+    assert (lines["UMask"], lines["StateDirectoryMode"]) == ("0077", "0700")
+    assert (lines["NoNewPrivileges"], lines["CapabilityBoundingSet"], lines["ProtectSystem"]) == ("yes", "", "strict")
+
+
+@pytest.mark.parametrize("name", SERVICES)
 def test_a_service_is_watched_and_comes_back(name: str) -> None:
     service = services()[name]
     assert service["healthcheck"]["test"][0] == "CMD"

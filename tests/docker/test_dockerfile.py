@@ -45,12 +45,20 @@ def test_what_must_stay_outside_is_not_allowed_in() -> None:
         assert not any(fnmatch.fnmatch(secret, line.removeprefix("!")) for line in lines)
 
 
-def test_the_packages_are_those_of_the_package_and_pinned() -> None:
+def test_what_a_lock_is_made_from_are_the_requirements_of_the_package() -> None:
     script = [sys.executable, ROOT / "docker" / "requirements.py", ROOT / "pyproject.toml", "postgresql"]
     printed = subprocess.run(script, capture_output=True, text=True, check=True).stdout.splitlines()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert printed == [*project["dependencies"], *project["optional-dependencies"]["postgresql"]]
-    assert environment("build")["PIP_CONSTRAINT"] == "/build/constraints.txt"
+
+
+def test_all_packages_of_an_image_are_checked_by_hashes() -> None:
+    installations = [part for name, rest in stages()["build"] if name == "RUN" for part in rest.split("&&")]
+    installations = [part for part in installations if "pip install" in part]
+    assert len(installations) == 3
+    *locked, package = installations
+    assert all("--require-hashes --no-deps" in part for part in locked)
+    assert package.split() == ["pip", "install", "--no-deps", "--no-build-isolation", "."]
 
 
 @pytest.mark.parametrize("stage", IMAGES)
