@@ -13,7 +13,7 @@ from dragoman.service.core.errors import Conflict, Unavailable
 
 _LOCK = "lock"
 _FILES = (_LOCK, "demo.json", "dragoman.db", "dragoman.db-wal", "dragoman.db-shm")
-_FOLDERS = ("indexes", "tables", "dense")
+_FOLDERS = ("indexes", "tables", "dense", "models")
 
 
 def make_private(path: Path) -> None:
