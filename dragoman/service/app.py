@@ -14,6 +14,7 @@ from dragoman.service.access.authenticator import Access
 from dragoman.service.api import documentation
 from dragoman.service.api.routers import ROUTERS
 from dragoman.service.core.errors import ERRORS
+from dragoman.service.core.memory import BodyMemory, MemoryBreaker
 from dragoman.service.core.settings import Settings
 from dragoman.service.http import errors
 from dragoman.service.http.admission import Threads
@@ -86,6 +87,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
     )
     documentation.install(app)
     app.state.settings, app.state.draining = settings, False
+    app.state.memory = BodyMemory(settings.bodies_bytes, MemoryBreaker(settings.memory_bytes))
     check_routes(ROUTERS)
     for router in ROUTERS:
         app.include_router(router)

@@ -15,7 +15,7 @@ from dragoman.service.collections.importing import Imported
 from dragoman.service.collections.service import CollectionInfo, DocumentInfo
 from dragoman.service.core.errors import NotFound
 from dragoman.service.core.names import ID_CHARS, check_name
-from dragoman.service.core.validation import LanguageCode, Text
+from dragoman.service.core.validation import Body, LanguageCode, Text
 from dragoman.service.http.bodies import (
     StrictRoute,
     check_media_type,
@@ -61,12 +61,12 @@ CollectionName = Annotated[str, Path(description="The collection's name.")]
 DocumentId = Annotated[str, Path(description="The document's id, percent-encoded.")]
 
 
-class NewCollection(BaseModel):
+class NewCollection(Body):
     """A collection to create."""
 
     model_config = ConfigDict(extra="forbid")
 
-    name: Annotated[str, AfterValidator(check_name)] = Field(
+    name: Annotated[str, AfterValidator(check_name), Field(max_length=64)] = Field(
         description="1 to 64 characters of a-z, 0-9, '_', '.' and '-', the first of them a letter or digit."
     )
     language: LanguageCode = Field(description="ISO 639-1 code of the documents' language.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fastapi import APIRouter, Request, Response
 
@@ -28,10 +28,13 @@ router = APIRouter(route_class=StrictRoute, tags=["search"])
 @router.post("/v1/rerank", response_model_exclude_none=True)
 async def rerank_v1(body: RerankV1, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> RerankAnswerV1:
     """Rerank documents in the format of Cohere v1 and Jina."""
-    try:
-        texts = body.texts()
-    except ValueError as fault:
-        raise InvalidRequest(str(fault)) from fault
+
+    def texts() -> Sequence[str]:
+        try:
+            return body.texts()
+        except ValueError as fault:
+            raise InvalidRequest(str(fault)) from fault
+
     found = await _ranked(body, texts, request, runtime, settings)
     return answer_v1(request_id(request), body, found)
 
@@ -39,7 +42,7 @@ async def rerank_v1(body: RerankV1, request: Request, runtime: RuntimeDep, setti
 @router.post("/v2/rerank", response_model_exclude_none=True)
 async def rerank_v2(body: RerankV2, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> RerankAnswerV2:
     """Rerank documents in the format of Cohere v2."""
-    found = await _ranked(body, body.documents, request, runtime, settings)
+    found = await _ranked(body, lambda: body.documents, request, runtime, settings)
     return answer_v2(request_id(request), body, found)
 
 
@@ -48,7 +51,7 @@ async def rerank_tei(
     body: RerankTei, request: Request, response: Response, runtime: RuntimeDep, settings: SettingsDep
 ) -> list[Rank]:
     """Rerank texts in the format of text-embeddings-inference. Warnings are in the header X-Dragoman-Degraded."""
-    found = await _ranked(body, body.texts, request, runtime, settings)
+    found = await _ranked(body, lambda: body.texts, request, runtime, settings)
     reasons = [{"stage": "rerank", "reason": reason} for reason in warnings(found, None)]
     if reasons:
         response.headers[DEGRADED_HEADER] = json.dumps(reasons)
@@ -60,7 +63,7 @@ async def rerank_tei(
 
 async def _ranked(
     body: RerankV1 | RerankV2 | RerankTei,
-    texts: Sequence[str],
+    texts: Callable[[], Sequence[str]],
     request: Request,
     runtime: Runtime,
     settings: Settings,
@@ -71,7 +74,7 @@ async def _ranked(
         started = time.perf_counter()
         until = time.monotonic() + settings.worker_seconds
         threads: Threads = request.app.state.threads
-        begun = await threads.run(request, lambda _: runtime.rerank_requests.begin(body, texts), waits=True)
+        begun = await threads.run(request, lambda _: runtime.rerank_requests.begin(body, texts()), waits=True)
         try:
             await wait_for_futures(begun.pending.futures, request, until, all_of=True)
             scores = begun.pending.finish()
@@ -81,6 +84,6 @@ async def _ranked(
         runtime.metrics.rerank("partial" if found.best and found.failed else "reranked" if found.best else "degraded")
         if found.failed:
             request.state.degraded = ["rerank:partial"]
-        check_scored(found, len(texts))
+        check_scored(found, len(scores.values))
         runtime.metrics.stage("rerank", time.perf_counter() - started)
         return found

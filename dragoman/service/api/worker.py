@@ -18,6 +18,7 @@ from fastapi.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dragoman.service.core.errors import ServiceError, Unauthorized
+from dragoman.service.core.memory import BodyMemory, MemoryBreaker
 from dragoman.service.core.priority import background
 from dragoman.service.core.settings import Settings
 from dragoman.service.http import errors
@@ -130,6 +131,7 @@ def create_worker_app(settings: Settings) -> FastAPI:
     )
     app.state.runtime, app.state.metrics = runtime, runtime.metrics
     app.state.settings, app.state.draining = settings, False
+    app.state.memory = BodyMemory(settings.bodies_bytes, MemoryBreaker(settings.memory_bytes))
     app.include_router(router)
     errors.install(app, [router])
     app.add_middleware(CheckedAddress)

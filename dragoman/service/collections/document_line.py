@@ -15,12 +15,14 @@ from pydantic import (
     ValidationError,
 )
 
-from dragoman.service.core.json import check_value
+from dragoman.service.core.json import check_value, count_values
 from dragoman.service.core.line import LineId, LineRejected, parse_object
 from dragoman.service.core.validation import Clean, LanguageCode, NotBlank, describe
 
 TITLE_CHARS = 10_000
 """Longest title, characters."""
+METADATA_VALUES = 10_000
+"""Most values in a document's metadata, all levels and the names of fields counted."""
 
 
 def _check_address(id: str) -> str:
@@ -31,6 +33,8 @@ def _check_address(id: str) -> str:
 
 def _check_value(value: Any) -> Any:
     check_value(value)
+    if (values := count_values(value)) > METADATA_VALUES:
+        raise ValueError(f"holds {values} values and names of fields; at most {METADATA_VALUES} are allowed")
     return value
 
 

@@ -208,6 +208,8 @@ def _classify_one(fault: BaseException) -> ServiceError | None:
         return Unavailable("the request took too long; send less in one request, or try again")
     if isinstance(fault, WorkCancelled):
         return ClientDisconnected("the client disconnected")
+    if isinstance(fault, MemoryError):
+        return Unavailable("the service has too little memory for this now; try again in a moment")
     if isinstance(fault, NotGzip):
         return MalformedBody("the body is not gzip, which its Content-Encoding says it is")
     if isinstance(fault, StreamFault):

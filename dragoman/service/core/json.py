@@ -1,32 +1,125 @@
-"""JSON as the database and the index can hold it: UTF-8, shallow, finite numbers, no NUL or surrogate."""
+"""JSON as the database and the index can hold it: UTF-8, small, shallow, finite numbers, no NUL or surrogate."""
 
 from __future__ import annotations
 
 import json
+import re
 from contextlib import suppress
 from typing import Any, NoReturn
 
 from pydantic_core import from_json
 
 from dragoman.files.streams import BOM
-from dragoman.service.core.errors import MalformedBody
+from dragoman.service.core.errors import MalformedBody, TooLarge
+
+VALUES = 250_000
+"""Most values of a JSON text where no setting says otherwise."""
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_PARTS = (b",", b"[", b"{", b":")
+"""What a value, or the name of a field, begins with or comes after."""
+_HEAD_BYTES = 64 * 1024
+_VALUE_BYTES = 200
+"""Memory of a value, besides its text: an object of one field takes about as much."""
+_ASTRAL = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
 
 
-def parse(body: bytes, depth: int) -> Any:
+def parse(body: bytes, depth: int, values: int = VALUES) -> Any:
     """The value of a JSON text. A lone surrogate stays in it, for validation to name the field that holds it.
 
+    Time and memory are bounded before anything is read: by the length of the text and by ``values``.
+
     Raises:
-        MalformedBody: not UTF-8, not JSON, NaN or Infinity, a number too large to hold, or nested deeper
-            than ``depth``; the message says where.
+        TooLarge: more than ``values`` values, the names of fields counted; the message names the field, if it can.
+        MalformedBody: not UTF-8, not JSON, NaN or Infinity, a number too large to hold, nested deeper than
+            ``depth``, or two fields of one object have one name; the message says where, or which.
     """
+    text = body.removeprefix(BOM)
+    colons = _check_size(text, depth, values)
     try:
-        value = from_json(body.removeprefix(BOM), allow_inf_nan=False)
+        value = from_json(text, allow_inf_nan=False)
     except ValueError as fault:
         value = _parse_again(body, fault, depth)
-    check_depth(value, depth)
+    names = check_depth(value, depth)
+    if colons != names and (_outside_strings(text) or b"").count(b":") != names:
+        _refuse_repeated_name(text)
     return value
+
+
+def memory_of(body: bytes, values: int = VALUES) -> int:
+    """About how many bytes the value of a JSON text of ``values`` at most takes, without reading it."""
+    narrow = body.isascii() and b"\\u" not in body
+    width = 1 if narrow else 4 if _ASTRAL.search(body) else 2  # one character decides for all of a string
+    return len(body) * width + _VALUE_BYTES * min(values, sum(map(body.count, (b",", b"[", b"{"))))
+
+
+def _check_size(text: bytes, depth: int, values: int) -> int | None:
+    """Check the number of values; returns that of colons, or None if some of the commas and colons are in strings.
+
+    Raises:
+        TooLarge: there are more than ``values``.
+        MalformedBody: it begins with more than ``depth`` levels.
+    """
+    counts = [text.count(part) for part in _PARTS]
+    if sum(counts) < values:
+        return counts[-1]
+    outside = _outside_strings(text, 4 * values)
+    if outside is not None and sum(map(outside.count, _PARTS)) < values:
+        return None
+    field = _long_field(text, depth)
+    raise TooLarge(f"{field}the JSON holds more than {values} values and names of fields; send fewer at a time")
+
+
+def _long_field(text: bytes, depth: int) -> str:
+    """The field that a long text's first part ends in, for a message; empty if that is not an object's.
+
+    Raises:
+        MalformedBody: it begins with more than ``depth`` levels.
+    """
+    value: Any = None
+    try:
+        value = from_json(text[:_HEAD_BYTES], allow_partial=True)
+    except ValueError as fault:
+        if "recursion limit" in str(fault):
+            raise _too_deep(depth) from fault
+    return f"{shown(next(reversed(value)))}: " if isinstance(value, dict) and value else ""
+
+
+def _too_deep(depth: int) -> MalformedBody:
+    return MalformedBody(f"the JSON is nested deeper than {depth} levels")
+
+
+def shown(name: str) -> str:
+    """A field's name as a message can hold it: short, and printable."""
+    short = name if len(name) <= 100 else name[:100] + "..."
+    return short if short and short.isprintable() else ascii(short)
+
+
+def _outside_strings(text: bytes, most: int | None = None) -> bytes | None:
+    """A JSON text without its strings, up to its first fault; None if it has more than ``most`` quotes."""
+    if b"\\" in text:
+        text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if most is not None and text.count(b'"') > most:
+        return None
+    return b"".join(text.split(b'"')[::2])
+
+
+def _refuse_repeated_name(text: bytes) -> NoReturn:
+    """
+    Raises:
+        MalformedBody: always; it names the first name that an object has twice.
+    """
+
+    def check(pairs: list[tuple[str, Any]]) -> None:
+        names: set[str] = set()
+        for name, _ in pairs:
+            if name in names:
+                raise MalformedBody(f"{shown(name)}: the field occurs twice in one object")
+            names.add(name)
+
+    with suppress(ValueError, RecursionError):
+        json.loads(text, object_pairs_hook=check)
+    raise MalformedBody("a field occurs twice in one object")
 
 
 def _parse_again(body: bytes, fault: ValueError, depth: int) -> Any:
@@ -40,17 +133,25 @@ def _parse_again(body: bytes, fault: ValueError, depth: int) -> Any:
     except UnicodeDecodeError as encoding:
         raise MalformedBody(f"the body is not UTF-8: byte {encoding.start}") from encoding
     if "recursion limit" in str(fault):
-        raise MalformedBody(f"the JSON is nested deeper than {depth} levels") from fault
+        raise _too_deep(depth) from fault
     if "hex escape" in str(fault):
         with suppress(ValueError, RecursionError):
             return json.loads(text, parse_constant=_refuse_constant)
     raise MalformedBody(f"the body is not valid JSON: {fault}") from fault
 
 
-def check_depth(value: Any, depth: int) -> None:
-    """Raise :class:`MalformedBody` for a value of more than ``depth`` nested lists and objects."""
+def check_depth(value: Any, depth: int) -> int:
+    """Count the fields of all objects in a value.
+
+    Raises:
+        MalformedBody: it has more than ``depth`` nested lists and objects.
+    """
     level = [value] if isinstance(value, dict | list) else []
+    names = 0
     for _ in range(depth):
+        if not level:
+            break
+        names += sum(len(outer) for outer in level if isinstance(outer, dict))
         level = [
             inner
             for outer in level
@@ -58,8 +159,23 @@ def check_depth(value: Any, depth: int) -> None:
             if isinstance(inner, dict | list)
         ]
     if not level:
-        return
-    raise MalformedBody(f"the JSON is nested deeper than {depth} levels")
+        return names
+    raise _too_deep(depth)
+
+
+def count_values(value: Any) -> int:
+    """How many values a JSON value holds, itself and the names of fields counted."""
+    total, level = 1, [value]
+    while level:
+        names = sum(len(outer) for outer in level if isinstance(outer, dict))
+        inside = [
+            inner
+            for outer in level
+            if isinstance(outer, dict | list)
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        total, level = total + names + len(inside), inside
+    return total
 
 
 def check_text(text: str) -> str:

@@ -9,15 +9,41 @@ KIB = 1024
 MIB = 1024 * KIB
 GIB = 1024 * MIB
 
+QUERY_CHARS = 1_000_000
+TEXT_CHARS = 10_000_000
+DOCUMENTS = 100_000
+TEXTS = 10_000
+NAMES = 10_000
+"""What no setting can raise: the longest query and text, characters, and the most documents, texts and names of one
+request. A list above them is refused before any of its elements is looked at."""
+
 
 class RequestLimits(BaseSettings):
     """The limits of bodies, uploads, connections and searches."""
 
     model_config = SettingsConfigDict(env_prefix="DRAGOMAN_", extra="ignore")
 
-    body_bytes: int = Field(default=64 * MIB, gt=0, description="Largest JSON request body, bytes.")
+    body_bytes: int = Field(default=32 * MIB, gt=0, description="Largest JSON request body, bytes.")
     body_depth: int = Field(
         default=64, gt=0, le=200, description="Deepest nesting of a JSON request body or NDJSON line."
+    )
+    body_values: int = Field(
+        default=250_000,
+        gt=0,
+        le=50_000_000,
+        description="Most values in a JSON request body, all levels and the names of fields counted.",
+    )
+    bodies_bytes: int = Field(
+        default=160 * MIB,
+        gt=0,
+        description="Memory of all JSON request bodies under way together, as sent and as read, bytes; of one API key,"
+        " half of it. Above it bodies over 64 KiB are refused with 503.",
+    )
+    memory_bytes: int | None = Field(
+        default=None,
+        gt=0,
+        description="Memory of the process, mapped files left out, above which requests with a body are refused with"
+        " 503; default: 90% of what the machine or its container has.",
     )
     upload_bytes: int = Field(default=4 * GIB, gt=0, description="Largest streamed upload as sent, bytes.")
     decompressed_bytes: int = Field(
@@ -100,10 +126,12 @@ class RequestLimits(BaseSettings):
         " recently used are deleted. Those of the last such request are kept in any case.",
     )
 
-    query_chars: int = Field(default=10_000, gt=0, description="Longest query, characters.")
+    query_chars: int = Field(default=10_000, gt=0, le=QUERY_CHARS, description="Longest query, characters.")
     top_k_max: int = Field(default=1_000, gt=0, description="Largest top_k of a search.")
     rerank_depth_max: int = Field(default=1_000, gt=0, description="Largest rerank.depth of a search.")
-    search_names: int = Field(default=100, gt=0, description="Most collections, or tables, that one search may name.")
+    search_names: int = Field(
+        default=100, gt=0, le=NAMES, description="Most collections, or tables, that one search may name."
+    )
     concurrent_searches: int = Field(
         default=256,
         gt=0,

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, StrictStr
 
-from dragoman.service.core.errors import MalformedBody
+from dragoman.service.core.errors import MalformedBody, TooLarge
 from dragoman.service.core.json import parse
 from dragoman.service.core.names import ID_CHARS
 from dragoman.service.core.validation import Clean
@@ -27,11 +27,11 @@ def parse_object(line: bytes, depth: int) -> dict[str, Any]:
     """The JSON object of one line.
 
     Raises:
-        LineRejected: not JSON, or another value.
+        LineRejected: not JSON, of too many values, or not an object.
     """
     try:
         value = parse(line, depth)
-    except MalformedBody as fault:
+    except (MalformedBody, TooLarge) as fault:
         raise LineRejected(str(fault).replace("the body is", "the line is")) from fault
     if not isinstance(value, dict):
         raise LineRejected("the line is not a JSON object")

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator
 
-from dragoman.service.core.limits import RequestLimits
+from dragoman.service.core.limits import DOCUMENTS, TEXT_CHARS, TEXTS, RequestLimits
 
 DATABASE = "dragoman.db"
 """The SQLite file in the data directory."""
@@ -124,8 +124,12 @@ class Settings(RequestLimits):
         description="Number format of the reranker mart; auto: what is fastest when it is loaded. Scores in bfloat16"
         " differ by some thousandths.",
     )
-    rerank_documents: int = Field(default=2_048, gt=0, description="Most documents in one rerank request.")
-    document_chars: int = Field(default=200_000, gt=0, description="Longest document in a rerank request, characters.")
+    rerank_documents: int = Field(
+        default=2_048, gt=0, le=DOCUMENTS, description="Most documents in one rerank request."
+    )
+    document_chars: int = Field(
+        default=200_000, gt=0, le=TEXT_CHARS, description="Longest document in a rerank request, characters."
+    )
     worker_url: str | None = Field(
         default=None, description="Address of a `dragoman worker` that reranks; default: a thread of this process."
     )
@@ -185,9 +189,12 @@ class Settings(RequestLimits):
         " much memory each, unless a collection says otherwise.",
     )
     beam: int = Field(default=5, gt=0, le=64, description="Beam width of translations.")
-    translate_texts: int = Field(default=100, gt=0, description="Most texts in one translation request.")
+    translate_texts: int = Field(default=100, gt=0, le=TEXTS, description="Most texts in one translation request.")
     translate_chars: int = Field(
-        default=8_000, gt=0, description="Most characters in all texts of one translation request together."
+        default=8_000,
+        gt=0,
+        le=TEXT_CHARS,
+        description="Most characters in all texts of one translation request together.",
     )
     translate_snippets_seconds: float = Field(
         default=10.0, gt=0, description="How long a search waits for the translations of its snippets."
@@ -213,11 +220,16 @@ class Settings(RequestLimits):
         description="Tagger of parts of speech: the folder of a model made by dragoman train tagger, or off; default:"
         " the package's.",
     )
-    tag_texts: int = Field(default=1_000, gt=0, description="Most texts in one tagging request.")
+    tag_texts: int = Field(default=1_000, gt=0, le=TEXTS, description="Most texts in one tagging request.")
     tag_chars: int = Field(
-        default=200_000, gt=0, description="Most characters in all texts of one tagging request together."
+        default=200_000,
+        gt=0,
+        le=TEXT_CHARS,
+        description="Most characters in all texts of one tagging request together.",
     )
-    qa_chars: int = Field(default=100_000, gt=0, description="Longest context of a question or statement, characters.")
+    qa_chars: int = Field(
+        default=100_000, gt=0, le=TEXT_CHARS, description="Longest context of a question or statement, characters."
+    )
     qa_passages: int = Field(
         default=5, gt=0, description="Documents that are read for a question or statement over collections."
     )

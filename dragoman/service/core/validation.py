@@ -5,10 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, StrictStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, model_validator
 
 from dragoman.lexicon.text.languages import check_language
 from dragoman.service.core.json import check_text
+from dragoman.service.core.limits import NAMES
+
+_CODE_CHARS = 100
+FIELDS = 100
+"""Most fields of an object that a caller sends."""
+
+
+class Body(BaseModel):
+    """What a caller sends: at most 100 fields, as each one that is unknown is an error or a warning."""
+
+    model_config = ConfigDict(json_schema_extra={"maxProperties": FIELDS})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _count_fields(cls, value: Any) -> Any:
+        if isinstance(value, dict) and len(value) > FIELDS:
+            raise ValueError(f"has {len(value)} fields; at most {FIELDS} are allowed")
+        return value
 
 
 def _check_not_blank(text: str) -> str:
@@ -17,12 +35,22 @@ def _check_not_blank(text: str) -> str:
     return text
 
 
+def _check_code(code: str) -> str:
+    return check_language(code if len(code) <= _CODE_CHARS else code[:_CODE_CHARS] + "...")
+
+
 Clean = BeforeValidator(lambda value: check_text(value) if isinstance(value, str) else value)
 """Text without NUL and without lone surrogates: what the database and the index can hold."""
 
 Text = Annotated[StrictStr, Clean]
 NotBlank = Annotated[Text, AfterValidator(_check_not_blank)]
-LanguageCode = Annotated[StrictStr, AfterValidator(check_language)]
+LanguageCode = Annotated[StrictStr, AfterValidator(_check_code), Field(max_length=_CODE_CHARS)]
+AtFirstFault = Field(fail_fast=True)
+"""For every list that a caller sends: its validation ends at the first element that is wrong."""
+
+Name = Annotated[Text, Field(min_length=1, max_length=200)]
+Names = Annotated[list[Name], Field(min_length=1, max_length=NAMES), AtFirstFault]
+
 
 _REPORTED = 5
 _PLACES = {

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
+from functools import cache
 from typing import Any
 
 import anyio
 import anyio.to_thread
 from fastapi import Request, Response
+from fastapi._compat import ModelField
 from fastapi.routing import APIRoute
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import Scope
 
-from dragoman.service.core.errors import UnsupportedMedia
-from dragoman.service.core.json import parse
+from dragoman.service.core.errors import InvalidRequest, UnsupportedMedia
+from dragoman.service.core.json import memory_of, parse
+from dragoman.service.core.memory import BodyMemory
 from dragoman.service.core.settings import Settings
+from dragoman.service.core.validation import describe
 from dragoman.service.http.streaming import BodyStream
 
-_PARSED_AT_ONCE = 256 * 1024
+_READ_AT_ONCE = 64 * 1024
+"""Bodies below so many bytes are read on the event loop, which is quicker than another thread."""
 
 
 def settings_of(request: Request) -> Settings:
@@ -41,24 +46,50 @@ register_url_convertor("whole", WholePath())
 
 
 class StrictRequest(Request):
-    """A request whose JSON body is UTF-8, unpacked, within the limits and without NaN or Infinity."""
+    """A request whose JSON body is UTF-8, unpacked, within the limits, without NaN or Infinity, and a valid ``field``.
+
+    A large one is read and validated on a thread, so that the event loop goes on meanwhile.
+    """
+
+    def __init__(self, request: Request, field: ModelField | None) -> None:
+        super().__init__(request.scope, request.receive)
+        self._field = field
+        memory: BodyMemory = request.app.state.memory
+        self.memory = memory.share(request.scope.get("state", {}).get("key_id"))
 
     async def body(self) -> bytes:
         if not hasattr(self, "_body"):
             check_media_type(self, ("application/json",), "JSON (Content-Type: application/json)")
             if (encoding := self.headers.get("content-encoding", "identity").lower()) != "identity":
                 raise UnsupportedMedia(f"a JSON body cannot be sent with Content-Encoding {encoding[:40]!r}")
-            self._body = await BodyStream(self).read(settings_of(self).body_bytes)
+            self._body = await BodyStream(self).read(settings_of(self).body_bytes, self.memory)
         return self._body
 
     async def json(self) -> Any:
+        """The body as the endpoint takes it, which FastAPI then leaves as it is."""
         if not hasattr(self, "_json"):
-            body, depth = await self.body(), settings_of(self).body_depth
-            if len(body) < _PARSED_AT_ONCE:
-                self._json = parse(body, depth)
+            body = await self.body()
+            if len(body) < _READ_AT_ONCE:
+                self._json = self._read(body)
             else:
-                self._json = await anyio.to_thread.run_sync(parse, body, depth)
+                self._json = await anyio.to_thread.run_sync(self._read, body, limiter=_reading())
         return self._json
+
+    def _read(self, body: bytes) -> Any:
+        """
+        Raises:
+            ServiceError: the body is not what the endpoint takes.
+        """
+        settings = settings_of(self)
+        if len(body) >= _READ_AT_ONCE:
+            self.memory.take(memory_of(body, settings.body_values))
+        value = parse(body, settings.body_depth, settings.body_values)
+        if self._field is None:
+            return value
+        valid, errors = self._field.validate(value, loc=("body",))
+        if errors:
+            raise InvalidRequest(describe(errors))
+        return valid
 
 
 class StrictRoute(APIRoute):
@@ -66,11 +97,22 @@ class StrictRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
+        field = self.body_field
 
         async def handle_strictly(request: Request) -> Response:
-            return await handle(StrictRequest(request.scope, request.receive))
+            strict = StrictRequest(request, field)
+            try:
+                return await handle(strict)
+            finally:
+                strict.memory.release()
 
         return handle_strictly
+
+
+@cache
+def _reading() -> anyio.CapacityLimiter:
+    """Limits the threads that read bodies: more would contend for Python's interpreter lock."""
+    return anyio.CapacityLimiter(2)
 
 
 def check_media_type(request: Request, allowed: tuple[str, ...], wanted: str) -> None:

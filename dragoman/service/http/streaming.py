@@ -14,6 +14,7 @@ from fastapi import Request
 from starlette.requests import ClientDisconnect
 
 from dragoman.service.core.errors import MalformedBody, TooLarge, Unavailable, UploadTooSlow
+from dragoman.service.core.memory import BodyMemory, BodyShare
 from dragoman.service.core.settings import Settings
 
 T = TypeVar("T")
@@ -29,6 +30,8 @@ class BodyStream:
         self._receive = request.receive
         self._wait_limit = settings.upload_idle_seconds
         self._slowest = settings.body_bytes_per_second
+        length = request.headers.get("content-length", "")
+        self._length = int(length) if length.isdecimal() and length.isascii() and len(length) < 20 else 0
         self._waited = 0.0
         self._received = 0
         self.ended = False
@@ -62,21 +65,28 @@ class BodyStream:
             return f"the body arrived more slowly than {self._slowest} bytes per second"
         return f"no data arrived for {self._wait_limit:g} seconds"
 
-    async def read(self, limit: int) -> bytes:
-        """The whole body, of at most ``limit`` bytes, whatever Content-Length says.
+    async def read(self, limit: int, memory: BodyShare) -> bytes:
+        """The whole body, of at most ``limit`` bytes, each part of it taken from ``memory`` before it is kept.
 
         Raises:
-            TooLarge: it is longer; the rest has been discarded.
+            TooLarge: it is longer, by Content-Length or as it arrives; the rest has been discarded.
+            Unavailable: there is no memory for it; the rest has been discarded.
         """
         parts: list[bytes] = []
-        size = 0
-        while (part := await self.next()) is not None:
-            size += len(part)
-            if size > limit:
-                parts.clear()
-                await self.drop(limit)
+        try:
+            if self._length > limit:
                 raise TooLarge(f"the body is larger than {limit} bytes")
-            parts.append(part)
+            memory.check(2 * self._length)
+            while (part := await self.next()) is not None:
+                if memory.held + len(part) > limit:
+                    raise TooLarge(f"the body is larger than {limit} bytes")
+                memory.take(len(part))
+                parts.append(part)
+        except (TooLarge, Unavailable):
+            parts.clear()
+            memory.release()
+            await self.drop(limit)
+            raise
         return b"".join(parts)
 
     async def drop(self, limit: int) -> None:
@@ -129,11 +139,16 @@ async def work_on_upload(request: Request, work: Callable[[Iterator[bytes]], T])
         UploadTooSlow: it arrived too slowly.
         MalformedBody: the client disconnected.
         Unavailable: the service is stopping.
+
+    Raises:
+        Unavailable: the process has too little memory for another upload.
     """
     settings: Settings = request.app.state.settings
     uploads: Uploads = request.app.state.uploads
+    memory: BodyMemory = request.app.state.memory
     body = BodyStream(request)
     try:
+        memory.breaker.check()
         return await anyio.to_thread.run_sync(lambda: work(_parts(body, settings, uploads)), limiter=uploads.limiter)
     except Exception as fault:
         if not uploads.stopping and not isinstance(fault, UploadTooSlow):

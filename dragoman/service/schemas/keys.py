@@ -8,14 +8,15 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictFloat, StrictInt, StrictStr
 
 from dragoman.service.access.keys import LIMIT_MAX, NAME_CHARS, Scope
+from dragoman.service.core.validation import AtFirstFault, Body
 
 
-class NewKeyBody(BaseModel):
+class NewKeyBody(Body):
     """A key to create. Limits that are left out come from the settings; 0 means no limit."""
 
     model_config = ConfigDict(extra="forbid")
 
-    scopes: list[Scope] = Field(min_length=1, max_length=3, description="What the key allows.")
+    scopes: Annotated[list[Scope], AtFirstFault] = Field(min_length=1, max_length=3, description="What the key allows.")
     name: StrictStr = Field(default="", max_length=NAME_CHARS, description="A name for people to read.")
     expires_at: AwareDatetime | None = Field(default=None, description="When it expires; left out: never.")
     requests_per_second: Annotated[StrictFloat | StrictInt, Field(ge=0, le=LIMIT_MAX)] | None = None

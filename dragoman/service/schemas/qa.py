@@ -6,25 +6,32 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
-from dragoman.service.core.validation import LanguageCode, NotBlank
-from dragoman.service.schemas.search import Degraded, ExplainedHit, Gloss, Hit, Names, QueryRead
+from dragoman.service.core.limits import QUERY_CHARS, TEXT_CHARS
+from dragoman.service.core.validation import Body, LanguageCode, Names, NotBlank
+from dragoman.service.schemas.search import Degraded, ExplainedHit, Gloss, Hit, QueryRead
 
 
-class QaRequest(BaseModel):
+class QaRequest(Body):
     """A question or a statement, and where to look: a context, or collections; all of them where neither is given."""
 
     model_config = ConfigDict(extra="forbid")
 
     question: NotBlank | None = Field(
-        default=None, description="A question, by default up to 10,000 characters.", examples=["When did it erupt?"]
+        default=None,
+        max_length=QUERY_CHARS,
+        description="A question, by default up to 10,000 characters.",
+        examples=["When did it erupt?"],
     )
     statement: NotBlank | None = Field(
         default=None,
+        max_length=QUERY_CHARS,
         description="A statement to judge instead, by default up to 10,000 characters; what the text does not say is"
         " false.",
     )
     context: NotBlank | None = Field(
-        default=None, description="The text that may hold the answer, by default up to 100,000 characters."
+        default=None,
+        max_length=TEXT_CHARS,
+        description="The text that may hold the answer, by default up to 100,000 characters.",
     )
     collections: Names | None = Field(
         default=None,

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
-from dragoman.service.core.validation import LanguageCode, NotBlank
+from dragoman.service.core.limits import QUERY_CHARS
+from dragoman.service.core.validation import Body, LanguageCode, Names, NotBlank
 from dragoman.service.schemas.qa import AnswerDocument
-from dragoman.service.schemas.search import Degraded, ExplainedHit, Hit, Names, QueryRead
+from dragoman.service.schemas.search import Degraded, ExplainedHit, Hit, QueryRead
 
 
-class ReasonRequest(BaseModel):
+class ReasonRequest(Body):
     """A question for the LLM, which the bridge reads to it."""
 
     model_config = ConfigDict(extra="forbid")
 
     question: NotBlank = Field(
-        description="A question or problem, in a language of the model.", examples=["Anna hat 3 Äpfel und kauft 4."]
+        max_length=QUERY_CHARS,
+        description="A question or problem, in a language of the model.",
+        examples=["Anna hat 3 Äpfel und kauft 4."],
     )
     language: LanguageCode | None = Field(default=None, description="ISO 639-1 code; detected when left out.")
     collections: Names | None = Field(

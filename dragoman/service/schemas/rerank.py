@@ -7,18 +7,25 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PlainValidator, SkipValidation, StrictBool, StrictInt
 
 from dragoman.service.core.json import check_text, check_value
-from dragoman.service.core.validation import LanguageCode, NotBlank, Text
-from dragoman.service.schemas.search import Names, TableUsed
+from dragoman.service.core.limits import DOCUMENTS, QUERY_CHARS, TEXT_CHARS
+from dragoman.service.core.validation import FIELDS, AtFirstFault, Body, LanguageCode, Names, NotBlank, Text
+from dragoman.service.schemas.search import TableUsed
+
+MODEL_CHARS = 1_000
+"""Longest name of a model."""
+DOCUMENT_FIELDS = 1_000
+"""Most fields of a document."""
 
 _Query = Annotated[
-    NotBlank, Field(min_length=1, description="The query's text.", examples=["volcano eruption and ash"])
+    NotBlank,
+    Field(min_length=1, max_length=QUERY_CHARS, description="The query's text.", examples=["volcano eruption and ash"]),
 ]
 _TopN = Annotated[
     Annotated[StrictInt, Field(ge=0)] | None, Field(description="How many of the best to return; null or 0: all.")
 ]
 
 
-class _Rerank(BaseModel):
+class _Rerank(Body):
     """The fields shared by all forms. Unknown fields are ignored, because clients of other services send them."""
 
     model_config = ConfigDict(extra="ignore")
@@ -37,7 +44,7 @@ class _Rerank(BaseModel):
 class DocumentFields(BaseModel):
     """A document given as fields."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(extra="allow", json_schema_extra={"maxProperties": DOCUMENT_FIELDS})
 
     text: SkipValidation[str | None] = None
 
@@ -49,9 +56,13 @@ def _document(value: Any) -> str | DocumentFields:
         ValueError: it is neither a text nor an object, or a field's name is not valid text.
     """
     if isinstance(value, str):
+        if len(value) > TEXT_CHARS:
+            raise ValueError(f"must have at most {TEXT_CHARS} characters")
         return check_text(value)
     if not isinstance(value, dict):
         raise ValueError("must be a text or an object with a text")
+    if len(value) > DOCUMENT_FIELDS:
+        raise ValueError(f"has {len(value)} fields; at most {DOCUMENT_FIELDS} are allowed")
     try:
         check_value(list(value))
     except ValueError as fault:
@@ -59,28 +70,40 @@ def _document(value: Any) -> str | DocumentFields:
     return DocumentFields.model_validate(value)
 
 
-_Document = Annotated[str | DocumentFields, PlainValidator(_document, json_schema_input_type=str | DocumentFields)]
+_Passage = Annotated[Text, Field(max_length=TEXT_CHARS)]
+_Document = Annotated[str | DocumentFields, PlainValidator(_document, json_schema_input_type=_Passage | DocumentFields)]
+_Documents = Annotated[list[_Document], Field(min_length=1, max_length=DOCUMENTS), AtFirstFault]
+_Passages = Annotated[list[_Passage], Field(min_length=1, max_length=DOCUMENTS), AtFirstFault]
+
+
+_FieldName = Annotated[Text, Field(max_length=1_000)]
 
 
 class RerankV1(_Rerank):
     """Cohere v1 and Jina."""
 
     model: Text | None = Field(
-        default=None, description="Any name is accepted; `model` in the response is the one that scored."
+        default=None,
+        max_length=MODEL_CHARS,
+        description="Any name is accepted; `model` in the response is the one that scored.",
     )
-    documents: list[_Document] = Field(min_length=1)
+    documents: _Documents
     top_n: _TopN = None
     return_documents: StrictBool | None = False
-    rank_fields: list[Text] | None = Field(
-        default=None, description="Fields to score of documents that are objects, joined by newlines; default: text."
+    rank_fields: Annotated[list[_FieldName], AtFirstFault] | None = Field(
+        default=None,
+        max_length=FIELDS,
+        description="Fields to score of documents that are objects, joined by newlines; default: text.",
     )
 
     def texts(self) -> list[str]:
         """The documents' texts.
 
         Raises:
-            ValueError: a document has no such field, or the field is not text.
+            ValueError: a document has no such field, or the field is not text; or a field is named twice.
         """
+        if len(set(self.rank_fields or ())) < len(self.rank_fields or ()):
+            raise ValueError("rank_fields: names a field twice")
         return [self._text(number, one) for number, one in enumerate(self.documents)]
 
     def _text(self, number: int, document: str | DocumentFields) -> str:
@@ -114,15 +137,15 @@ def _check_fields(number: int, known: dict[str, Any]) -> None:
 class RerankV2(_Rerank):
     """Cohere v2."""
 
-    model: Text | None = None
-    documents: list[Text] = Field(min_length=1)
+    model: Text | None = Field(default=None, max_length=MODEL_CHARS)
+    documents: _Passages
     top_n: _TopN = None
 
 
 class RerankTei(_Rerank):
     """TEI."""
 
-    texts: list[Text] = Field(min_length=1)
+    texts: _Passages
     return_text: StrictBool | None = False
     top_n: _TopN = None
 

@@ -15,16 +15,15 @@ from pydantic import (
     field_validator,
 )
 
-from dragoman.service.core.validation import LanguageCode, NotBlank, Text
+from dragoman.service.core.limits import QUERY_CHARS
+from dragoman.service.core.validation import AtFirstFault, Body, LanguageCode, Name, Names, NotBlank, Text
 
-Name = Annotated[Text, Field(min_length=1, max_length=200)]
-Names = Annotated[list[Name], Field(min_length=1)]
 Method = Literal["psq", "smt", "none", "dense", "hybrid"]
 TextField = Literal["title", "text"]
 MatchKind = Literal["table", "identical", "sound", "meaning"]
 
 
-class _Request(BaseModel):
+class _Request(Body):
     model_config = ConfigDict(extra="forbid")
 
 
@@ -49,6 +48,7 @@ class SearchRequest(_Request):
 
     query: NotBlank = Field(
         min_length=1,
+        max_length=QUERY_CHARS,
         description="The query's text, by default up to 10,000 characters. Lucene syntax has no effect.",
         examples=["volcano eruption and ash"],
     )
@@ -82,7 +82,7 @@ class SearchRequest(_Request):
         " their words match by form and sound. Names are looked for in hybrid searches, and in those of psq that say"
         " true here.",
     )
-    entities: Annotated[list[Name], Field(min_length=1, max_length=100)] | None = Field(
+    entities: Annotated[list[Name], Field(min_length=1, max_length=100), AtFirstFault] | None = Field(
         default=None,
         description="Only documents that hold all of these names: as written, as a table translates the whole name from"
         " the query's language, or alike in sound in another script. Of collections made with `entities`; without"

@@ -6,13 +6,15 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dragoman.service.core.validation import LanguageCode, Text
+from dragoman.service.core.limits import TEXT_CHARS, TEXTS
+from dragoman.service.core.validation import AtFirstFault, Body, LanguageCode, Text
 from dragoman.service.schemas.search import Degraded
 
-Texts = Annotated[list[Text], Field(min_length=1, max_length=10_000)]
+Passage = Annotated[Text, Field(max_length=TEXT_CHARS)]
+Texts = Annotated[list[Passage], Field(min_length=1, max_length=TEXTS), AtFirstFault]
 
 
-class TagRequest(BaseModel):
+class TagRequest(Body):
     """Texts, and what is to be found in them."""
 
     model_config = ConfigDict(extra="forbid")

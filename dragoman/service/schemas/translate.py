@@ -6,17 +6,19 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from dragoman.service.core.validation import LanguageCode, Text
+from dragoman.service.core.limits import TEXT_CHARS, TEXTS
+from dragoman.service.core.validation import AtFirstFault, Body, LanguageCode, Text
 
-Texts = Annotated[list[Text], Field(min_length=1, max_length=10_000)]
+Passage = Annotated[Text, Field(max_length=TEXT_CHARS)]
+Texts = Annotated[list[Passage], Field(min_length=1, max_length=TEXTS), AtFirstFault]
 
 
-class TranslateRequest(BaseModel):
+class TranslateRequest(Body):
     """One or more texts, and the languages to translate from and into."""
 
     model_config = ConfigDict(extra="forbid")
 
-    text: Text | None = Field(default=None, description="One text; use texts for several.")
+    text: Passage | None = Field(default=None, description="One text; use texts for several.")
     texts: Texts | None = Field(default=None, description="Several texts, by default up to 100.")
     source: LanguageCode = Field(description="ISO 639-1 code of the texts' language.", examples=["de"])
     target: LanguageCode = Field(description="ISO 639-1 code of the language to translate into.", examples=["en"])

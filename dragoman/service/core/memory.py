@@ -1,0 +1,134 @@
+"""The memory that requests take: of the bodies under way together, and the most that the process may have."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from pathlib import Path
+from threading import Lock
+
+from dragoman.service.core.errors import Unavailable
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_READ_SECONDS = 0.1
+_LITTLE = 16
+"""A request that is too large by itself is let in while others have no more than this part of the memory."""
+_SHARE = 0.9
+"""Of the machine's memory, or its container's, that the process may have where no setting says otherwise."""
+
+
+def anonymous_memory() -> int:
+    """Memory of this process, bytes, without the files that it maps, which the kernel can let go of; 0 if unknown."""
+    try:
+        fields = Path("/proc/self/statm").read_text().split()
+    except OSError:
+        return 0
+    return (int(fields[1]) - int(fields[2])) * _PAGE
+
+
+def machine_memory() -> int:
+    """Memory that this process can have, bytes: that of the machine, or of the container if it has less."""
+    limits = [os.sysconf("SC_PHYS_PAGES") * _PAGE]
+    for place in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            limits.append(int(Path(place).read_text()))
+        except (OSError, ValueError):  # there is no such file, or it says "max"
+            continue
+    return min(limits)
+
+
+class MemoryBreaker:
+    """Refuses work while the process has more memory than it may have. Safe from any thread."""
+
+    def __init__(self, most: int | None = None) -> None:
+        """``most`` is in bytes; left out: most of what the machine or the container has."""
+        self.most = int(machine_memory() * _SHARE) if most is None else most
+        self._read_at = float("-inf")
+        self._has = 0
+
+    def check(self, more: int = 0) -> None:
+        """Check that there is room for ``more`` bytes, by a figure that is a tenth of a second old at most.
+
+        Raises:
+            Unavailable: there is not.
+        """
+        now = time.monotonic()
+        if now - self._read_at > _READ_SECONDS:
+            self._read_at, self._has = now, anonymous_memory()
+        if self._has + more > self.most:
+            raise Unavailable("the service has too little memory for this now; try again in a moment")
+
+
+class BodyMemory:
+    """Counts the memory of the bodies under way, by caller. Safe from any thread."""
+
+    def __init__(self, most: int, breaker: MemoryBreaker) -> None:
+        """``most`` is that of all callers together, bytes; each that is named has half of it."""
+        self.most = most
+        self.breaker = breaker
+        self.held = 0
+        self._by_caller: Counter[str | None] = Counter()
+        self._lock = Lock()
+
+    def share(self, caller: str | None) -> BodyShare:
+        """The part of one request, which takes nothing yet; ``caller`` is None in an open service."""
+        return BodyShare(self, caller)
+
+    def take(self, caller: str | None, more: int) -> None:
+        with self._lock:
+            self.held += more
+            self._by_caller[caller] += more
+            if not self._by_caller[caller]:
+                del self._by_caller[caller]
+
+    def check(self, caller: str | None, has: int, more: int) -> None:
+        """Check that a request which has ``has`` bytes may take more.
+
+        Raises:
+            Unavailable: it may not.
+        """
+        self.breaker.check(more)
+        with self._lock:
+            others, of_caller = self.held - has, self._by_caller[caller] - has
+            room, little = self.most - has - more, self.most // _LITTLE
+        if others > max(room, little):
+            raise Unavailable(f"requests under way take {others} bytes of memory; try again in a moment")
+        if caller is not None and of_caller > max(room - self.most // 2, little):
+            raise Unavailable(f"requests of this API key take {of_caller} bytes of memory; try again in a moment")
+
+
+class BodyShare:
+    """The memory of one request's body."""
+
+    FREE = 64 * 1024
+    """Bytes for which no request is refused: small ones must pass while large ones fill the memory."""
+
+    def __init__(self, memory: BodyMemory, caller: str | None) -> None:
+        self._memory = memory
+        self._caller = caller
+        self.held = 0
+
+    def check(self, more: int) -> None:
+        """Check that there is room for so many more bytes, without taking them.
+
+        Raises:
+            Unavailable: there is not.
+        """
+        if self.held + more > self.FREE:
+            self._memory.check(self._caller, self.held, more)
+
+    def take(self, more: int) -> None:
+        """Take so many more bytes.
+
+        Raises:
+            Unavailable: there is no room for them.
+        """
+        self.check(more)
+        self._memory.take(self._caller, more)
+        self.held += more
+
+    def release(self) -> None:
+        """Give back all that was taken."""
+        self._memory.take(self._caller, -self.held)
+        self.held = 0
