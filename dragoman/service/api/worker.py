@@ -18,6 +18,7 @@ from fastapi.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dragoman.service.core.errors import ServiceError, Unauthorized
+from dragoman.service.core.limits import GIB, MIB
 from dragoman.service.core.memory import BodyMemory, MemoryBreaker
 from dragoman.service.core.priority import background
 from dragoman.service.core.settings import Settings
@@ -36,8 +37,10 @@ from dragoman.service.observability.refusals import report_refusal
 router = APIRouter(route_class=StrictRoute, tags=["worker"])
 
 _OPEN = ("/healthz", "/readyz")
-_BODY_BYTES = 1 << 30
-"""Large enough for any request that an API process accepted within its own limits."""
+_BODY_BYTES = 384 * MIB
+_BODY_VALUES = 50_000_000
+_BODIES_BYTES = 2 * GIB
+"""Large enough for any request that an API process accepted within its own limits, with the offsets of its words."""
 
 
 class WorkerToken:
@@ -111,7 +114,8 @@ def create_worker_app(settings: Settings) -> FastAPI:
     Raises:
         ServiceError: the model cannot be loaded.
     """
-    settings = settings.model_copy(update={"body_bytes": max(settings.body_bytes, _BODY_BYTES)})
+    limits = {"body_bytes": _BODY_BYTES, "body_values": _BODY_VALUES, "bodies_bytes": _BODIES_BYTES}
+    settings = settings.model_copy(update={name: max(least, getattr(settings, name)) for name, least in limits.items()})
     runtime = WorkerRuntime(settings)
     try:
         runtime.scoring.about()

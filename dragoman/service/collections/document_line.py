@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -17,7 +16,7 @@ from pydantic import (
 
 from dragoman.service.core.json import check_value, count_values
 from dragoman.service.core.line import LineId, LineRejected, parse_object
-from dragoman.service.core.validation import Clean, LanguageCode, NotBlank, describe
+from dragoman.service.core.validation import Body, Clean, LanguageCode, NotBlank, describe
 
 TITLE_CHARS = 10_000
 """Longest title, characters."""
@@ -43,7 +42,7 @@ DocumentId = Annotated[LineId, AfterValidator(_check_address)]
 _ID: TypeAdapter[str] = TypeAdapter(DocumentId)
 
 
-class DocumentLine(BaseModel):
+class DocumentLine(Body):
     """A document as uploaded; ``language`` is None where the collection's is meant."""
 
     model_config = ConfigDict(extra="forbid")
@@ -54,7 +53,9 @@ class DocumentLine(BaseModel):
         Annotated[StrictStr, Field(max_length=TITLE_CHARS), Clean] | None, AfterValidator(lambda title: title or None)
     ] = None
     language: LanguageCode | None = None
-    metadata: Annotated[dict[str, Any] | None, BeforeValidator(_check_value)] = None
+    metadata: Annotated[
+        Annotated[dict[str, Any], Field(max_length=METADATA_VALUES)] | None, BeforeValidator(_check_value)
+    ] = None
 
 
 def parse_document(line: bytes, depth: int) -> DocumentLine:

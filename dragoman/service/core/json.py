@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -18,13 +19,14 @@ VALUES = 250_000
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 _PARTS = (b",", b"[", b"{", b":")
 """What a value, or the name of a field, begins with or comes after."""
-_HEAD_BYTES = 64 * 1024
+_PART_BYTES = 256 * 1024
+_BACKSLASHES = re.compile(rb"\\*")
 _VALUE_BYTES = 200
 """Memory of a value, besides its text: an object of one field takes about as much."""
 _ASTRAL = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
 
 
-def parse(body: bytes, depth: int, values: int = VALUES) -> Any:
+def parse(text: bytes | bytearray, depth: int, values: int = VALUES) -> Any:
     """The value of a JSON text. A lone surrogate stays in it, for validation to name the field that holds it.
 
     Time and memory are bounded before anything is read: by the length of the text and by ``values``.
@@ -34,55 +36,69 @@ def parse(body: bytes, depth: int, values: int = VALUES) -> Any:
         MalformedBody: not UTF-8, not JSON, NaN or Infinity, a number too large to hold, nested deeper than
             ``depth``, or two fields of one object have one name; the message says where, or which.
     """
-    text = body.removeprefix(BOM)
-    colons = _check_size(text, depth, values)
+    if text.startswith(BOM):
+        text = text[len(BOM) :]
+    _check_size(text, depth, values)
     try:
         value = from_json(text, allow_inf_nan=False)
     except ValueError as fault:
-        value = _parse_again(body, fault, depth)
+        value = _parse_again(text, fault, depth)
     names = check_depth(value, depth)
-    if colons != names and (_outside_strings(text) or b"").count(b":") != names:
+    if text.count(b":") != names and sum(part.count(b":") for _, part in _outside_strings(text)) != names:
         _refuse_repeated_name(text)
     return value
 
 
-def memory_of(body: bytes, values: int = VALUES) -> int:
+def memory_of(text: bytes | bytearray, values: int = VALUES) -> int:
     """About how many bytes the value of a JSON text of ``values`` at most takes, without reading it."""
-    narrow = body.isascii() and b"\\u" not in body
-    width = 1 if narrow else 4 if _ASTRAL.search(body) else 2  # one character decides for all of a string
-    return len(body) * width + _VALUE_BYTES * min(values, sum(map(body.count, (b",", b"[", b"{"))))
+    narrow = text.isascii() and b"\\u" not in text
+    width = 1 if narrow else 4 if _ASTRAL.search(text) else 2  # one character decides for all of a string
+    return len(text) * width + _VALUE_BYTES * min(values, sum(map(text.count, (b",", b"[", b"{"))))
 
 
-def _check_size(text: bytes, depth: int, values: int) -> int | None:
-    """Check the number of values; returns that of colons, or None if some of the commas and colons are in strings.
-
-    Raises:
-        TooLarge: there are more than ``values``.
-        MalformedBody: it begins with more than ``depth`` levels.
+def _check_size(text: bytes | bytearray, depth: int, values: int) -> None:
     """
-    counts = [text.count(part) for part in _PARTS]
-    if sum(counts) < values:
-        return counts[-1]
-    outside = _outside_strings(text, 4 * values)
-    if outside is not None and sum(map(outside.count, _PARTS)) < values:
-        return None
-    field = _long_field(text, depth)
-    raise TooLarge(f"{field}the JSON holds more than {values} values and names of fields; send fewer at a time")
+    Raises:
+        TooLarge: the text holds more than ``values``.
+        MalformedBody: and it begins with more than ``depth`` levels.
+    """
+    if sum(map(text.count, _PARTS)) < values:
+        return
+    counted = 0
+    for end, part in _outside_strings(text):
+        counted += sum(map(part.count, _PARTS))
+        if counted >= values:
+            field = _last_field(text[:end], depth)
+            raise TooLarge(f"{field}the JSON holds more than {values} values and names of fields; send fewer at a time")
 
 
-def _long_field(text: bytes, depth: int) -> str:
-    """The field that a long text's first part ends in, for a message; empty if that is not an object's.
+def _last_field(text: bytes | bytearray, depth: int) -> str:
+    """The field that the first part of a text ends in, for a message; empty if that is not an object's.
 
     Raises:
-        MalformedBody: it begins with more than ``depth`` levels.
+        MalformedBody: it has more than ``depth`` levels.
     """
     value: Any = None
     try:
-        value = from_json(text[:_HEAD_BYTES], allow_partial=True)
+        value = from_json(text.rpartition(b",")[0] or text, allow_partial=True)
     except ValueError as fault:
         if "recursion limit" in str(fault):
             raise _too_deep(depth) from fault
     return f"{shown(next(reversed(value)))}: " if isinstance(value, dict) and value else ""
+
+
+def _outside_strings(text: bytes | bytearray) -> Iterator[tuple[int, bytes | bytearray]]:
+    """A JSON text without its strings, up to its first fault: part by part, each with where it ends."""
+    start, inside = 0, 0
+    while start < len(text):
+        end = _BACKSLASHES.match(text, min(start + _PART_BYTES, len(text))).end() + 1  # type: ignore[union-attr]
+        part = text[start:end]
+        if b"\\" in part:
+            part = part.replace(b"\\\\", b"").replace(b'\\"', b"")
+        pieces = part.split(b'"')
+        yield end, b"".join(pieces[inside::2])
+        inside ^= (len(pieces) - 1) & 1
+        start = end
 
 
 def _too_deep(depth: int) -> MalformedBody:
@@ -95,16 +111,7 @@ def shown(name: str) -> str:
     return short if short and short.isprintable() else ascii(short)
 
 
-def _outside_strings(text: bytes, most: int | None = None) -> bytes | None:
-    """A JSON text without its strings, up to its first fault; None if it has more than ``most`` quotes."""
-    if b"\\" in text:
-        text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    if most is not None and text.count(b'"') > most:
-        return None
-    return b"".join(text.split(b'"')[::2])
-
-
-def _refuse_repeated_name(text: bytes) -> NoReturn:
+def _refuse_repeated_name(text: bytes | bytearray) -> NoReturn:
     """
     Raises:
         MalformedBody: always; it names the first name that an object has twice.
@@ -122,7 +129,7 @@ def _refuse_repeated_name(text: bytes) -> NoReturn:
     raise MalformedBody("a field occurs twice in one object")
 
 
-def _parse_again(body: bytes, fault: ValueError, depth: int) -> Any:
+def _parse_again(body: bytes | bytearray, fault: ValueError, depth: int) -> Any:
     """The value of a text that pydantic refuses for lone surrogates alone, which the standard library reads.
 
     Raises:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import time
 from collections import Counter
 from pathlib import Path
@@ -27,6 +28,14 @@ def anonymous_memory() -> int:
     return (int(fields[1]) - int(fields[2])) * _PAGE
 
 
+def _data_room() -> float:
+    """Bytes that the kernel lets this process have besides its data, where its data are limited."""
+    limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
+    if limit == resource.RLIM_INFINITY:
+        return float("inf")
+    return limit - int(Path("/proc/self/statm").read_text().split()[5]) * _PAGE
+
+
 def machine_memory() -> int:
     """Memory that this process can have, bytes: that of the machine, or of the container if it has less."""
     limits = [os.sysconf("SC_PHYS_PAGES") * _PAGE]
@@ -45,7 +54,7 @@ class MemoryBreaker:
         """``most`` is in bytes; left out: most of what the machine or the container has."""
         self.most = int(machine_memory() * _SHARE) if most is None else most
         self._read_at = float("-inf")
-        self._has = 0
+        self._room: float = self.most
 
     def check(self, more: int = 0) -> None:
         """Check that there is room for ``more`` bytes, by a figure that is a tenth of a second old at most.
@@ -55,8 +64,8 @@ class MemoryBreaker:
         """
         now = time.monotonic()
         if now - self._read_at > _READ_SECONDS:
-            self._read_at, self._has = now, anonymous_memory()
-        if self._has + more > self.most:
+            self._read_at, self._room = now, min(self.most - anonymous_memory(), _data_room())
+        if more >= self._room:
             raise Unavailable("the service has too little memory for this now; try again in a moment")
 
 
@@ -117,6 +126,8 @@ class BodyShare:
         """
         if self.held + more > self.FREE:
             self._memory.check(self._caller, self.held, more)
+        else:
+            self._memory.breaker.check()
 
     def take(self, more: int) -> None:
         """Take so many more bytes.

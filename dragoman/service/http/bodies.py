@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import anyio.to_thread
@@ -62,7 +62,8 @@ class StrictRequest(Request):
             check_media_type(self, ("application/json",), "JSON (Content-Type: application/json)")
             if (encoding := self.headers.get("content-encoding", "identity").lower()) != "identity":
                 raise UnsupportedMedia(f"a JSON body cannot be sent with Content-Encoding {encoding[:40]!r}")
-            self._body = await BodyStream(self).read(settings_of(self).body_bytes, self.memory)
+            body = await BodyStream(self).read(settings_of(self).body_bytes, self.memory)
+            self._body = cast("bytes", body)
         return self._body
 
     async def json(self) -> Any:
@@ -70,7 +71,7 @@ class StrictRequest(Request):
         if not hasattr(self, "_json"):
             body = await self.body()
             if len(body) < _READ_AT_ONCE:
-                self._json = self._read(body)
+                self._json = self._valid(body)
             else:
                 self._json = await anyio.to_thread.run_sync(self._read, body, limiter=_reading())
         return self._json
@@ -78,11 +79,13 @@ class StrictRequest(Request):
     def _read(self, body: bytes) -> Any:
         """
         Raises:
-            ServiceError: the body is not what the endpoint takes.
+            ServiceError: the body is not what the endpoint takes, or there is no memory for what it holds.
         """
+        self.memory.take(memory_of(body, settings_of(self).body_values))
+        return self._valid(body)
+
+    def _valid(self, body: bytes) -> Any:
         settings = settings_of(self)
-        if len(body) >= _READ_AT_ONCE:
-            self.memory.take(memory_of(body, settings.body_values))
         value = parse(body, settings.body_depth, settings.body_values)
         if self._field is None:
             return value

@@ -65,29 +65,29 @@ class BodyStream:
             return f"the body arrived more slowly than {self._slowest} bytes per second"
         return f"no data arrived for {self._wait_limit:g} seconds"
 
-    async def read(self, limit: int, memory: BodyShare) -> bytes:
+    async def read(self, limit: int, memory: BodyShare) -> bytearray:
         """The whole body, of at most ``limit`` bytes, each part of it taken from ``memory`` before it is kept.
 
         Raises:
             TooLarge: it is longer, by Content-Length or as it arrives; the rest has been discarded.
             Unavailable: there is no memory for it; the rest has been discarded.
         """
-        parts: list[bytes] = []
+        body = bytearray()  # parts to be joined would be held twice
         try:
             if self._length > limit:
                 raise TooLarge(f"the body is larger than {limit} bytes")
             memory.check(2 * self._length)
             while (part := await self.next()) is not None:
-                if memory.held + len(part) > limit:
+                if len(body) + len(part) > limit:
                     raise TooLarge(f"the body is larger than {limit} bytes")
                 memory.take(len(part))
-                parts.append(part)
+                body += part
         except (TooLarge, Unavailable):
-            parts.clear()
+            body.clear()
             memory.release()
             await self.drop(limit)
             raise
-        return b"".join(parts)
+        return body
 
     async def drop(self, limit: int) -> None:
         """Read and discard the rest: at most ``limit`` bytes, for at most a few seconds.

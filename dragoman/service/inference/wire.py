@@ -3,28 +3,46 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, model_validator
 
 from dragoman.ranking.about import RerankerAbout
 from dragoman.ranking.attention import Direction, Links
+from dragoman.service.core.limits import DOCUMENTS
 from dragoman.service.core.priority import in_background
-from dragoman.service.inference.scoring import ScoreRequest, Scores, Text
+from dragoman.service.core.validation import Body, Text
+from dragoman.service.inference.scoring import ScoreRequest, Scores
+from dragoman.service.inference.scoring import Text as ScoredText
 
 Span = tuple[NonNegativeInt, NonNegativeInt]
+Weight = Annotated[FiniteFloat, Field(ge=0, le=1_000_000)]
 
 
-class _Body(BaseModel):
+WORDS = 20_000_000
+"""Most words, or links, of one text; the worker's limits of a body are reached before."""
+_SECONDS = 1_000_000.0
+
+
+class _Body(Body):
     model_config = ConfigDict(extra="forbid")
 
 
 class TextBody(_Body):
     """A text and (start, end) of its words, in order."""
 
-    text: str
-    spans: list[Span]
+    text: Text
+    spans: list[Span] = Field(max_length=WORDS, fail_fast=True)
+
+    @model_validator(mode="after")
+    def _words_are_in_the_text(self) -> Self:
+        before = 0
+        for number, (start, end) in enumerate(self.spans):
+            if not before <= start <= end <= len(self.text):
+                raise ValueError(f"spans[{number}]: [{start}, {end}] is no word of the text after the one before")
+            before = start
+        return self
 
 
 class DocumentBody(TextBody):
@@ -33,16 +51,16 @@ class DocumentBody(TextBody):
     ``glossary`` has the numbers of the links that are a glossary's.
     """
 
-    links: list[tuple[NonNegativeInt, NonNegativeInt, FiniteFloat]]
-    glossary: list[NonNegativeInt] = Field(default_factory=list)
+    links: list[tuple[NonNegativeInt, NonNegativeInt, Weight]] = Field(max_length=WORDS, fail_fast=True)
+    glossary: list[NonNegativeInt] = Field(default_factory=list, max_length=WORDS, fail_fast=True)
 
 
 class ScoreBody(_Body):
     """A query and documents to score, with a timeout in seconds."""
 
     query: TextBody
-    documents: list[DocumentBody]
-    seconds: FiniteFloat = Field(gt=0)
+    documents: list[DocumentBody] = Field(min_length=1, max_length=DOCUMENTS, fail_fast=True)
+    seconds: FiniteFloat = Field(gt=0, le=_SECONDS)
     background: bool = False
 
     @model_validator(mode="after")
@@ -71,8 +89,8 @@ class ScoreBody(_Body):
     def request(self) -> ScoreRequest:
         """The request that :meth:`of` was called with."""
         return ScoreRequest(
-            Text(self.query.text, self.query.spans),
-            [Text(one.text, one.spans) for one in self.documents],
+            ScoredText(self.query.text, self.query.spans),
+            [ScoredText(one.text, one.spans) for one in self.documents],
             [_links(one.links, one.glossary) for one in self.documents],
         )
 
@@ -86,16 +104,20 @@ def _links(given: list[tuple[int, int, float]], glossary: list[int]) -> Links:
     return Links(np.asarray(left, np.int64), np.asarray(right, np.int64), np.asarray(weights, np.float32), written)
 
 
-class HybridBody(_Body):
+class HybridBody(BaseModel):
     """How a model's score joins that of hybrid search."""
+
+    model_config = ConfigDict(extra="forbid")
 
     weight: FiniteFloat = Field(ge=0)
     scale: FiniteFloat = Field(gt=0)
     offset: FiniteFloat
 
 
-class ModelBody(_Body):
+class ModelBody(BaseModel):
     """The model of a worker."""
+
+    model_config = ConfigDict(extra="forbid")
 
     name: str
     direction: Direction
@@ -113,8 +135,10 @@ class ModelBody(_Body):
         return RerankerAbout.of(self.model_dump())
 
 
-class ScoresBody(_Body):
+class ScoresBody(BaseModel):
     """A score per document, null if it failed; `failed` has the reasons by document number."""
+
+    model_config = ConfigDict(extra="forbid")
 
     model: ModelBody
     values: list[FiniteFloat | None]

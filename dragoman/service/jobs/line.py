@@ -7,12 +7,12 @@ import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from dragoman.service.core.errors import ServiceError
 from dragoman.service.core.line import LineId, LineRejected, parse_object
 from dragoman.service.core.settings import Settings
-from dragoman.service.core.validation import describe
+from dragoman.service.core.validation import Body, describe
 from dragoman.service.inference.batching import Cancelled
 from dragoman.service.reading.qa import QuestionAnswering
 from dragoman.service.rerank.request import RerankRequests
@@ -56,7 +56,7 @@ class LineAnswer:
     ids: str | None = None
 
 
-class _Named(BaseModel):
+class _Named(Body):
     custom_id: LineId
 
 

@@ -46,7 +46,7 @@ class DocumentFields(BaseModel):
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"maxProperties": DOCUMENT_FIELDS})
 
-    text: SkipValidation[str | None] = None
+    text: SkipValidation[Annotated[str, Field(max_length=TEXT_CHARS)] | None] = None
 
 
 def _document(value: Any) -> str | DocumentFields:
@@ -115,6 +115,8 @@ class RerankV1(_Rerank):
         for name in self.rank_fields or ["text"]:
             if not isinstance(value := known.get(name), str):
                 raise ValueError(f"documents[{number}].{name}: must be a text")
+            if len(value) > TEXT_CHARS:
+                raise ValueError(f"documents[{number}].{name}: must have at most {TEXT_CHARS} characters")
             parts.append(value)
         return "\n".join(parts)
 

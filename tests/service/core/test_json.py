@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.service.core.errors import MalformedBody
-from dragoman.service.core.json import check_depth, check_text, check_value, parse
+from dragoman.service.core.errors import MalformedBody, TooLarge
+from dragoman.service.core.json import check_depth, check_text, check_value, count_values, parse
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -101,3 +102,42 @@ def test_numbers_that_json_cannot_hold_are_refused():
 
 def test_a_backslash_before_u0000_is_not_a_nul():
     check_value({"a": "\\u0000"})
+
+
+@given(VALUES)
+def test_as_many_values_as_are_allowed_are_read(value):
+    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    assert parse(text, 64, values=4 * count_values(value) + 4) is not ...
+    with pytest.raises(TooLarge):
+        parse(json.dumps([value, *range(100)]).encode(), 64, values=100)
+
+
+@given(st.text(alphabet='\\",:[]{}ab', max_size=30), st.integers(1, 40))
+def test_what_strings_hold_is_not_counted(text, part):
+    value = {text: [text, {text + "x": text}]}
+    with mock.patch("dragoman.service.core.json._PART_BYTES", part):
+        assert parse(json.dumps(value).encode(), 64, values=14) == value
+
+
+def test_the_field_of_too_many_values_is_named():
+    with pytest.raises(TooLarge, match=r"^documents: "):
+        parse(b'{"query": "' + b"a,b:c" * 100_000 + b'", "documents": [' + b"1," * 1_000 + b"1]}", 64, values=500)
+
+
+@given(VALUES, st.text(), st.booleans())
+def test_a_field_that_stands_twice_is_refused_wherever_it_stands(value, name, escaped):
+    first = json.dumps(name, ensure_ascii=True)
+    again = "".join(f"\\u{ord(one):04x}" for one in name) if escaped and name.isascii() else first[1:-1]
+    body = f'{{"x{first[1:-1]}": [{{{first}: {json.dumps(value)}, "{again}": 1}}]}}'
+    with pytest.raises(MalformedBody, match="occurs twice"):
+        parse(body.encode(), 64)
+
+
+@given(VALUES)
+def test_values_are_counted_with_names(value):
+    def count(value):
+        if isinstance(value, dict):
+            return 1 + len(value) + sum(map(count, value.values()))
+        return 1 + sum(map(count, value)) if isinstance(value, list) else 1
+
+    assert count_values(value) == count(value)
