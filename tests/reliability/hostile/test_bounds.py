@@ -139,16 +139,14 @@ def test_a_wide_character_in_a_long_text_costs_no_more_than_the_limit(watched: W
 
 
 def test_a_line_of_a_job_is_bounded_as_a_body(watched: Watched) -> None:
-    good = b'{"custom_id":"good","query":"x","documents":["a"]}\n'
     for element in (b"1", b"[]", b'{"a":1}'):
         for size in (200_000, 7_000_000):
             bad = many(b'{"custom_id":"bad","query":"x","documents":[', element, size) + b"\n"
-            answer = watched.post("/v1/jobs?type=rerank", bad + good, "application/x-ndjson")
+            answer = watched.post("/v1/jobs?type=rerank", bad, "application/x-ndjson")
             assert answer.status_code == 202, answer.text
-            assert answer.json()["counts"]["total"] == 2
+            assert answer.json()["counts"]["total"] == 1
             id = answer.json()["id"]
             errors = watched.server.client.get(f"/v1/jobs/{id}/errors").text
-            watched.server.client.post(f"/v1/jobs/{id}/cancel")
             assert "documents" in errors, errors
 
 
