@@ -180,9 +180,10 @@ class QuestionAnswering:
         found = []
         left = self._settings.qa_chars
         for one in documents:
-            text = one.stored.text
+            text = one.stored.part(0, left + 1)
             if len(text) > left:
-                truncated.append(f"{one.hit.collection}/{one.hit.id}: {left} of {len(text)} characters were read")
+                length = one.stored.length()
+                truncated.append(f"{one.hit.collection}/{one.hit.id}: {left} of {length} characters were read")
             found.append(Text(text[:left], one.stored.language, AnswerDocument.of(one.hit)))
             left -= len(found[-1].text)
         return found

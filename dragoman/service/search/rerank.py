@@ -117,7 +117,8 @@ class RerankStage:
         self._note_speed(time.monotonic() - started, len(chosen))
         _check_name(options, scores.about)
         _reorder(found, chosen, scores, self._joining(found, scores.about))
-        cut = [chosen[number].stored.id for number in scores.truncated]
+        beginnings = {number for number, one in enumerate(chosen) if not one.stored.complete}
+        cut = [chosen[number].stored.id for number in sorted(beginnings.union(scores.truncated))]
         found.truncated += [f"rerank: of document {id!r} only the beginning was read" for id in cut]
         if scores.query_cut:
             found.truncated.append("rerank: only the beginning of the query was read, to leave room for the documents")

@@ -124,7 +124,7 @@ class Search:
             self._rank(found, read=True)
             found.truncated[:0] = _cut_words(found.query)
             add_hits(found)
-            self._entities.add(found.documents)
+            self._entities.add(found)
             if found.request.gloss:
                 glosses = self.glosses(found.query.language, found.snapshot)
                 with found.stage("gloss"):
