@@ -74,7 +74,13 @@ class RequestLimits(BaseSettings):
         default=10.0, gt=0, description="Request-header timeout, after which the connection is closed."
     )
     concurrent_uploads: int = Field(
-        default=8, gt=0, description="Streamed uploads processed concurrently; others wait."
+        default=8, gt=0, description="Streamed uploads processed concurrently, while they have data; others wait."
+    )
+    open_uploads: int = Field(
+        default=32,
+        gt=0,
+        description="Streamed uploads under way, processed or waiting for their clients; more are refused with 429. One"
+        " API key may have half of them.",
     )
 
     ndjson_line_bytes: int = Field(default=8 * MIB, gt=0, description="Longest line of an NDJSON upload, bytes.")
