@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.deadline import checked
 from dragoman.lexicon.table.table import Lookup
 
 Ints = NDArray[np.int64]
@@ -74,7 +75,7 @@ class TranslationReference:
         self._links: dict[str, list[tuple[int, float, bool]]] = {}
         known: dict[str, dict[str, float]] = {}
         written: dict[str, set[str]] = {}
-        for number, term in enumerate(query.terms):
+        for number, term in enumerate(checked(query.terms)):
             if not term:
                 continue
             if term not in known:

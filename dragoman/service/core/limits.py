@@ -106,7 +106,18 @@ class RequestLimits(BaseSettings):
         " recently used are deleted. Those of the last such request are kept in any case.",
     )
 
+    request_seconds: float = Field(
+        default=30.0,
+        gt=0,
+        description="How long a request may wait for its turn and compute. Then what can be left out is, as degraded,"
+        " or it is answered with 503. Waiting for the models counts against their own limits.",
+    )
     query_chars: int = Field(default=10_000, gt=0, description="Longest query, characters.")
+    query_words: int = Field(
+        default=500,
+        gt=0,
+        description="Most words of a query that are searched; `truncated` reports that a query has more.",
+    )
     top_k_max: int = Field(default=1_000, gt=0, description="Largest top_k of a search.")
     rerank_depth_max: int = Field(default=1_000, gt=0, description="Largest rerank.depth of a search.")
     search_names: int = Field(default=100, gt=0, description="Most collections, or tables, that one search may name.")

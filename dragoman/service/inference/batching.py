@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from dragoman.service.core.admission import Limit
 from dragoman.service.core.errors import ClientDisconnected, InternalError, ServiceError, TooManyRequests, Unavailable
 from dragoman.service.core.priority import in_background
+from dragoman.service.core.turns import waiting_for_models
 from dragoman.service.observability.tracing import current_span, forward_span
 
 logger = logging.getLogger("dragoman")
@@ -363,22 +364,25 @@ def gathered(futures: Sequence[Future[Any]], seconds: float, cancelled: Cancelle
         Exception: that of the first future that failed.
     """
     try:
-        until = time.monotonic() + seconds
-        waiting = set(futures)
-        while waiting:
-            done, waiting = wait(
-                waiting, max(0.0, min(_POLL_SECONDS, until - time.monotonic())), return_when=FIRST_EXCEPTION
-            )
-            for future in done:
-                future.result()
-            if waiting and time.monotonic() >= until:
-                raise Unavailable(f"the model took longer than {seconds:g} seconds")
-            if waiting and cancelled is not None and cancelled():
-                raise ClientDisconnected("the client disconnected")
+        with waiting_for_models():
+            _wait(futures, time.monotonic() + seconds, seconds, cancelled)
         return [future.result() for future in futures]
     finally:
         for future in futures:
             future.cancel()
+
+
+def _wait(futures: Sequence[Future[Any]], until: float, seconds: float, cancelled: Cancelled | None) -> None:
+    waiting = set(futures)
+    while waiting:
+        left = max(0.0, min(_POLL_SECONDS, until - time.monotonic()))
+        done, waiting = wait(waiting, left, return_when=FIRST_EXCEPTION)
+        for future in done:
+            future.result()
+        if waiting and time.monotonic() >= until:
+            raise Unavailable(f"the model took longer than {seconds:g} seconds")
+        if waiting and cancelled is not None and cancelled():
+            raise ClientDisconnected("the client disconnected")
 
 
 def exit_if_computing(status: int) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.service.core.errors import ClientDisconnected, InternalError, InvalidRequest, ServiceError
 from dragoman.service.core.priority import Traffic, in_background
 from dragoman.service.core.settings import Settings
@@ -141,7 +142,7 @@ class QuestionAnswering:
             languages += [("documents", language) for language in sorted({one.language for one in texts})]
             _note_unlearned(languages, reader, response.degraded)
             work.fill(response, reader, self._asked(request, found.query.language, snapshot), texts, cancelled)
-        except (ClientDisconnected, InvalidRequest):
+        except (ClientDisconnected, InvalidRequest, DeadlinePassed, WorkCancelled):
             raise
         except ServiceError as fault:
             if in_background():

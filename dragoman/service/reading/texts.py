@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.indexes.passages import sentences
 from dragoman.service.core.errors import InternalError, InvalidRequest, ServiceError
 from dragoman.service.core.priority import wait_limit
@@ -75,7 +76,7 @@ def computed(
         futures = models.worker.submit(task, some, costs=[len(part.row.ids) for part in some])
         try:
             found += gathered(futures, max(0.0, until - time.monotonic()), cancelled)
-        except ServiceError:
+        except (ServiceError, DeadlinePassed, WorkCancelled):
             raise
         except Exception as fault:
             logger.error("the reader failed", exc_info=fault)

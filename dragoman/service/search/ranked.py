@@ -115,7 +115,7 @@ class Retrieval:
     def understood(self) -> QueryRead:
         """The query as it was understood."""
         return QueryRead(
-            text=self.query.text, language=self.query.language, detected=self.request.query_language is None
+            text=self.request.query, language=self.query.language, detected=self.request.query_language is None
         )
 
     @contextmanager
