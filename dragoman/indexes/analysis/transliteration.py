@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from difflib import SequenceMatcher
 from functools import lru_cache
+from heapq import nsmallest
 
 import regex
 from anyascii import anyascii
@@ -24,8 +25,8 @@ LEAST_SIMILARITY = 0.5
 LONGEST_COMPARED = 64
 """The letters of the longest words that are compared: the time grows with their square, and names are shorter."""
 _ALTERNATIVES = 50
-_COMPARED = 2_000
-"""How many words one word is compared with at most, letter by letter."""
+_CANDIDATES, _COMPARED = 4_000, 500
+"""How many words one word is compared with at most: by their letters in any order, and in their own."""
 _CHECKED, _CHECKED_PAIRS = 256, 16
 """After so many words, and pairs that are compared, the deadline is asked for."""
 
@@ -95,8 +96,9 @@ def similarity(first: str, second: str) -> float:
 def alike(term: str, candidates: Iterable[str], least: float, most: int | None = None) -> list[tuple[str, float]]:
     """The candidates whose similarity to ``term`` is at least ``least``, at most ``most``, the most similar first.
 
-    Candidates that cannot be among them are not compared. Of many that can, the :data:`_COMPARED` of the highest bound
-    are. Words of more than :data:`LONGEST_COMPARED` letters are like nothing.
+    Candidates that cannot be among them are not compared. Of many that can, those of the highest bound are: of the
+    :data:`_CANDIDATES` whose lengths are nearest, :data:`_COMPARED`. Words of more than :data:`LONGEST_COMPARED`
+    letters are like nothing.
 
     Raises:
         DeadlinePassed: it took longer than it may.
@@ -107,7 +109,7 @@ def alike(term: str, candidates: Iterable[str], least: float, most: int | None =
         return []
     counts = Counter(letters)
     bounds: list[tuple[float, str]] = []
-    for other in checked(set(candidates), _CHECKED):
+    for other in checked(_nearest(len(letters), set(candidates)), _CHECKED):
         bound = _bound(letters, counts, romanised(other))
         if bound >= least:
             bounds.append((-bound, other))
@@ -125,6 +127,14 @@ def alike(term: str, candidates: Iterable[str], least: float, most: int | None =
 def most_alike(term: str, candidates: Iterable[str]) -> list[tuple[str, float]]:
     """At most 50 candidates most similar to ``term``, with their similarities. All must share a skeleton with it."""
     return alike(term, candidates, LEAST_SIMILARITY, _ALTERNATIVES)
+
+
+def _nearest(length: int, candidates: set[str]) -> Iterable[str]:
+    """The :data:`_CANDIDATES` whose lengths are nearest, of which the most letters can be the same."""
+    if len(candidates) <= _CANDIDATES:
+        return candidates
+    differences = [(abs(len(romanised(other)) - length), other) for other in checked(candidates, _CHECKED)]
+    return [other for _, other in nsmallest(_CANDIDATES, differences)]
 
 
 def _bound(letters: str, counts: Mapping[str, int], other: str) -> float:

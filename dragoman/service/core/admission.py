@@ -40,14 +40,14 @@ class Limit:
 
     @contextmanager
     def place(self, caller: Hashable = None) -> Iterator[None]:
-        """Take one place for the block.
+        """Take one place for the block, for one of several callers where it is given.
 
         Raises:
             TooManyRequests: all are taken, or all but those kept for other callers.
         """
         with self._lock:
             self.check(self._held.total())
-            if self._held[caller] >= self.most - self.most // _KEPT_FOR_OTHERS:
+            if caller is not None and self._held[caller] >= self.most - self.most // _KEPT_FOR_OTHERS:
                 raise TooManyRequests(f"{self._held[caller]} {self._taken} for this caller", self.pace.wait(1))
             self._held[caller] += 1
         started = time.monotonic()

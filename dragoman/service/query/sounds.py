@@ -9,7 +9,7 @@ from dragoman.service.core.stages import optional
 from dragoman.service.schemas.search import Degraded
 
 STAGE = "translate"
-MOST_WORDS = 100
+MOST_WORDS = 32
 """The words of a query that are matched by sound in one language. A text has fewer names that no table has."""
 
 Alike = Sequence[tuple[str, float]]
