@@ -70,10 +70,10 @@ def test_a_query_of_words_that_sound_like_twenty_thousand_others_is_answered(run
 
 def test_the_work_for_a_client_that_leaves_ends(running: Server) -> None:
     body = json.dumps(asked(query(9_990, 2)))
-    head = f"POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+    head = "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     before, refused = running.computed(), stopped(running)
     with socket.create_connection((running.client.base_url.host, running.client.base_url.port or 0)) as client:
-        client.sendall(f"{head}\r\n{body}".encode())
+        client.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n{body}".encode())
         wait_for(lambda: running.computed() > before + 0.2)
     wait_for(lambda: stopped(running) == refused + 1)
     wait_for(lambda: idle(running))
