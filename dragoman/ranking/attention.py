@@ -8,8 +8,9 @@ translate each other, rows normalised. Only word pairs with T > 0 are stored, so
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 import numpy as np
@@ -86,14 +87,9 @@ class TranslationReference:
             for other, weight in known[term].items():
                 self._links.setdefault(other, []).append((number, weight, other in written[term]))
 
-    def links(self, passage: Words) -> Links:
-        """The linked word pairs of the query and a passage."""
-        found = [
-            (number, position, weight, written)
-            for position, others in enumerate(map(self._links.get, passage.terms))
-            if others is not None
-            for number, weight, written in others
-        ]
+    def links(self, passage: Words, most: int | None = None) -> Links:
+        """The linked word pairs of the query and a passage, the first ``most`` of them."""
+        found = list(islice(self._pairs(passage), most))
         left, right, weights, written = zip(*found, strict=True) if found else ((), (), (), ())
         return Links(
             np.asarray(left, np.int64),
@@ -101,6 +97,11 @@ class TranslationReference:
             np.asarray(weights, np.float32),
             np.asarray(written, np.bool_) if any(written) else None,
         )
+
+    def _pairs(self, passage: Words) -> Iterator[tuple[int, int, float, bool]]:
+        for position, others in enumerate(map(self._links.get, passage.terms)):
+            for number, weight, written in others or ():
+                yield number, position, weight, written
 
 
 NO_LINKS = Links(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))

@@ -13,7 +13,8 @@ from dragoman.indexes.passages import sentences
 from dragoman.service.core.errors import InternalError, InvalidRequest, ServiceError
 from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
-from dragoman.service.inference.batching import Cancelled, gathered
+from dragoman.service.inference.batching import Cancelled
+from dragoman.service.inference.gathering import gathered
 from dragoman.service.inference.models import Models
 from dragoman.service.schemas.qa import AnswerDocument
 from dragoman.service.search.gloss import Glosses

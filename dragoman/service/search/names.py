@@ -5,7 +5,7 @@ from __future__ import annotations
 from dragoman.service.core.errors import ClientDisconnected, NotInstalled, ServiceError
 from dragoman.service.core.priority import in_background, wait_limit
 from dragoman.service.core.settings import Settings
-from dragoman.service.inference.batching import gathered
+from dragoman.service.inference.gathering import gathered
 from dragoman.service.inference.models import Models
 from dragoman.service.inference.tagging import Tagging, tagger_place
 from dragoman.service.query.translation import QueryName

@@ -108,12 +108,13 @@ class Search:
         with self._traffic.live():
             found = self.retrieve(request, cancelled, snapshot)
             suggestions = self._suggestions_in_time(found, snapshot)
+            translation = described(found.query, found.translations, found.names, found.truncated)
         return SearchResponse(
             request_id=request_id,
             query=found.understood,
             method=found.request.method or "psq",
             hits=[one.hit for one in found.documents],
-            translation=described(found.query, found.translations, found.names),
+            translation=translation,
             suggestions=suggestions,
             degraded=found.degraded,
             truncated=found.truncated,
