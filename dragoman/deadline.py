@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-__all__ = ["DeadlinePassed", "WorkCancelled", "check", "checked", "deadline", "remaining"]
+__all__ = ["DeadlinePassed", "WorkCancelled", "check", "checked", "deadline", "paused", "remaining"]
 
 T = TypeVar("T")
 
@@ -62,6 +62,20 @@ def deadline(seconds: float, cancelled: Callable[[], bool] | None = None) -> Ite
         yield
     finally:
         _limit.reset(token)
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Let the time of the block count for no deadline: whoever waits in it for others has a limit of its own."""
+    since = time.monotonic()
+    try:
+        yield
+    finally:
+        spent = time.monotonic() - since
+        limit = _limit.get()
+        while limit is not None:
+            limit.at += spent
+            limit = limit.outer
 
 
 def check() -> None:

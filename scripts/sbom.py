@@ -3,7 +3,7 @@
     python scripts/sbom.py > sbom.json
 
 It describes the environment of the Python that runs this: what `dragoman` needs there to run, with its extras. In an
-image: docker run --rm --entrypoint python -i dragoman-api:0.1.0 - < scripts/sbom.py
+image: docker compose run --rm -T --no-deps api python - < scripts/sbom.py
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary
 
 import regex
 
+from dragoman.deadline import check, checked
 from dragoman.lexicon.table.table import Entry, Lookup
 from dragoman.lexicon.text.tokens import Token
 
@@ -135,7 +136,7 @@ def psq(
     """
     groups: dict[tuple[str, bool], TermGroup] = {}
     units = list(_units(tokens, table, glossaries))
-    for token in [unit for unit in units if not aside(unit)] or units:
+    for token in checked([unit for unit in checked(units) if not aside(unit)] or units):
         name = next((one for one in names if one.start <= token.start and token.end <= one.end), None)
         identical = bridge.identical(token.word)
         found, known = alternatives(token.term, identical, table, glossaries, min_probability)
@@ -188,7 +189,7 @@ def smt(tokens: Sequence[Token], table: Lookup | None, best: int = 10) -> Transl
     first stage). A word without an entry is searched untranslated.
     """
     groups: list[TermGroup] = []
-    for token in tokens:
+    for token in checked(tokens):
         if not token.term or not _ALPHABETIC.fullmatch(token.word):
             continue
         entries = _best_words(token.word, table, best)
@@ -289,15 +290,14 @@ def _identical(term: str) -> list[Alternative]:
 
 def by_phrases(tokens: Sequence[Token], table: Lookup | None, glossaries: frozenset[int]) -> list[Token]:
     """The words of a query; words of a glossary phrase get the phrase's term."""
-    found = list(tokens)
-    for phrase in _units(tokens, table, glossaries):
-        if " " in phrase.term:
-            found = [
-                replace(token, term=phrase.term)
-                if token.term and phrase.start <= token.start and token.end <= phrase.end
-                else token
-                for token in found
-            ]
+    found: list[Token] = []
+    phrases = (phrase for phrase in _units(tokens, table, glossaries) if " " in phrase.term)
+    phrase = next(phrases, None)
+    for token in tokens:
+        while phrase is not None and phrase.end <= token.start:
+            phrase = next(phrases, None)
+        inside = phrase is not None and phrase.start <= token.start and token.end <= phrase.end
+        found.append(replace(token, term=phrase.term) if phrase is not None and inside and token.term else token)
     return found
 
 
@@ -306,6 +306,7 @@ def _units(tokens: Sequence[Token], table: Lookup | None, glossaries: frozenset[
     content = [token for token in tokens if token.term]
     position = 0
     while position < len(content):
+        check()
         length = _phrase_length(content[position : position + LONGEST_PHRASE], table, glossaries)
         phrase = content[position : position + length]
         if length == 1:

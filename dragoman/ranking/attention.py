@@ -8,13 +8,15 @@ translate each other, rows normalised. Only word pairs with T > 0 are stored, so
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.deadline import checked
 from dragoman.lexicon.table.table import Lookup
 
 Ints = NDArray[np.int64]
@@ -74,7 +76,7 @@ class TranslationReference:
         self._links: dict[str, list[tuple[int, float, bool]]] = {}
         known: dict[str, dict[str, float]] = {}
         written: dict[str, set[str]] = {}
-        for number, term in enumerate(query.terms):
+        for number, term in enumerate(checked(query.terms)):
             if not term:
                 continue
             if term not in known:
@@ -85,14 +87,9 @@ class TranslationReference:
             for other, weight in known[term].items():
                 self._links.setdefault(other, []).append((number, weight, other in written[term]))
 
-    def links(self, passage: Words) -> Links:
-        """The linked word pairs of the query and a passage."""
-        found = [
-            (number, position, weight, written)
-            for position, others in enumerate(map(self._links.get, passage.terms))
-            if others is not None
-            for number, weight, written in others
-        ]
+    def links(self, passage: Words, most: int | None = None) -> Links:
+        """The linked word pairs of the query and a passage, the first ``most`` of them."""
+        found = list(islice(self._pairs(passage), most))
         left, right, weights, written = zip(*found, strict=True) if found else ((), (), (), ())
         return Links(
             np.asarray(left, np.int64),
@@ -100,6 +97,11 @@ class TranslationReference:
             np.asarray(weights, np.float32),
             np.asarray(written, np.bool_) if any(written) else None,
         )
+
+    def _pairs(self, passage: Words) -> Iterator[tuple[int, int, float, bool]]:
+        for position, others in enumerate(map(self._links.get, passage.terms)):
+            for number, weight, written in others or ():
+                yield number, position, weight, written
 
 
 NO_LINKS = Links(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))

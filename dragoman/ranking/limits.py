@@ -1,10 +1,15 @@
-"""The part of a document that the reranker reads."""
+"""The part of a query and a document that the reranker reads."""
 
 from __future__ import annotations
 
 import regex
 
 DOCUMENT_SUBWORDS = 800
+QUERY_WORDS = 512
+"""Words of a query that can be read: each has a subword at least, and no encoder reads more beside a passage."""
+LINKS, LINKS_OF_DOCUMENT = 4_000_000, 100_000
+"""Linked word pairs of a request, and of one of its documents: 20 bytes each. Texts of ordinary words have a few for
+each word; without a limit a word that is repeated in query and document would have them all."""
 LONGEST_SUBWORD = 16
 """Maximal length of a subword in characters, as in training of unigram vocabularies."""
 

@@ -12,6 +12,7 @@ from fastapi import FastAPI
 
 from dragoman.service.access.authenticator import Access
 from dragoman.service.api import documentation
+from dragoman.service.api.health import check_dependencies
 from dragoman.service.api.routers import ROUTERS
 from dragoman.service.core.errors import ERRORS
 from dragoman.service.core.memory import BodyMemory, MemoryBreaker
@@ -21,6 +22,7 @@ from dragoman.service.http.admission import Threads
 from dragoman.service.http.authentication import Authentication, check_routes, is_open, needed_scopes
 from dragoman.service.http.errors import ErrorBody
 from dragoman.service.http.middleware import CheckedAddress, RequestContext
+from dragoman.service.http.probes import SharedCheck
 from dragoman.service.http.streaming import Uploads
 from dragoman.service.runtime import Runtime
 
@@ -68,7 +70,8 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
         await anyio.to_thread.run_sync(opened.start)
         app.state.runtime, app.state.metrics = opened, opened.metrics
         app.state.access = Access(opened.keys, settings)
-        app.state.uploads = Uploads(settings.concurrent_uploads)
+        app.state.uploads = Uploads(settings.concurrent_uploads, settings.open_uploads)
+        app.state.ready = SharedCheck(lambda: check_dependencies(opened))
         app.state.threads = Threads(settings)
         try:
             yield
@@ -82,6 +85,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
         description=_DESCRIPTION,
         lifespan=lifespan,
         redirect_slashes=False,
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
     )
@@ -93,7 +97,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
         app.include_router(router)
     errors.install(app, ROUTERS)
     app.add_middleware(CheckedAddress)
-    app.add_middleware(Authentication, metrics_open=settings.metrics_open, allowed_hosts=settings.host_names)
+    app.add_middleware(Authentication, settings=settings)
     app.add_middleware(RequestContext)
     return app
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import uvicorn
 
+from dragoman.service.core.ending import LastTimer
 from dragoman.service.core.errors import InvalidRequest, Unavailable
 from dragoman.service.core.settings import DATABASE, Settings
 from dragoman.service.http.connections.protocol import KEEP_ALIVE_SECONDS, protocol
@@ -34,6 +35,8 @@ _SWEEP_TICKS = 5
 """Tenths of a second between two looks at all connections' timers."""
 _FORCED_EXIT_SECONDS = 5.0
 """After this the process exits, even if threads still work on abandoned requests."""
+_CLOSING_SECONDS = 10.0
+"""What a stop may take beyond ``drain_seconds`` and ``shutdown_seconds``: to close the database and the indexes."""
 
 
 class _Server(uvicorn.Server):
@@ -42,7 +45,7 @@ class _Server(uvicorn.Server):
     After SIGTERM it drains: ``/readyz`` fails, and everything else is served for ``drain_seconds`` more. Then it
     accepts no connections, ends uploads with what they have stored, and finishes the requests under way, for at most
     ``shutdown_seconds``. SIGINT skips the draining. A second signal ends the process at once; nothing acknowledged
-    is lost.
+    is lost. Whatever runs, the process ends ``_CLOSING_SECONDS`` after both at the latest.
     """
 
     def __init__(
@@ -61,13 +64,16 @@ class _Server(uvicorn.Server):
         self._drain_seconds = drain_seconds
         self._stop_at: float | None = None
         self._stopped = stopped
+        self._last_timer = LastTimer()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if self._stop_at is not None:
             signal.signal(sig, signal.SIG_DFL)
             signal.raise_signal(sig)
+        draining = self._drain_seconds if self._app.started and sig != signal.SIGINT else 0
+        self._stop_at = time.monotonic() + draining
+        self._begin_end(draining)
         self._app.drain()
-        self._stop_at = time.monotonic() + (self._drain_seconds if self._app.started else 0)
         if sig == signal.SIGINT:
             super().handle_exit(sig, frame)
 
@@ -84,6 +90,7 @@ class _Server(uvicorn.Server):
             self._app.listening()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._begin_end(0)
         self._app.drain()
         if self._app.fault is None:
             logger.info("stopping; %d requests are under way", len(self.server_state.tasks))
@@ -96,6 +103,9 @@ class _Server(uvicorn.Server):
             logger.info("stopped")
         if not starting:
             self._stopped()
+
+    def _begin_end(self, draining: float) -> None:
+        self._last_timer.begin(draining + (self.config.timeout_graceful_shutdown or 0) + _CLOSING_SECONDS)
 
     def _on_fault(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Make room where the system refuses a connection; asyncio tries again after a second."""

@@ -100,6 +100,11 @@ class Server:
         fields = Path(f"/proc/{self._process.pid}/statm").read_text().split()
         return int(fields[1]) * os.sysconf("SC_PAGE_SIZE")
 
+    def computed(self) -> float:
+        """Seconds of computing so far, by all threads."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def limit_memory(self, more: int) -> None:
         """Let the process take ``more`` bytes beyond the data that it holds now; the kernel refuses the rest."""
         data = int(mebibytes(self._process.pid, "VmData") * 1024**2)

@@ -5,9 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection
 
-from dragoman.indexes.analysis.transliteration import similarity, skeletons
+from dragoman.deadline import checked
+from dragoman.indexes.analysis.transliteration import alike, skeletons
 
 __all__ = ["PhoneticIndex"]
+
+_CHECKED = 256
+"""After so many new terms the deadline is asked for."""
 
 
 class PhoneticIndex:
@@ -26,14 +30,13 @@ class PhoneticIndex:
         return [other for skeleton in skeletons(term) for other in self._terms.get(skeleton, ())]
 
     def similar(self, term: str, least: float) -> dict[str, float]:
-        """The :meth:`terms` with a similarity to ``term`` of at least ``least``, with that similarity."""
-        similarities = {other: similarity(term, other) for other in dict.fromkeys(self.terms(term))}
-        return {other: value for other, value in similarities.items() if value >= least}
+        """The :meth:`terms` with a similarity to ``term`` of at least ``least``, highest first."""
+        return dict(alike(term, self.terms(term), least))
 
     def _index_new(self) -> None:
         with self._indexing:
             new = list(self._vocabulary)[self._indexed :]
-            for other in new:
+            for other in checked(new, _CHECKED):
                 for skeleton in skeletons(other):
                     self._terms.setdefault(skeleton, []).append(other)
-            self._indexed += len(new)
+                self._indexed += 1

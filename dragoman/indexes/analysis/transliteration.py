@@ -7,17 +7,28 @@ are candidates, weighted by the similarity of their romanisations.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import insort
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from difflib import SequenceMatcher
 from functools import lru_cache
+from heapq import nsmallest
 
 import regex
 from anyascii import anyascii
 
+from dragoman.deadline import checked
+
 VERSION = "1"
 SHORTEST_SKELETON = 2
 LEAST_SIMILARITY = 0.5
+LONGEST_COMPARED = 64
+"""The letters of the longest words that are compared: the time grows with their square, and names are shorter."""
 _ALTERNATIVES = 50
+_CANDIDATES, _COMPARED = 4_000, 500
+"""How many words one word is compared with at most: by their letters in any order, and in their own."""
+_CHECKED, _CHECKED_PAIRS = 256, 16
+"""After so many words, and pairs that are compared, the deadline is asked for."""
 
 SKELETON_SEPARATOR = "\ue004"
 """Private-use character between a skeleton and the term it belongs to."""
@@ -82,8 +93,54 @@ def similarity(first: str, second: str) -> float:
     return SequenceMatcher(None, left, right, autojunk=False).ratio()
 
 
+def alike(term: str, candidates: Iterable[str], least: float, most: int | None = None) -> list[tuple[str, float]]:
+    """The candidates whose similarity to ``term`` is at least ``least``, at most ``most``, the most similar first.
+
+    Candidates that cannot be among them are not compared. Of many that can, those of the highest bound are: of the
+    :data:`_CANDIDATES` whose lengths are nearest, :data:`_COMPARED`. Words of more than :data:`LONGEST_COMPARED`
+    letters are like nothing.
+
+    Raises:
+        DeadlinePassed: it took longer than it may.
+        WorkCancelled: nobody waits for it any more.
+    """
+    letters = romanised(term)
+    if len(letters) > LONGEST_COMPARED:
+        return []
+    counts = Counter(letters)
+    bounds: list[tuple[float, str]] = []
+    for other in checked(_nearest(len(letters), set(candidates)), _CHECKED):
+        bound = _bound(letters, counts, romanised(other))
+        if bound >= least:
+            bounds.append((-bound, other))
+    bounds.sort()
+    found: list[tuple[float, str]] = []
+    for bound, other in checked(bounds[:_COMPARED], _CHECKED_PAIRS):
+        if most is not None and len(found) >= most and bound > found[most - 1][0]:
+            break
+        value = similarity(term, other)
+        if value >= least:
+            insort(found, (-value, other))
+    return [(other, -value) for value, other in found[:most]]
+
+
 def most_alike(term: str, candidates: Iterable[str]) -> list[tuple[str, float]]:
     """At most 50 candidates most similar to ``term``, with their similarities. All must share a skeleton with it."""
-    similar = [(other, similarity(term, other)) for other in set(candidates)]
-    similar = [(other, value) for other, value in similar if value >= LEAST_SIMILARITY]
-    return sorted(similar, key=lambda item: (-item[1], item[0]))[:_ALTERNATIVES]
+    return alike(term, candidates, LEAST_SIMILARITY, _ALTERNATIVES)
+
+
+def _nearest(length: int, candidates: set[str]) -> Iterable[str]:
+    """The :data:`_CANDIDATES` whose lengths are nearest, of which the most letters can be the same."""
+    if len(candidates) <= _CANDIDATES:
+        return candidates
+    differences = [(abs(len(romanised(other)) - length), other) for other in checked(candidates, _CHECKED)]
+    return [other for _, other in nsmallest(_CANDIDATES, differences)]
+
+
+def _bound(letters: str, counts: Mapping[str, int], other: str) -> float:
+    """What the similarity of two words is at most: that of their letters in any order."""
+    length = len(letters) + len(other)
+    if len(other) > LONGEST_COMPARED or not length:
+        return 0.0 if length else 1.0
+    shared = sum([min(count, other.count(letter)) for letter, count in counts.items()])
+    return 2.0 * shared / length

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from dragoman.indexes.analysis.transliteration import most_alike
+from dragoman.indexes.analysis.transliteration import most_alike, skeletons
 from dragoman.indexes.bm25 import BM25, Hit, Parts, Ranking
 from dragoman.indexes.documents import IndexedDocument, analysed, batches
 from dragoman.indexes.errors import IndexClosed, index_faults
@@ -53,6 +53,7 @@ class LuceneIndex:
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
         self._sounds: dict[tuple[str, str], list[tuple[str, float]]] = {}
+        self._sharing: dict[tuple[str, frozenset[str]], Sequence[str]] = {}
         with index_faults(directory):
             self._store: LuceneStore | None = jvm.run(_open, directory, locked)
 
@@ -83,7 +84,7 @@ class LuceneIndex:
     def refresh(self) -> None:
         """Make all changes so far searchable, even uncommitted ones."""
         self._run(LuceneStore.refresh)
-        self._sounds = {}
+        self._sounds, self._sharing = {}, {}
 
     def stop_writing(self) -> None:
         """Become read-only, so that another object can open the directory; uncommitted changes are lost."""
@@ -150,11 +151,21 @@ class LuceneIndex:
         known = self._sounds  # a later refresh has another
         found = known.get((language, term))
         if found is None:
-            candidates = self._run(lambda store: queries.sharing_skeleton(store.searcher, language, term))
+            candidates = self._sharing_skeleton(language, term)
             if len(known) >= _CACHED_SOUNDS:
                 known.clear()
             found = known[language, term] = most_alike(term, candidates)
         return found
+
+    def _sharing_skeleton(self, language: str, term: str) -> Sequence[str]:
+        """The index terms that may sound like ``term``; those of the last one are kept, as there may be very many."""
+        known, key = self._sharing, (language, skeletons(term))
+        candidates = known.get(key)
+        if candidates is None:
+            candidates = self._run(lambda store: queries.sharing_skeleton(store.searcher, language, term))
+            known.clear()
+            known[key] = candidates
+        return candidates
 
     def verify(self) -> None:
         """Read all files and compare their checksums; raises :class:`IndexCorrupt` if one differs."""

@@ -45,6 +45,8 @@ def merge(members: Sequence[Member]) -> Table:
     """
     _check(members)
     first = members[0].table
+    if len(members) == 1:
+        return first  # a weight counts among several
     source_terms, source_maps = _union([member.table.sources for member in members])
     target_terms, target_maps = _union([member.table.targets for member in members])
     known_s = _known_weight(members, source_maps, len(source_terms))

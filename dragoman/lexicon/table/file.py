@@ -9,18 +9,21 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import save
 
 from dragoman.files.atomic import atomic_file
 
 Arrays = dict[str, NDArray[np.generic]]
 
-_DTYPES = {"U8": np.uint8, "I32": np.int32, "I64": np.int64, "F32": np.float32}
+_DTYPES = {"I64": np.int64, "F32": np.float32, "I32": np.int32, "U8": np.uint8}
+"""In the order in which arrays lie in a file: wide ones first, so that all are aligned."""
+_NAMES = {np.dtype(kind): name for name, kind in _DTYPES.items()}
+_ORDER = list(_NAMES)
 _CHECKSUM = "sha256"
 
 
@@ -41,9 +44,22 @@ def write_arrays(path: Path, arrays: Arrays, metadata: dict[str, str]) -> None:
     """
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     metadata = {**metadata, _CHECKSUM: checksum(arrays, metadata)}
-    content = save(arrays, metadata=metadata)
-    with atomic_file(path) as unfinished:
-        unfinished.write_bytes(content)
+    ordered = sorted(arrays.items(), key=lambda item: (_ORDER.index(item[1].dtype), item[0]))
+    with atomic_file(path) as unfinished, unfinished.open("wb") as stream:
+        stream.write(_encoded_header(ordered, metadata))
+        for _, array in ordered:  # one by one: the library would hold all of them twice
+            stream.write(array.data)
+
+
+def _encoded_header(ordered: Sequence[tuple[str, NDArray[np.generic]]], metadata: dict[str, str]) -> bytes:
+    described: dict[str, Any] = {"__metadata__": metadata}
+    end = 0
+    for name, array in ordered:
+        begin, end = end, end + array.nbytes
+        described[name] = {"dtype": _NAMES[array.dtype], "shape": list(array.shape), "data_offsets": [begin, end]}
+    header = json.dumps(described, ensure_ascii=False, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    return len(header).to_bytes(8, "little") + header
 
 
 def checksum(arrays: Arrays, metadata: dict[str, str]) -> str:

@@ -11,10 +11,10 @@ from dragoman.lexicon.table.vocabulary import Bytes, Offsets, Vocabulary
 
 Records = NDArray[np.int32]
 
-_CACHED_TERMS = 1 << 17
+_CACHED_TERMS = 1 << 14
 _DEPTH = 7
 """Bytes of each term that are compared at a time; an eighth says how many of them the term has."""
-_CHUNK = 1 << 16
+_CHUNK = 1 << 13
 
 
 class TermRecords:

@@ -66,10 +66,16 @@ class Reasoner:
             raise ValueError(f"{made.size} tokens with what is quoted, and {limit} to answer; {self.context} in all")
         return made
 
+    def reach(self, tokens: int) -> int:
+        """How far from its start a window of so many tokens may reach, in characters, before it and after it."""
+        return tokens * _CHARS
+
     def window(self, text: str, start: int, tokens: int) -> tuple[int, int]:
         """The span of a text that has at most so many tokens: all, or from `start` on, or the text's last ones."""
-        first, last = (0, len(text)) if len(text) <= tokens * _CHARS else (max(0, start - tokens * _CHARS), len(text))
-        part = text[first : min(last, start + tokens * _CHARS)]
+        first, last = (
+            (0, len(text)) if len(text) <= self.reach(tokens) else (max(0, start - self.reach(tokens)), len(text))
+        )
+        part = text[first : min(last, start + self.reach(tokens))]
         offsets = self.model.llm.tokenizer.encode(part, add_special_tokens=False).offsets
         if len(offsets) <= tokens:
             return first, first + len(part)

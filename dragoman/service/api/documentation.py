@@ -2,28 +2,66 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import fastapi_offline
 from fastapi import FastAPI
-from fastapi.openapi.docs import get_swagger_ui_html
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response
 from fastapi.staticfiles import StaticFiles
 
-from dragoman.service.http.authentication import ASSETS
+from dragoman.service.http.authentication import ASSETS, OPENAPI
+
+_START = f"{ASSETS}/start.js"
+_PAGE = f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Dragoman</title>
+<link rel="stylesheet" href="{ASSETS}/swagger-ui.css">
+<link rel="icon" href="{ASSETS}/favicon.png">
+</head>
+<body>
+<div id="swagger-ui"></div>
+<script src="{ASSETS}/swagger-ui-bundle.js"></script>
+<script src="{_START}"></script>
+</body>
+</html>
+"""
+_SCRIPT = f"""SwaggerUIBundle({{
+  url: "{OPENAPI}",
+  dom_id: "#swagger-ui",
+  layout: "BaseLayout",
+  deepLinking: true,
+  showExtensions: true,
+  showCommonExtensions: true,
+  presets: [SwaggerUIBundle.presets.apis, SwaggerUIBundle.SwaggerUIStandalonePreset],
+}});
+"""
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src data:;"
+    " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Scripts are files of this service alone; Swagger UI sets styles of its elements."""
 
 
 def install(app: FastAPI) -> None:
-    """Serve `/docs` and the files that it loads."""
-    folder = Path(fastapi_offline.__file__).parent / "static"
-    app.mount(ASSETS, StaticFiles(directory=folder), name="documentation")
+    """Serve the OpenAPI document, made once, and `/docs` with the files that it loads."""
+    made: list[bytes] = []
+
+    @app.get(OPENAPI, include_in_schema=False)
+    async def document() -> Response:
+        if not made:
+            made.append(json.dumps(app.openapi(), ensure_ascii=False, separators=(",", ":")).encode())
+        return Response(made[0], media_type="application/json")
 
     @app.get("/docs", include_in_schema=False)
     async def documentation() -> HTMLResponse:
-        return get_swagger_ui_html(
-            openapi_url="/openapi.json",
-            title="Dragoman",
-            swagger_js_url=f"{ASSETS}/swagger-ui-bundle.js",
-            swagger_css_url=f"{ASSETS}/swagger-ui.css",
-            swagger_favicon_url=f"{ASSETS}/favicon.png",
-        )
+        return HTMLResponse(_PAGE, headers={"Content-Security-Policy": _POLICY})
+
+    @app.get(_START, include_in_schema=False)
+    async def start() -> Response:
+        return Response(_SCRIPT, media_type="text/javascript")
+
+    app.mount(ASSETS, StaticFiles(directory=Path(fastapi_offline.__file__).parent / "static"), name="documentation")

@@ -25,7 +25,7 @@ from dragoman.service.core.settings import Settings
 from dragoman.service.http import errors
 from dragoman.service.http.bodies import StrictRoute, bearer
 from dragoman.service.http.middleware import CheckedAddress, RequestContext
-from dragoman.service.http.probes import METRICS_TYPE, Health, check_not_stopping
+from dragoman.service.http.probes import METRICS_TYPE, Health, SharedCheck, check_not_stopping
 from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.inference.gauges import WorkerState
 from dragoman.service.inference.models import Models
@@ -95,10 +95,11 @@ async def healthz() -> Health:
 
 
 @router.get("/readyz")
-def readyz(request: Request) -> Health:
+async def readyz(request: Request) -> Health:
     """Ready: the reranker scores a pair or is busy with others. Otherwise 503."""
     check_not_stopping(request)
-    _runtime(request).scoring.ready()
+    checked: SharedCheck = request.app.state.ready
+    await checked.passed()
     return Health(status="ready")
 
 
@@ -125,6 +126,7 @@ def create_worker_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        app.state.ready = SharedCheck(runtime.scoring.ready)
         try:
             yield
         finally:

@@ -12,7 +12,7 @@ from sqlalchemy import and_, delete, false, func, insert, or_, select, true
 
 from dragoman.service.collections.entity_names import Mention, MentionField, forms, sounds_like, sounds_of
 from dragoman.service.core.errors import ServiceError, TooManyRequests, Unavailable
-from dragoman.service.inference.batching import gathered
+from dragoman.service.inference.gathering import gathered
 from dragoman.service.inference.models import Models
 from dragoman.service.inference.tagging import Tagging
 from dragoman.service.storage.database import Store

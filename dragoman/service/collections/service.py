@@ -17,6 +17,7 @@ from dragoman.service.collections.entities import Entities
 from dragoman.service.collections.importing import DocumentImport, Imported
 from dragoman.service.collections.lucene_index import CollectionIndex, IndexState
 from dragoman.service.collections.lucene_registry import Indexes
+from dragoman.service.collections.texts import StoredText, stored_texts
 from dragoman.service.core.errors import Conflict, InvalidRequest, NotFound
 from dragoman.service.core.names import check_name, is_name
 from dragoman.service.core.settings import Settings
@@ -214,14 +215,9 @@ class Collections:
         self._dense.changed(row.id)
         return collection.generation
 
-    def by_keys(self, keys: Sequence[int]) -> dict[int, DocumentInfo]:
-        """Documents by their database keys; deleted ones are left out."""
-        found: dict[int, DocumentInfo] = {}
-        with self._store.read() as session:
-            for chosen in _chosen(keys):
-                for row in session.execute(select(*_DOCUMENT).where(chosen)):
-                    found[row[0]] = DocumentInfo(*row)
-        return found
+    def by_keys(self, keys: Sequence[int]) -> dict[int, StoredText]:
+        """Documents by their database keys, each with the beginning of its text; deleted ones are left out."""
+        return stored_texts(self._store, keys)
 
     def ids_by_keys(self, keys: Sequence[int]) -> dict[int, str]:
         """The ids of documents by their database keys; deleted ones are left out."""
@@ -294,19 +290,6 @@ def _check_storable(name: str, id: str) -> None:
 def _no_document(name: str, id: str) -> NotFound:
     shown = id if len(id) <= 80 else id[:80] + "..."
     return NotFound(f"there is no document with id {shown!r} in collection '{name}'")
-
-
-_DOCUMENT = (
-    Document.key,
-    Document.collection_id,
-    Document.id,
-    Document.language,
-    Document.title,
-    Document.text,
-    Document.metadata_,
-    Document.generation,
-)
-"""The columns of a :class:`DocumentInfo`; reading columns is faster than reading whole objects."""
 
 
 def _chosen(keys: Sequence[int]) -> Iterator[ColumnElement[bool]]:

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 
 from dragoman.service.core.errors import TooManyRequests
 from dragoman.service.core.pace import Pace
 
+_KEPT_FOR_OTHERS = 8
+"""One of so many places is kept from a caller who holds all of the others."""
+
 
 class Limit:
-    """The most of a resource that is taken at a time. Safe from any thread."""
+    """The most of a resource that is taken at a time. Safe from any thread.
+
+    One caller alone cannot take all of it, where it is not small.
+    """
 
     def __init__(self, most: int, taken: str) -> None:
         """``taken`` says, after a number, what takes the resource."""
         self.most = most
         self._taken = taken
-        self._held = 0
+        self._held: Counter[Hashable] = Counter()
         self._lock = Lock()
         self.pace = Pace()
 
@@ -32,19 +39,23 @@ class Limit:
             raise TooManyRequests(f"{taken} {self._taken}; try again in a moment", self.pace.wait(before))
 
     @contextmanager
-    def place(self) -> Iterator[None]:
-        """Take one place for the block.
+    def place(self, caller: Hashable = None) -> Iterator[None]:
+        """Take one place for the block, for one of several callers where it is given.
 
         Raises:
-            TooManyRequests: all are taken.
+            TooManyRequests: all are taken, or all but those kept for other callers.
         """
         with self._lock:
-            self.check(self._held)
-            self._held += 1
+            self.check(self._held.total())
+            if caller is not None and self._held[caller] >= self.most - self.most // _KEPT_FOR_OTHERS:
+                raise TooManyRequests(f"{self._held[caller]} {self._taken} for this caller", self.pace.wait(1))
+            self._held[caller] += 1
         started = time.monotonic()
         try:
             yield
         finally:
             with self._lock:
-                self._held -= 1
+                self._held[caller] -= 1
+                if not self._held[caller]:
+                    del self._held[caller]
             self.pace.done(1, time.monotonic() - started)

@@ -40,6 +40,12 @@ class MalformedBody(ServiceError):
     error_type = "malformed_body"
 
 
+class AmbiguousLength(MalformedBody):
+    """A body whose end can be read in two ways; the connection is closed, so that nothing after it is read."""
+
+    headers: Mapping[str, str] = {"Connection": "close"}
+
+
 class Unauthorized(ServiceError):
     """The caller is not known; ``reason`` is for the log and the metrics, and is none of the caller's words."""
 

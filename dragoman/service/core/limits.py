@@ -100,7 +100,13 @@ class RequestLimits(BaseSettings):
         default=10.0, gt=0, description="Request-header timeout, after which the connection is closed."
     )
     concurrent_uploads: int = Field(
-        default=8, gt=0, description="Streamed uploads processed concurrently; others wait."
+        default=8, gt=0, description="Streamed uploads processed concurrently, while they have data; others wait."
+    )
+    open_uploads: int = Field(
+        default=32,
+        gt=0,
+        description="Streamed uploads under way, processed or waiting for their clients; more are refused with 429. One"
+        " API key may have half of them.",
     )
 
     ndjson_line_bytes: int = Field(default=8 * MIB, gt=0, description="Longest line of an NDJSON upload, bytes.")
@@ -126,7 +132,18 @@ class RequestLimits(BaseSettings):
         " recently used are deleted. Those of the last such request are kept in any case.",
     )
 
+    request_seconds: float = Field(
+        default=30.0,
+        gt=0,
+        description="How long a request may wait for its turn and compute. Then what can be left out is, as degraded,"
+        " or it is answered with 503. Waiting for the models counts against their own limits.",
+    )
     query_chars: int = Field(default=10_000, gt=0, le=QUERY_CHARS, description="Longest query, characters.")
+    query_words: int = Field(
+        default=500,
+        gt=0,
+        description="Most words of a query that are searched; `truncated` reports that a query has more.",
+    )
     top_k_max: int = Field(default=1_000, gt=0, description="Largest top_k of a search.")
     rerank_depth_max: int = Field(default=1_000, gt=0, description="Largest rerank.depth of a search.")
     search_names: int = Field(

@@ -1,57 +1,125 @@
-"""Admission of requests to threads: a limit of those under way, of which the rest waits for a thread."""
+"""Admission of requests to threads: a limit of those under way, of which the rest waits for its turn, fairly by key."""
 
 from __future__ import annotations
 
+import asyncio
+import ipaddress
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Hashable
+from contextlib import AsyncExitStack, asynccontextmanager
+from threading import Event
 from typing import TypeVar
 
 import anyio
-import anyio.from_thread
 import anyio.to_thread
 from fastapi import Request
 
+from dragoman.deadline import DeadlinePassed, WorkCancelled, check, deadline
 from dragoman.service.core.admission import Limit
-from dragoman.service.core.errors import ClientDisconnected
+from dragoman.service.core.errors import ClientDisconnected, Unavailable, classify
 from dragoman.service.core.settings import Settings
+from dragoman.service.core.turns import Turn, Turns, held
 from dragoman.service.inference.batching import Cancelled
 
 T = TypeVar("T")
 
 _COMPUTING = 4
-"""Threads for requests that only compute; more would contend for Python's interpreter lock."""
+"""Threads that compute at a time; more would contend for Python's interpreter lock."""
 _SPARE = 8
 """Threads beside those that wait for the models, so that a search that is made without them still gets one."""
-_WAIT_SECONDS = 1.0
-"""After this long in the queue, check whether the client has disconnected."""
+_SUBNET = 64
+"""The bits of an IPv6 address that one caller has for itself."""
 
 
 class Threads:
-    """Runs the requests of one application on threads. Call it from the event loop's thread only."""
+    """Runs the requests of one application on threads. Call it from the event loop's thread only.
+
+    A caller is a key, or an address where the service is open. Whatever one caller asks for, a thread to compute and
+    some to wait for the models are left for others.
+    """
 
     def __init__(self, settings: Settings) -> None:
+        self._seconds = settings.request_seconds
         self._requests = Limit(settings.concurrent_searches, "requests are under way")
-        self._computing = anyio.CapacityLimiter(_COMPUTING)
-        self._waiting = anyio.CapacityLimiter(settings.concurrent_model_searches + _SPARE)
+        self._computing = Turns(_COMPUTING, _COMPUTING - 1)
+        self._waiting = Turns(settings.concurrent_model_searches + _SPARE, settings.concurrent_model_searches)
+        self._threads = anyio.CapacityLimiter(_COMPUTING + settings.concurrent_model_searches + _SPARE)
 
     async def run(self, request: Request, work: Callable[[Cancelled], T], *, waits: bool) -> T:
-        """Run ``work`` on a thread as soon as one is free; ``waits`` says that it will wait for the models.
+        """Run ``work`` on a thread when it is its turn; ``waits`` says that it will wait for the models.
 
-        It is told whether the client has disconnected.
+        It is told whether the client has disconnected, and has a deadline of ``request_seconds``, counted from now.
 
         Raises:
             TooManyRequests: the limit of concurrent requests is reached.
-            Unavailable: the client disconnected while queued.
+            Unavailable: the client disconnected, or the deadline passed.
         """
-        queued_at = time.monotonic()
-
-        def cancelled() -> bool:
-            return anyio.from_thread.run(request.is_disconnected)
+        caller, until = caller_of(request), time.monotonic() + self._seconds
+        gone = Event()
 
         def start() -> T:
-            if time.monotonic() - queued_at > _WAIT_SECONDS and cancelled():
-                raise ClientDisconnected("the client disconnected")
-            return work(cancelled)
+            try:
+                with held(Turn(self._computing, caller)), deadline(until - time.monotonic(), gone.is_set):
+                    check()
+                    return work(gone.is_set)
+            except (DeadlinePassed, WorkCancelled) as fault:
+                raise classify(fault) or fault from fault
 
-        with self._requests.place():
-            return await anyio.to_thread.run_sync(start, limiter=self._waiting if waits else self._computing)
+        with self._requests.place(caller):
+            async with AsyncExitStack() as stack:
+                left = await stack.enter_async_context(_watched(request, gone))
+                if waits:
+                    await stack.enter_async_context(_turn(self._waiting, caller, left, until))
+                await stack.enter_async_context(_turn(self._computing, caller, left, until))
+                return await anyio.to_thread.run_sync(start, limiter=self._threads)
+
+
+def caller_of(request: Request) -> Hashable:
+    """Whose request it is: its key, or the address that it comes from."""
+    caller = request.scope.get("state", {}).get("caller")
+    if caller is not None and caller.key_id is not None:
+        return str(caller.key_id)
+    host = request.client.host if request.client is not None else ""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    return host if address.version == 4 else str(ipaddress.ip_network((address, _SUBNET), strict=False))
+
+
+@asynccontextmanager
+async def _watched(request: Request, gone: Event) -> AsyncIterator[asyncio.Task[None]]:
+    """A task that ends, with ``gone`` set, when the client disconnects. The request's body must have been read."""
+
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        gone.set()
+
+    task = asyncio.create_task(watch())
+    try:
+        yield task
+    finally:
+        task.cancel()
+
+
+@asynccontextmanager
+async def _turn(turns: Turns, caller: Hashable, left: asyncio.Task[None], until: float) -> AsyncIterator[None]:
+    """A turn for the block.
+
+    Raises:
+        Unavailable: the client ``left`` before it came, or it did not come in time.
+    """
+    turn = turns.take(caller)
+    try:
+        if not turn.done():
+            seconds = max(0.0, until - time.monotonic())
+            coming = asyncio.wrap_future(turn)
+            await asyncio.wait({coming, left}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        if left.done():
+            raise ClientDisconnected("the client disconnected")
+        if not turn.done():
+            raise Unavailable("the service has too much to do: the request waited too long for its turn; try again")
+        yield
+    finally:
+        turns.withdraw(caller, turn)

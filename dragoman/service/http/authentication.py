@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import chain
 
 from fastapi import APIRouter
@@ -12,16 +12,21 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from dragoman.service.access.authenticator import Access, Caller
 from dragoman.service.access.keys import SCOPES, claimed_id
 from dragoman.service.core.errors import Forbidden, TooManyRequests, Unauthorized
+from dragoman.service.core.settings import Settings
 from dragoman.service.http.bodies import bearer
 from dragoman.service.http.errors import error_response
 from dragoman.service.http.same_site import READING, check_same_site
+from dragoman.service.http.visitors import Visitors
 from dragoman.service.observability.refusals import report_refusal
 
 METRICS = "/metrics"
+LIVE = "/healthz"
+READY = "/readyz"
 ASSETS = "/docs/assets"
+OPENAPI = "/openapi.json"
 WEB = "/web"
 
-_OPEN = frozenset({"/", "/healthz", "/readyz", "/docs", ASSETS, "/openapi.json"})
+_OPEN = frozenset({"/", LIVE, READY, "/docs", ASSETS, OPENAPI})
 _OPEN_FOLDERS = (f"{ASSETS}/", f"{WEB}/")
 """Paths without data: the web page, the documentation and the probes."""
 _SEARCH = ("search",)
@@ -63,14 +68,23 @@ def needed_scopes(method: str, path: str) -> tuple[str, ...] | None:
 class Authentication:
     """Passes a request to the application if its key allows it. The body is not read before that."""
 
-    def __init__(self, app: ASGIApp, metrics_open: bool = False, allowed_hosts: Collection[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
-        self._metrics_open = metrics_open
-        self._allowed_hosts = allowed_hosts
+        self._metrics_open = settings.metrics_open
+        self._allowed_hosts = settings.host_names
+        self._probes = Visitors(settings.open_requests_per_second, settings.open_burst, "requests")
+        self._open = Visitors(settings.open_requests_per_second, settings.open_burst, "requests")
+        self._failed = Visitors(
+            settings.failed_sign_ins_per_second, settings.failed_sign_ins_burst, "requests without a valid key"
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
-        if scope["type"] != "http" or is_open(path) or (self._metrics_open and path == METRICS):
+        if scope["type"] != "http" or path == LIVE or (self._metrics_open and path == METRICS):
+            await self.app(scope, receive, send)
+            return
+        if is_open(path):
+            (self._probes if path == READY else self._open).check(scope)
             await self.app(scope, receive, send)
             return
         try:
@@ -78,6 +92,8 @@ class Authentication:
         except (Unauthorized, Forbidden) as refusal:
             caller = scope["state"].get("key_id") or claimed_id(bearer(scope))
             report_refusal(scope, refusal.reason, caller)
+            if isinstance(refusal, Unauthorized):
+                self._failed.check(scope)
             raise
 
     async def _admitted(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -11,6 +11,7 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.routing import Match, Route
 
 from dragoman.service.core.errors import (
@@ -18,12 +19,18 @@ from dragoman.service.core.errors import (
     InternalError,
     InvalidRequest,
     ServiceError,
+    classifies,
     classify,
     from_status,
 )
 from dragoman.service.core.validation import describe
 
 logger = logging.getLogger("dragoman")
+
+
+@classifies(ClientDisconnect)
+def _client_left(fault: ClientDisconnect) -> ServiceError:
+    return ClientDisconnected("the client disconnected")
 
 
 class ErrorBody(BaseModel):
@@ -54,7 +61,7 @@ def unexpected(fault: BaseException, identifier: str) -> ServiceError:
     """The error for an unexpected fault: the log has all of it, the response only the request id."""
     known = classify(fault)
     if known is not None:
-        if known.status >= 500:
+        if known.status >= 500 and not isinstance(known, ClientDisconnected):
             logger.error("request %s: %s: %s", identifier, known.error_type, fault)
         return known
     logger.error("request %s failed", identifier, exc_info=fault)

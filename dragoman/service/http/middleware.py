@@ -11,8 +11,9 @@ from urllib.parse import unquote_to_bytes
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dragoman.service.core.errors import InvalidRequest, Unavailable
+from dragoman.service.core.errors import AmbiguousLength, InvalidRequest, Unavailable
 from dragoman.service.http.errors import error_response, unexpected
+from dragoman.service.http.plain import with_security_headers
 from dragoman.service.http.request_id import request_identifier
 from dragoman.service.observability.logs import access, request_id
 from dragoman.service.observability.metrics import Metrics
@@ -56,32 +57,39 @@ class RequestContext:
         )
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, identifier: str) -> int:
-        """Run the application and always send a response; returns its status, or 0 if none could be sent."""
-        status = 0
+        """Run the application and always send a response; returns its status, or 0 if the client left before it."""
+        begun, left, status = False, False, 0
 
-        async def send_with_id(message: Message) -> None:
-            nonlocal status
+        async def receive_noting() -> Message:
+            nonlocal left
+            message = await receive()
+            left = left or message["type"] == "http.disconnect"
+            return message
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal begun, status
             if message["type"] == "http.response.start":
-                status = message["status"]
-                message["headers"] = [*message.get("headers", ()), (b"x-request-id", identifier.encode())]
+                begun, status = True, 0 if left else message["status"]
+                sent = [(b"x-request-id", identifier.encode()), *message.get("headers", ())]
+                message["headers"] = with_security_headers(sent, scope["path"])
             await send(message)
 
         try:
-            await self.app(scope, receive, send_with_id)
+            await self.app(scope, receive_noting, send_with_headers)
         except asyncio.CancelledError:
-            if status or not scope["app"].state.draining:
+            if begun or not scope["app"].state.draining:
                 raise
             stopping = Unavailable("the service is stopping; the request did not finish in time")
-            await error_response(stopping, identifier)(scope, receive, send_with_id)
+            await error_response(stopping, identifier)(scope, receive, send_with_headers)
         except Exception as fault:
             error = unexpected(fault, identifier)
-            if status == 0:
-                await error_response(error, identifier)(scope, receive, send_with_id)
+            if not begun:
+                await error_response(error, identifier)(scope, receive, send_with_headers)
         return status
 
 
 class CheckedAddress:
-    """Refuses addresses that are not UTF-8."""
+    """Refuses addresses that are not UTF-8, and bodies whose length is said in two ways."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -89,6 +97,7 @@ class CheckedAddress:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             _check_address(scope)
+            _check_framing(scope)
         await self.app(scope, receive, send)
 
 
@@ -100,3 +109,10 @@ def _check_address(scope: Scope) -> None:
             unquote_to_bytes(part).decode("utf-8")
         except UnicodeDecodeError as fault:
             raise InvalidRequest(f"the address's {where} is not UTF-8: {fault.reason}") from fault
+
+
+def _check_framing(scope: Scope) -> None:
+    """Refuse a body of two lengths: a proxy that goes by the other one takes its end for another caller's request."""
+    names = {name for name, _ in scope["headers"]}
+    if b"transfer-encoding" in names and (b"content-length" in names or scope.get("http_version") == "1.0"):
+        raise AmbiguousLength("a body has Content-Length or Transfer-Encoding, and the latter in HTTP/1.1 only")

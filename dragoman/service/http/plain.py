@@ -9,14 +9,29 @@ from starlette.types import Send
 
 from dragoman.service.core.errors import ServiceError
 
+NOSNIFF = "nosniff"
+NO_STORE = "no-store"
+_FILES = "/docs/assets/"
+"""Files of the installation, which a browser may keep."""
+
+
+def with_security_headers(headers: list[tuple[bytes, bytes]], path: str) -> list[tuple[bytes, bytes]]:
+    """The headers of a response, and those that a browser heeds, unless they are among them."""
+    names = {name for name, _ in headers}
+    if b"x-content-type-options" not in names:
+        headers.append((b"x-content-type-options", NOSNIFF.encode()))
+    if b"cache-control" not in names and not path.startswith(_FILES):
+        headers.append((b"cache-control", NO_STORE.encode()))
+    return headers
+
 
 def error_headers(error: ServiceError, identifier: str) -> dict[str, str]:
     """The headers of the one error body."""
     return {
         "X-Request-Id": identifier,
         "Content-Type": "application/json",
-        "X-Content-Type-Options": "nosniff",
-        "Cache-Control": "no-store",
+        "X-Content-Type-Options": NOSNIFF,
+        "Cache-Control": NO_STORE,
         **error.headers,
     }
 

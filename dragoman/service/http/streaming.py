@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TypeVar
@@ -13,13 +14,15 @@ import anyio.to_thread
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
-from dragoman.service.core.errors import MalformedBody, TooLarge, Unavailable, UploadTooSlow
+from dragoman.service.core.errors import MalformedBody, TooLarge, TooManyRequests, Unavailable, UploadTooSlow
 from dragoman.service.core.memory import BodyMemory, BodyShare
 from dragoman.service.core.settings import Settings
 
 T = TypeVar("T")
 
 _DRAIN_SECONDS = 5.0
+_WORTH_A_TURN = 16 * 1024
+_GATHER_SECONDS = 0.25
 
 
 class BodyStream:
@@ -32,38 +35,68 @@ class BodyStream:
         self._slowest = settings.body_bytes_per_second
         length = request.headers.get("content-length", "")
         self._length = int(length) if length.isdecimal() and length.isascii() and len(length) < 20 else 0
-        self._waited = 0.0
-        self._received = 0
+        self._patience = settings.upload_idle_seconds
         self.ended = False
+        self._fault: ClientDisconnect | UploadTooSlow | None = None
+        self._gathered = bytearray()
 
     async def next(self) -> bytes | None:
         """The next part, or None after the last.
 
         Raises:
             ClientDisconnect: the client disconnected before the end.
-            UploadTooSlow: no data arrived for ``upload_idle_seconds``, or fewer than ``body_bytes_per_second`` on
-                average after that. Only the time spent waiting here counts.
+            UploadTooSlow: the waits here took ``upload_idle_seconds`` more than what arrived makes up for, at
+                ``body_bytes_per_second``. A fast part earns no longer pause than that.
         """
         if self.ended:
             return None
-        left = self._wait_limit + self._received / self._slowest - self._waited
+        left = self._patience
         begun = time.monotonic()
-        with anyio.move_on_after(min(self._wait_limit, left)) as waiting:
-            message = await self._receive()
+        try:
+            with anyio.move_on_after(left) as waiting:
+                message = await self._receive()
+        finally:
+            self._patience -= time.monotonic() - begun
         if waiting.cancelled_caught:
             raise UploadTooSlow(self._too_slow(left))
-        self._waited += time.monotonic() - begun
         self.ended = not message.get("more_body", False)
         if message["type"] != "http.request":
             raise ClientDisconnect
         part: bytes = message.get("body", b"")
-        self._received += len(part)
+        self._patience = min(self._wait_limit, self._patience + len(part) / self._slowest)
         return part
 
     def _too_slow(self, left: float) -> str:
         if left < self._wait_limit:
             return f"the body arrived more slowly than {self._slowest} bytes per second"
         return f"no data arrived for {self._wait_limit:g} seconds"
+
+    async def next_large(self) -> bytes | None:
+        """What arrives until it is worth a thread's turn: some KiB, or all of a short while; None after the last.
+
+        A fault that comes after some data is raised by the next call. After a cancellation, :meth:`gathered` has what
+        had arrived.
+        """
+        if self._fault is not None:
+            fault, self._fault = self._fault, None
+            raise fault
+        first = await self.next()
+        if first is None:
+            return None
+        self._gathered = bytearray(first)
+        with anyio.move_on_after(_GATHER_SECONDS):
+            while len(self._gathered) < _WORTH_A_TURN and not self.ended:
+                try:
+                    self._gathered += await self.next() or b""
+                except (ClientDisconnect, UploadTooSlow) as fault:
+                    self._fault = fault
+                    break
+        return self.gathered()
+
+    def gathered(self) -> bytes:
+        """What has arrived and was not returned."""
+        part, self._gathered = bytes(self._gathered), bytearray()
+        return part
 
     async def read(self, limit: int, memory: BodyShare) -> bytearray:
         """The whole body, of at most ``limit`` bytes, each part of it taken from ``memory`` before it is kept.
@@ -101,10 +134,17 @@ class BodyStream:
 
 
 class Uploads:
-    """The uploads of one application: limits how many run concurrently, and stops them on shutdown."""
+    """The uploads of one application: how many are open, how many of them work, and their end on shutdown.
 
-    def __init__(self, at_a_time: int) -> None:
-        self.limiter = anyio.CapacityLimiter(at_a_time)
+    An upload works only while it has something to work on. A slow client's upload keeps its thread, but no place among
+    those that work, so that quick ones pass it.
+    """
+
+    def __init__(self, at_a_time: int, most_open: int) -> None:
+        self._working = anyio.CapacityLimiter(at_a_time)
+        self._threads = anyio.CapacityLimiter(most_open)
+        self._most_open = most_open
+        self._open: Counter[str | None] = Counter()
         self.stopping = False
         self._waiting: set[anyio.CancelScope] = set()
 
@@ -114,21 +154,67 @@ class Uploads:
         for scope in self._waiting:
             scope.cancel()
 
-    async def next_part(self, body: BodyStream) -> bytes | None:
-        """The next part of a body.
+    async def run(self, key: str | None, body: BodyStream, work: Callable[[Callable[[], bytes | None]], T]) -> T:
+        """Run ``work`` on a thread; it is given what returns the body's next part, and None after the last.
+
+        Raises:
+            TooManyRequests: as many uploads are open as may be; of one key, half of them.
+        """
+        most = self._most_open if key is None else max(1, self._most_open // 2)
+        if self._open.total() >= self._most_open or self._open[key] >= most:
+            raise TooManyRequests(f"{self._open[key]} uploads of this caller are under way; try again in a moment")
+        self._open[key] += 1
+        place = _Place(self._working)
+        try:
+            return await anyio.to_thread.run_sync(
+                lambda: work(lambda: anyio.from_thread.run(self._next_part, body, place)), limiter=self._threads
+            )
+        finally:
+            place.leave()
+            self._open[key] -= 1
+            if not self._open[key]:
+                del self._open[key]
+
+    async def _next_part(self, body: BodyStream, place: _Place) -> bytes | None:
+        """The next part of a body, and a place to work on it.
 
         Raises:
             UploadTooSlow: it arrived too slowly.
             Unavailable: the service is stopping.
         """
-        if not self.stopping:
-            with anyio.CancelScope() as scope:
-                self._waiting.add(scope)
-                try:
-                    return await body.next()
-                finally:
-                    self._waiting.discard(scope)
-        raise Unavailable("the service is stopping")
+        place.leave()
+        if self.stopping:
+            raise Unavailable("the service is stopping")
+        part: bytes | None = b""
+        with anyio.CancelScope() as scope:
+            self._waiting.add(scope)
+            try:
+                part = await body.next_large()
+                await place.take()
+            finally:
+                self._waiting.discard(scope)
+        if scope.cancelled_caught and part == b"":
+            part = body.gathered()
+            if not part:
+                raise Unavailable("the service is stopping")
+        return part
+
+
+class _Place:
+    """A place among the uploads that work, of one upload."""
+
+    def __init__(self, places: anyio.CapacityLimiter) -> None:
+        self._places = places
+        self._taken = False
+
+    async def take(self) -> None:
+        await self._places.acquire_on_behalf_of(self)
+        self._taken = True
+
+    def leave(self) -> None:
+        if self._taken:
+            self._taken = False
+            self._places.release_on_behalf_of(self)
 
 
 async def work_on_upload(request: Request, work: Callable[[Iterator[bytes]], T]) -> T:
@@ -141,33 +227,35 @@ async def work_on_upload(request: Request, work: Callable[[Iterator[bytes]], T])
         Unavailable: the service is stopping.
 
     Raises:
+        TooManyRequests: too many uploads are open.
         Unavailable: the process has too little memory for another upload.
     """
     settings: Settings = request.app.state.settings
     uploads: Uploads = request.app.state.uploads
     memory: BodyMemory = request.app.state.memory
     body = BodyStream(request)
+    key = request.scope["state"].get("key_id")
     try:
         memory.breaker.check()
-        return await anyio.to_thread.run_sync(lambda: work(_parts(body, settings, uploads)), limiter=uploads.limiter)
+        return await uploads.run(key, body, lambda next_part: work(_parts(next_part, settings.upload_bytes)))
     except Exception as fault:
         if not uploads.stopping and not isinstance(fault, UploadTooSlow):
             await body.drop(settings.body_bytes)
         raise
 
 
-def _parts(body: BodyStream, settings: Settings, uploads: Uploads) -> Iterator[bytes]:
-    """The non-empty parts of a body, for a worker thread."""
+def _parts(next_part: Callable[[], bytes | None], most: int) -> Iterator[bytes]:
+    """The non-empty parts of a body of at most so many bytes, for a worker thread."""
     size = 0
     while True:
         try:
-            part = anyio.from_thread.run(uploads.next_part, body)
+            part = next_part()
         except ClientDisconnect as fault:
             raise MalformedBody("the connection was closed before the end of the body") from fault
         if part is None:
             return
         size += len(part)
-        if size > settings.upload_bytes:
-            raise TooLarge(f"the upload is larger than {settings.upload_bytes} bytes")
+        if size > most:
+            raise TooLarge(f"the upload is larger than {most} bytes")
         if part:
             yield part

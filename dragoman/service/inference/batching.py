@@ -2,8 +2,9 @@
 
 Requests put items into a bounded queue. While one batch is computed, more items queue up. So batches grow with the
 load, and no request waits for a batch to fill. A batch has items of one task, such as encoding, or translating from
-one language to another. It takes them round-robin from all requests that wait for the task, so that a long request
-does not delay a short one. Tasks are scheduled round-robin as well.
+one language to another. It takes them in turn from all callers, and from all their requests, that wait for the task,
+so that a long request does not delay a short one, nor many those of another caller. Tasks are scheduled round-robin as
+well.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ import logging
 import os
 import sys
 import time
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Future, wait
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Condition, Thread
 from typing import Any, Protocol
 
 from dragoman.service.core.admission import Limit
-from dragoman.service.core.errors import ClientDisconnected, InternalError, ServiceError, TooManyRequests, Unavailable
+from dragoman.service.core.errors import InternalError, ServiceError, TooManyRequests, Unavailable
 from dragoman.service.core.priority import in_background
+from dragoman.service.core.turns import caller
 from dragoman.service.observability.tracing import current_span, forward_span
 
 logger = logging.getLogger("dragoman")
@@ -37,9 +39,10 @@ Cancelled = Callable[[], bool]
 
 _BACKGROUND_INTERVAL = 8
 """Every so many batches one is a background batch, even under load."""
+_SHARE = 8
+"""One of so many places in the queue is for the first items of a caller, though the others are taken."""
 _ABANDONED: list[Thread] = []
 """Threads of closed workers that were still computing."""
-_POLL_SECONDS = 0.2
 _WAIT_SECONDS = 5.0
 
 
@@ -60,6 +63,7 @@ class _Item:
     content: Any
     cost: int
     background: bool
+    caller: Hashable
     origin: Any = None
     """The span of its request, for traces."""
     result: Future[Any] = field(default_factory=Future)
@@ -155,7 +159,7 @@ class Worker:
         background = background or in_background()
         priced = zip(contents, costs if costs is not None else map(len, contents), strict=True)
         origin = current_span()
-        items = [_Item(content, cost, background, origin) for content, cost in priced]
+        items = [_Item(content, cost, background, caller(), origin) for content, cost in priced]
         if not items:
             return []
         with self._changed:
@@ -228,8 +232,16 @@ class Worker:
         try:
             self._limit.check(self._waiting, items, self._waiting)
         except TooManyRequests:
+            if self._is_first(items):
+                return
             self._observer.refused(task, items)
             raise
+
+    def _is_first(self, items: int) -> bool:
+        """Whether they are few, and the only ones of a caller who should not suffer from those who fill the queue."""
+        whose = caller()
+        few = items <= self._limit.most // _SHARE
+        return few and whose is not None and all(item.caller != whose for item in _items(self._request))
 
     def _work(self) -> None:
         while (taken := self._take()) is not None:
@@ -267,15 +279,21 @@ class Worker:
         return self._request
 
     def _next_batch(self, queue: _Queue) -> tuple[Hashable, list[_Item]]:
-        """Items taken round-robin from the requests, up to a full batch; cancelled items are dropped.
+        """Items taken in turn from callers and their requests, up to a full batch; cancelled ones are dropped.
 
         Where a request leaves room, background items that were begun are computed further.
         """
         task, requests = queue.popitem(last=False)
         batch = _Batch(self._limits(task))
-        while requests and batch.fits(requests[0][0]):
-            request = requests.popleft()
+        taken: Counter[Hashable] = Counter()
+        while requests:
+            place = min(range(len(requests)), key=lambda place: taken[requests[place][0].caller])
+            if not batch.fits(requests[place][0]):
+                break
+            request = requests[place]
+            del requests[place]
             item = request.popleft()
+            taken[item.caller] += 1
             if item.result.running() or item.result.set_running_or_notify_cancel():
                 batch.add(item)
             else:
@@ -353,32 +371,6 @@ class Worker:
         except Exception as fault:
             logger.warning("%d items failed together: %s", len(items), fault)
             return [fault] * len(items) if isinstance(fault, ServiceError) or len(items) == 1 else None
-
-
-def gathered(futures: Sequence[Future[Any]], seconds: float, cancelled: Cancelled | None = None) -> list[Any]:
-    """The results of all futures. Futures that have not started are cancelled on a failure, timeout or ``cancelled()``.
-
-    Raises:
-        Unavailable: they took longer than ``seconds``, or the client disconnected.
-        Exception: that of the first future that failed.
-    """
-    try:
-        until = time.monotonic() + seconds
-        waiting = set(futures)
-        while waiting:
-            done, waiting = wait(
-                waiting, max(0.0, min(_POLL_SECONDS, until - time.monotonic())), return_when=FIRST_EXCEPTION
-            )
-            for future in done:
-                future.result()
-            if waiting and time.monotonic() >= until:
-                raise Unavailable(f"the model took longer than {seconds:g} seconds")
-            if waiting and cancelled is not None and cancelled():
-                raise ClientDisconnected("the client disconnected")
-        return [future.result() for future in futures]
-    finally:
-        for future in futures:
-            future.cancel()
 
 
 def exit_if_computing(status: int) -> None:

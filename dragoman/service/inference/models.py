@@ -22,8 +22,9 @@ from dragoman.service.core.errors import InternalError, ServiceError, Unavailabl
 from dragoman.service.core.names import without_folders
 from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
-from dragoman.service.inference.batching import Cancelled, Limits, Worker, gathered
+from dragoman.service.inference.batching import Cancelled, Limits, Worker
 from dragoman.service.inference.encoding import EncodedQuery, EncoderInfo, SentenceEncoder, embedded, encoded_queries
+from dragoman.service.inference.gathering import gathered
 from dragoman.service.inference.generation import Generate, generated, load_reasoner
 from dragoman.service.inference.reading import Judge, Read, judgements, load_reader, load_statement_reader, spans
 from dragoman.service.inference.tagging import TagTexts, load_tagger, tagger_model, tags

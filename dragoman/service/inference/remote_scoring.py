@@ -20,6 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from dragoman.ranking.about import RerankerAbout
 from dragoman.service.core.errors import ClientDisconnected, ServiceError, TooLarge, TooManyRequests, Unavailable
+from dragoman.service.core.turns import waiting_for_models
 from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.models import NEARLY
 from dragoman.service.inference.scoring import Pending, ScoreRequest, Scores
@@ -98,12 +99,13 @@ class RemoteScoring:
         answer = self._begin("GET", path, None, seconds)
         until = time.monotonic() + seconds
         try:
-            while not answer.done():
-                wait([answer], _POLL_SECONDS)
-                if time.monotonic() >= until:
-                    raise Unavailable("the worker did not respond in time")
-                if cancelled is not None and cancelled():
-                    raise ClientDisconnected("the client disconnected")
+            with waiting_for_models():
+                while not answer.done():
+                    wait([answer], _POLL_SECONDS)
+                    if time.monotonic() >= until:
+                        raise Unavailable("the worker did not respond in time")
+                    if cancelled is not None and cancelled():
+                        raise ClientDisconnected("the client disconnected")
             return self._checked(answer)
         finally:
             answer.cancel()

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dragoman.service.core.errors import ClientDisconnected, ServiceError, TooManyRequests, Unavailable
+from dragoman.service.core.turns import waiting_for_models
 from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.models import Models, RerankerInfo, Score
 
@@ -91,17 +92,21 @@ class Pending:
             ServiceError: see ``finish``.
         """
         try:
-            waiting = set(self.futures)
-            while waiting:
-                left = min(_POLL_SECONDS, until - time.monotonic())
-                _, waiting = wait(waiting, max(0.0, left))
-                if waiting and time.monotonic() >= until:
-                    raise Unavailable("the documents were not scored in time")
-                if waiting and cancelled is not None and cancelled():
-                    raise ClientDisconnected("the client disconnected")
+            with waiting_for_models():
+                self._wait(until, cancelled)
             return self.finish()
         finally:
             self.cancel()
+
+    def _wait(self, until: float, cancelled: Cancelled | None) -> None:
+        waiting = set(self.futures)
+        while waiting:
+            left = min(_POLL_SECONDS, until - time.monotonic())
+            _, waiting = wait(waiting, max(0.0, left))
+            if waiting and time.monotonic() >= until:
+                raise Unavailable("the documents were not scored in time")
+            if waiting and cancelled is not None and cancelled():
+                raise ClientDisconnected("the client disconnected")
 
 
 class Scoring(Protocol):

@@ -9,7 +9,8 @@ from collections.abc import Callable, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import cast
 
-from dragoman.service.core.errors import InternalError, NotInstalled, ServiceError, classify
+from dragoman.deadline import DeadlinePassed, deadline
+from dragoman.service.core.errors import InternalError, NotInstalled, ServiceError, Unavailable, classify
 from dragoman.service.core.line import LineRejected
 from dragoman.service.core.priority import Traffic, background
 from dragoman.service.core.settings import Settings
@@ -67,7 +68,8 @@ class JobExecutor:
             return None
         self._traffic.wait_until_idle(_YIELD_SECONDS)
         try:
-            with background(self._settings.job_line_seconds):
+            seconds = self._settings.job_line_seconds
+            with background(seconds), deadline(seconds, self._cancelled):
                 done = self._answer(number)
         except Exception as fault:
             return None if self._cancelled() else self._failed(number, fault)
@@ -96,6 +98,9 @@ class JobExecutor:
 
     def _failed(self, number: int, fault: Exception) -> Answered | None:
         """The error of a line, or None if it should be retried."""
+        if isinstance(fault, DeadlinePassed):  # not retried: it would take as long again
+            error = Unavailable(f"the line took longer than {self._settings.job_line_seconds:g} seconds")
+            return Answered(number, True, line_error(str(error), error.status, error.error_type))
         known = classify(fault)
         if known is None:
             logger.error("job %s, line %d failed", self._job.id, number, exc_info=fault)

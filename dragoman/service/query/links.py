@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from dragoman.deadline import checked
 from dragoman.indexes.analysis.function_words import function_words
 from dragoman.indexes.analysis.phonetic import PhoneticIndex
 from dragoman.lexicon.query import IDENTICAL, alternatives, by_phrases
@@ -28,7 +29,9 @@ def linked_words(text: str, tokens: Sequence[Token], language: str, view: View |
     """
     words = by_phrases(tokens, view.analysed, view.glossaries) if view is not None else list(tokens)
     aside = partial(is_function_word, text, function_words(language), view)
-    found = [replace(one, term="") if one.term and " " not in one.term and aside(one) else one for one in words]
+    found = [
+        replace(one, term="") if one.term and " " not in one.term and aside(one) else one for one in checked(words)
+    ]
     return found if any(token.term for token in found) else words
 
 
@@ -48,7 +51,7 @@ def lexical_links(
     found: dict[str, dict[str, float]] = {}
     table, glossaries = (view.analysed, view.glossaries) if view is not None else (None, frozenset[int]())
     phonetic: PhoneticIndex | None = None
-    for token in {(token.word, token.term): token for token in tokens if token.term}.values():
+    for token in checked({(token.word, token.term): token for token in tokens if token.term}.values()):
         same = identical(analysis, target, token.word)
         direct, known = alternatives(token.term, same, table, glossaries)
         reached: dict[str, float] = {}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import NamedTuple
 
+from dragoman.deadline import checked
 from dragoman.indexes.analysis.function_words import function_words
 from dragoman.indexes.bm25 import BM25
 from dragoman.lexicon.query import (
@@ -33,6 +34,10 @@ BM25_OF = {"psq": BM25(k1=0.2, b=0.3), "smt": BM25(k1=1.2, b=0.75), "none": BM25
 """The parameters of BM25 by translation method."""
 
 _SHOWN = 10
+MOST_SHOWN = 5_000
+"""The translations in one answer."""
+_CHECKED = 16
+"""After so many words the deadline is asked for."""
 
 Sounds = Callable[[str], Sequence[tuple[str, float]]]
 
@@ -91,7 +96,7 @@ def translate(
     if view is None:
         kept = [Name(one.start, one.end) for one in names if one.by_words]
         return Translated(target, psq(tokens, None, bridge, aside=aside, names=kept), None, True)
-    read = [(one, whole_name(tokens, one, view, document_analysis)) for one in names]
+    read = [(one, whole_name(tokens, one, view, document_analysis)) for one in checked(names)]
     kept = sorted((name for one, name in read if name.whole or one.by_words), key=lambda name: not name.whole)
     return Translated(target, psq(tokens, view.analysed, bridge, view.glossaries, aside=aside, names=kept), view, True)
 
@@ -156,15 +161,21 @@ def identical(analysis: Callable[[str], Analysis], language: str, word: str) -> 
     return found[0].term if len(found) == 1 else ""
 
 
-def described(query: AnalysedText, translations: Sequence[Translated], names: Sequence[QueryName] = ()) -> Translation:
-    """Describe the translation into all languages for the response."""
-    text = query.text
+def described(
+    query: AnalysedText, translations: Sequence[Translated], names: Sequence[QueryName], truncated: list[str]
+) -> Translation:
+    """Describe the translation into all languages for the response; what is not shown is added to ``truncated``."""
+    text, left = query.text, MOST_SHOWN
     terms: dict[str, list[TermTranslation]] = {}
     for one in translations:
-        for group in one.query.groups:
+        for group in checked(one.query.groups, _CHECKED):
             found = terms.setdefault(query_term(text, group), [])
             if one.view is not None and not group.kept:
-                found.extend(_shown(one, one.view, group))
+                shown = _shown(one, one.view, group)
+                found.extend(shown[: max(0, left)])
+                left -= len(shown)
+    if left < 0:
+        truncated.append(f"translation: only the first {MOST_SHOWN} of {MOST_SHOWN - left} translations are shown")
     return Translation(
         tables=tables_used(map(_consulted, translations)),
         terms=[QueryTerm(term=term, translations=found) for term, found in terms.items()],

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.service.core.errors import ClientDisconnected, InternalError, InvalidRequest, ServiceError
 from dragoman.service.core.priority import Traffic, in_background
 from dragoman.service.core.settings import Settings
@@ -141,7 +142,7 @@ class QuestionAnswering:
             languages += [("documents", language) for language in sorted({one.language for one in texts})]
             _note_unlearned(languages, reader, response.degraded)
             work.fill(response, reader, self._asked(request, found.query.language, snapshot), texts, cancelled)
-        except (ClientDisconnected, InvalidRequest):
+        except (ClientDisconnected, InvalidRequest, DeadlinePassed, WorkCancelled):
             raise
         except ServiceError as fault:
             if in_background():
@@ -180,9 +181,10 @@ class QuestionAnswering:
         found = []
         left = self._settings.qa_chars
         for one in documents:
-            text = one.stored.text
+            text = one.stored.part(0, left + 1)
             if len(text) > left:
-                truncated.append(f"{one.hit.collection}/{one.hit.id}: {left} of {len(text)} characters were read")
+                length = one.stored.length()
+                truncated.append(f"{one.hit.collection}/{one.hit.id}: {left} of {length} characters were read")
             found.append(Text(text[:left], one.stored.language, AnswerDocument.of(one.hit)))
             left -= len(found[-1].text)
         return found

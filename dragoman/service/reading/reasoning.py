@@ -145,11 +145,13 @@ class Reasoning:
         lines, documents = [], []
         several = len({one.hit.collection for one in found}) > 1  # where one id can be two documents
         for one in found:
-            text, hit = one.stored.text, one.hit
-            start, end = reasoner.window(text, hit.snippet_start, self._settings.reason_passage_tokens)
+            hit, stored, tokens = one.hit, one.stored, self._settings.reason_passage_tokens
+            low = max(0, hit.snippet_start - reasoner.reach(tokens))
+            text = stored.part(low, hit.snippet_start + reasoner.reach(tokens))
+            start, end = reasoner.window(text, hit.snippet_start - low, tokens)
             place = f"{hit.collection}/{hit.id}"
-            if end - start < len(text):
-                response.truncated.append(f"{place}: characters {start} to {end} of {len(text)} were quoted")
+            if end - start < (length := stored.length()):
+                response.truncated.append(f"{place}: characters {low + start} to {low + end} of {length} were quoted")
             lines.append(f"\n[{place if several else hit.id}] {' '.join(text[start:end].split())}")
             documents.append(AnswerDocument.of(hit))
         foreign = sorted({one.language for one in documents} - {READ})

@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.indexes.passages import sentences
 from dragoman.service.core.errors import InternalError, InvalidRequest, ServiceError
 from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
-from dragoman.service.inference.batching import Cancelled, gathered
+from dragoman.service.inference.batching import Cancelled
+from dragoman.service.inference.gathering import gathered
 from dragoman.service.inference.models import Models
 from dragoman.service.schemas.qa import AnswerDocument
 from dragoman.service.search.gloss import Glosses
@@ -75,7 +77,7 @@ def computed(
         futures = models.worker.submit(task, some, costs=[len(part.row.ids) for part in some])
         try:
             found += gathered(futures, max(0.0, until - time.monotonic()), cancelled)
-        except ServiceError:
+        except (ServiceError, DeadlinePassed, WorkCancelled):
             raise
         except Exception as fault:
             logger.error("the reader failed", exc_info=fault)

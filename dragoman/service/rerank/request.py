@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from typing import Protocol
 
+from dragoman.deadline import checked
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.core.errors import InvalidRequest
 from dragoman.service.core.priority import wait_limit
@@ -120,7 +121,7 @@ def _languages(request: RerankRequest, texts: Sequence[str], snapshot: Snapshot)
     """The language of the query and of each document, given or detected."""
     known = {FALLBACK, *snapshot.languages}
     given = chain([request.query_language], repeat(request.document_language))
-    for text, language in zip([request.query, *texts], given, strict=False):
+    for text, language in checked(zip([request.query, *texts], given, strict=False)):
         yield detect(text, known, snapshot.knows) if language is None else Detection(language, True)
 
 

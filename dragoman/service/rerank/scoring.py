@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from dragoman.deadline import checked
 from dragoman.lexicon.text.tokens import Analysis, Token
 from dragoman.ranking.about import RerankerAbout
 from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
-from dragoman.ranking.limits import readable
+from dragoman.ranking.limits import LINKS, LINKS_OF_DOCUMENT, QUERY_WORDS, readable
 from dragoman.service.core.errors import ClientDisconnected, Unavailable
 from dragoman.service.core.priority import in_background
 from dragoman.service.inference.batching import Cancelled
@@ -59,7 +60,9 @@ class Reranking:
         found = _words_of(shorter, until, cancelled)
         request = self._request(query, shorter, found, snapshot, about)
         pending = self._scoring.begin(request, max(_LEAST_SECONDS, until - time.monotonic()))
+        most = _links_of_one(len(documents))
         cut = {number for number, one in enumerate(shorter) if one is not documents[number]}
+        cut |= {number for number, one in enumerate(request.links) if len(one.left) >= most}
         return replace(pending, finish=lambda: _checked(pending.finish(), about, cut))
 
     def _request(
@@ -70,7 +73,7 @@ class Reranking:
         snapshot: Snapshot,
         about: RerankerAbout,
     ) -> ScoreRequest:
-        language, tokens = query.language, query.tokens
+        language, tokens = query.language, query.tokens[:QUERY_WORDS]
         terms: dict[str, set[str]] = {}
         for document, words in zip(documents, found, strict=True):
             terms.setdefault(document.language, set()).update(filter(None, words.terms))
@@ -87,12 +90,18 @@ class Reranking:
                 glossaries=view.glossaries if view is not None else frozenset(),
                 extra=lexical_links(words_linked, target, view, self._analysis, own) if target != language else None,
             )
+        most = _links_of_one(len(documents))
         links = [
-            NO_LINKS if about.placebo else references[document.language].links(words)
-            for document, words in zip(documents, found, strict=True)
+            NO_LINKS if about.placebo else references[document.language].links(words, most)
+            for document, words in checked(zip(documents, found, strict=True))
         ]
         texts = [Text(document.text, words.spans) for document, words in zip(documents, found, strict=True)]
         return ScoreRequest(Text(query.text, _words(tokens).spans), texts, links)
+
+
+def _links_of_one(documents: int) -> int:
+    """How many links each of so many documents may have."""
+    return min(LINKS_OF_DOCUMENT, LINKS // max(1, documents))
 
 
 def _readable(document: AnalysedText) -> AnalysedText:
@@ -103,7 +112,7 @@ def _readable(document: AnalysedText) -> AnalysedText:
 
 def _words_of(documents: Sequence[AnalysedText], until: float, cancelled: Cancelled | None) -> list[Words]:
     found = []
-    for document in documents:
+    for document in checked(documents):
         if time.monotonic() >= until:
             raise Unavailable("the documents were not analysed in time")
         if cancelled is not None and cancelled():

@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from dragoman.deadline import checked
 from dragoman.indexes.bm25 import Hit
 from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.fusion import normalised
@@ -20,6 +21,7 @@ from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import NotFound, ServiceError, Unavailable, classify
 from dragoman.service.core.names import without_folders
 from dragoman.service.core.priority import in_background
+from dragoman.service.query.sounds import Sounds
 from dragoman.service.query.translation import Translated, translate, without_tables
 from dragoman.service.schemas.search import Degraded
 from dragoman.service.search.ranked import Part, RankedDocument, Retrieval, StageScore
@@ -47,7 +49,11 @@ class FirstStage:
         """
         with found.stage("translate"):
             languages = sorted({language for one in found.collections for language in one.languages})
-            translations = {language: self._translated(found, method, language) for language in languages}
+            sounds = {one: Sounds(one, partial(self._sounding, found.collections, one)) for one in languages}
+            translations = {one: self._translated(found, method, one, sounds[one]) for one in languages}
+        for one in sounds.values():
+            found.truncated += one.truncated
+            found.degraded += one.degraded
         degraded = without_tables(found.query.language, translations.values(), found.snapshot)
         with found.stage(STAGE):
             parts = self._parts(found, translations, k, degraded)
@@ -94,14 +100,14 @@ class FirstStage:
                     one.part, one.bm25 = part, StageScore(totals[row], totals[row] / part.ranking.attainable)
         found.degraded.extend(faults.values())
 
-    def _translated(self, found: Retrieval, method: str, language: str) -> Translated:
+    def _translated(self, found: Retrieval, method: str, language: str, sounds: Sounds) -> Translated:
         return translate(
             found.query,
             language,
             method,
             found.snapshot,
             self._analysis,
-            partial(self._sounding, found.collections, language),
+            sounds,
             partial(self._holds, found.collections, language),
             found.names,
         )
@@ -111,7 +117,7 @@ class FirstStage:
     ) -> list[Part]:
         parts: list[Part] = []
         faults: list[ServiceError] = []
-        for collection in found.collections:
+        for collection in checked(found.collections):
             try:
                 own = None if found.permitted is None else found.permitted.get(collection.key, ())
                 parts.extend(self._ranked(collection, [translations[one] for one in collection.languages], k, own))
@@ -137,7 +143,7 @@ class FirstStage:
     ) -> list[Part]:
         parts = []
         with self._indexes.use(collection.key) as index:
-            for translated in translations:
+            for translated in checked(translations):
                 query, language = translated.query, translated.language
                 ranking, statistics = index.explained(query, language, k, translated.bm25)
                 if permitted is not None and ranking.hits:
@@ -149,7 +155,7 @@ class FirstStage:
     def _sounding(self, collections: Sequence[CollectionInfo], language: str, term: str) -> list[tuple[str, float]]:
         """The index terms of all collections that sound like ``term``."""
         found: dict[str, float] = {}
-        for collection in collections:
+        for collection in checked(collections):
             if language in collection.languages:
                 with suppress(NotFound, Unavailable, IndexFault), self._indexes.use(collection.key) as index:
                     found.update(index.sounding(language, term))
@@ -157,7 +163,7 @@ class FirstStage:
 
     def _holds(self, collections: Sequence[CollectionInfo], language: str, term: str) -> bool:
         """Whether a collection has an index term of ``language``."""
-        for collection in collections:
+        for collection in checked(collections):
             if language in collection.languages:
                 with suppress(NotFound, Unavailable, IndexFault), self._indexes.use(collection.key) as index:
                     if index.document_frequency(language, term):

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 
+from dragoman.deadline import checked
 from dragoman.lexicon.query import LEAST_PROBABILITY
 from dragoman.service.collections.entities import Entities, EntityCoverage
-from dragoman.service.collections.entity_names import folded
+from dragoman.service.collections.entity_names import Mention, folded
 from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import InvalidRequest
 from dragoman.service.schemas.search import Degraded, Entity
-from dragoman.service.search.ranked import RankedDocument, Retrieval
+from dragoman.service.search.ranked import Retrieval
 from dragoman.service.tables.snapshot import Snapshot
 
 STAGE = "entities"
+
+_MOST = 500
+"""How many names are listed of one document."""
 
 
 class EntityStage:
@@ -58,25 +62,38 @@ class EntityStage:
             found.append(self._entities.holding(collection.key, own, translations))
         return set.intersection(*found)
 
-    def add(self, documents: Sequence[RankedDocument]) -> None:
-        """Add the names of documents to their hits, in collections with entities."""
-        chosen = [one for one in documents if one.collection.entities]
-        found = self._entities.of([one.key for one in chosen])
-        for document in chosen:
+    def add(self, found: Retrieval) -> None:
+        """Add the names of documents to their hits, in collections with entities; of long documents the first ones."""
+        chosen = [one for one in found.documents if one.collection.entities]
+        names = self._entities.of([one.key for one in chosen])
+        for document in checked(chosen):
             hit, stored = document.hit, document.stored
             hit.entities = None
-            generation, mentions = found.get(document.key, (None, []))
+            generation, mentions = names.get(document.key, (None, []))
             if generation != stored.generation:
                 continue
-            texts = {"title": stored.title or "", "text": stored.text}
-            distinct: dict[tuple[str, str], Entity] = {}
-            for one in mentions:
-                text = texts[one.field][one.start : one.end]
-                distinct.setdefault(
-                    (text, one.label),
-                    Entity(text=text, label=one.label, score=one.score, field=one.field, start=one.start, end=one.end),
+            read = [one for one in mentions if one.field == "title" or one.end <= len(stored.text)]
+            distinct = _distinct(read, {"title": stored.title or "", "text": stored.text})
+            hit.entities = distinct[:_MOST]
+            if len(read) < len(mentions):
+                reason = f"only names in the first {len(stored.text)} characters of document {stored.id!r} are listed"
+                found.truncated.append(f"{STAGE}: {reason}")
+            if len(distinct) > _MOST:
+                found.truncated.append(
+                    f"{STAGE}: of document {stored.id!r} {_MOST} of {len(distinct)} names are listed"
                 )
-            hit.entities = list(distinct.values())
+
+
+def _distinct(mentions: Iterable[Mention], texts: Mapping[str, str]) -> list[Entity]:
+    """The distinct names, each where it stands first."""
+    distinct: dict[tuple[str, str], Entity] = {}
+    for one in mentions:
+        text = texts[one.field][one.start : one.end]
+        distinct.setdefault(
+            (text, one.label),
+            Entity(text=text, label=one.label, score=one.score, field=one.field, start=one.start, end=one.end),
+        )
+    return list(distinct.values())
 
 
 def _missing(name: str, coverage: EntityCoverage) -> list[Degraded]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 
+from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.indexes.fusion import RRF_K, convex, rrf
-from dragoman.service.core.errors import ServiceError, Unavailable
+from dragoman.service.core.errors import ClientDisconnected, ServiceError, Unavailable
 from dragoman.service.core.priority import in_background
 from dragoman.service.core.settings import Settings
+from dragoman.service.core.stages import optional
 from dragoman.service.schemas.search import Degraded
 from dragoman.service.search.bm25 import STAGE as BM25_STAGE
 from dragoman.service.search.bm25 import FirstStage
@@ -71,8 +73,10 @@ class SearchRanking:
             reason = f"hits are ranked by dense search alone: {fault}"
             found.degraded.append(Degraded.of(BM25_STAGE, reason, fault.error_type))
         try:
-            with found.stage("dense"):
+            with found.stage("dense"), optional():
                 self._dense.rank(found, depth)
+        except (ClientDisconnected, DeadlinePassed, WorkCancelled):
+            raise
         except Exception as fault:
             if unmatched is not None:
                 raise unmatched from fault
@@ -88,10 +92,18 @@ class SearchRanking:
             one.score = one.first_stage = score
         found.seconds[BM25_STAGE] += found.seconds["dense"]
         if self._late_weight and found.encoded is not None:
-            with found.stage("late"):
+            self._reorder(found)
+
+    def _reorder(self, found: Retrieval) -> None:
+        """Late interaction, if there is time for it."""
+        try:
+            with found.stage("late"), optional():
                 similarities = self._dense.maxsim(found, LATE_DEPTH)
                 if similarities is not None:
                     reorder(found, similarities, self._late_weight)
+        except Unavailable as fault:
+            reason = f"hits are in the order of their fused scores: {fault}"
+            found.degraded.append(Degraded.of("late", reason, fault.error_type))
 
 
 def _without_dense(fault: Exception) -> Degraded:

@@ -39,14 +39,17 @@ class Glosses:
 
         Empty if the document is in this language already, or if no table translates from its language.
         """
-        language, hit = document.whole.language, document.hit
+        language, hit, words = document.whole.language, document.hit, document.words
         if (language, self._language) not in self._snapshot.views:
             return []
+        if words is None:
+            title = self._of(self._analysis(language).tokens(hit.title or ""), language, "title", 0)
+            return [*title, *self.of_text(hit.snippet, language, hit.snippet_start)]
         before = len(document.whole.text) - len(document.stored.text)
-        start, tokens = before + hit.snippet_start, document.whole.tokens
-        title = [one for one in tokens if one.end < before]
-        snippet = [one for one in tokens if start <= one.start and one.end <= start + len(hit.snippet)]
-        return [*self._of(title, language, "title", 0), *self._of(snippet, language, "text", -before)]
+        return [
+            *self._of((one for one in words if one.end < before), language, "title", 0),
+            *self._of((one for one in words if one.start >= before), language, "text", -before),
+        ]
 
     def of_text(self, text: str, language: str, offset: int) -> list[Gloss]:
         """The glosses of a part of a text that begins at ``offset``, in code points."""

@@ -2,116 +2,77 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import asdict, replace
+from typing import Any
 
-from dragoman.indexes.explanation import explain, rarity
+from dragoman.deadline import DeadlinePassed, check
 from dragoman.indexes.passages import Span
-from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, Alternative, TermGroup, TranslatedQuery
 from dragoman.lexicon.text.tokens import Token
-from dragoman.service.collections.changes import indexed_text
-from dragoman.service.collections.service import DocumentInfo
-from dragoman.service.query.translation import Translated, query_term, significant
+from dragoman.service.collections.texts import StoredText
 from dragoman.service.schemas.search import (
-    Contribution,
+    Degraded,
     ExplainedHit,
     Fusion,
     Highlight,
     Hit,
-    MatchKind,
     RankedBy,
     Scores,
     SearchRequest,
     TextField,
 )
-from dragoman.service.search.ranked import Part, RankedDocument, Retrieval
-from dragoman.service.search.snippets import Match, Matcher, Window, best_window, inside, sentence_window
+from dragoman.service.search.ranked import RankedDocument, Retrieval
+from dragoman.service.search.shown.evidence import Evidence, Shown, beginning, of_sentence
+from dragoman.service.search.shown.places import Work
 
-_WITHOUT_TABLE: dict[int, MatchKind] = {IDENTICAL: "identical", TRANSLITERATED: "sound"}
+STAGE = "highlights"
 
 
 def add_hits(search: Retrieval) -> None:
-    """Give the documents of a search their hits."""
-    request = search.request
+    """Give the documents of a search their hits; once its deadline has passed, without the evidence."""
     parts = {(part.collection.key, part.translated.language): part for part in search.parts}
     evidence: dict[int, Evidence] = {}
+    work, late = Work(), False
     for rank, one in enumerate(search.documents, 1):
         part = one.part or parts.get((one.collection.key, one.stored.language))
-        sentence = one.passage.sentence if one.passage is not None else None
-        if part is None:  # dense search alone found it, in a collection that was not searched by words
-            shown = Shown(sentence_window(one.stored.text, sentence or (0, 0)))
-        else:
-            if id(part) not in evidence:
-                evidence[id(part)] = Evidence(request.query, part, request.explain)
-            shown = evidence[id(part)].of(one.stored, one.whole.tokens, sentence)
-        if sentence is not None:
-            shown.highlights = _in_order([_meaning(request.query, one.stored, sentence), *shown.highlights])
-        one.hit = _hit(rank, one, shown, request)
+        if part is not None and id(part) not in evidence:
+            evidence[id(part)] = Evidence(search.request.query, part, search.request.explain, work)
+        shown = Shown(beginning(one.stored.text))
+        if not late:
+            try:
+                check()
+                shown = _shown(search, one, evidence[id(part)] if part is not None else None, work)
+            except DeadlinePassed:
+                late = True
+                reason = f"hits from rank {rank} on have no evidence, and their snippets are their beginnings"
+                search.degraded.append(Degraded.of(STAGE, f"{reason}: the search took too long", "deadline"))
+        one.hit = _hit(rank, one, shown, search.request)
 
 
-@dataclass(slots=True)
-class Shown:
-    """What is shown of a document: the window of its text, the matches, and what they add to its BM25 score."""
+def _shown(search: Retrieval, one: RankedDocument, evidence: Evidence | None, work: Work) -> Shown:
+    """What is shown of a document; ``evidence`` is None if dense search alone found it."""
+    sentence = one.passage.sentence if one.passage is not None else None
+    shown = of_sentence(one, sentence or (0, 0)) if evidence is None else evidence.of(one)
+    if sentence is not None:
+        meant = _meaning(search.request.query, one.stored, sentence)
+        shown.highlights = _in_order([*meant, *shown.highlights])
+    if shown.limits:
+        search.truncated.append(f"highlights: of document {one.stored.id!r} {shown.limits}")
+    if search.request.gloss:
+        if evidence is None and one.stored.complete and work.analyse(len(one.whole.text)):
+            shown.tokens = one.whole.tokens
+        one.words = _words(one, shown)
+    one.whole = replace(one.whole)  # without its words, which are many
+    return shown
 
-    window: Window
-    highlights: list[Highlight] = field(default_factory=list)
-    contributions: list[Contribution] = field(default_factory=list)
 
-
-class Evidence:
-    """Finds the evidence in the documents of one BM25 ranking."""
-
-    def __init__(self, text: str, part: Part, explained: bool) -> None:
-        query, statistics = part.translated.query, part.statistics
-        self._text = text
-        self._translated = part.translated
-        self._statistics = statistics
-        self._explained = explained
-        self._form: Literal["term", "word"] = "word" if query.method == "smt" else "term"
-        self._matcher = Matcher(_as_evidence(part.translated), self._form)
-        self._importance = [group.weight * rarity(group, statistics, query.method == "psq") for group in query.groups]
-
-    def of(self, document: DocumentInfo, tokens: Sequence[Token], sentence: Span | None) -> Shown:
-        """That in a document with these ``tokens``; the window has the sentence, and the best matches beside it."""
-        title, text = document.title or "", document.text
-        own = _after(tokens, len(indexed_text(document.title, text)) - len(text))
-        matches = self._matcher.matches(own)
-        around = Window(*sentence) if sentence and sentence[1] else None
-        window = best_window(text, own, matches, self._importance, around=around)
-        in_title = self._matcher.matches(token for token in tokens if token.end <= len(title))
-        highlights = [
-            *(self._highlight("title", title, match) for match in in_title),
-            *(self._highlight("text", text, match) for match in inside(matches, window)),
-        ]
-        return Shown(window, highlights, self._contributions(tokens) if self._explained else [])
-
-    def _highlight(self, field: TextField, text: str, match: Match) -> Highlight:
-        group = self._translated.query.groups[match.group]
-        member = None
-        if self._translated.view is not None and match.origin not in _WITHOUT_TABLE:
-            member = self._translated.view.members[match.origin]
-        return Highlight(
-            field=field,
-            start=match.start,
-            end=match.end,
-            match=_WITHOUT_TABLE.get(match.origin, "table"),
-            document_term=text[match.start : match.end],
-            query_term=query_term(self._text, group),
-            probability=significant(match.probability),
-            table=member.name if member else None,
-            version=member.version if member else None,
-        )
-
-    def _contributions(self, tokens: Sequence[Token]) -> list[Contribution]:
-        indexed = [token.word if self._form == "word" else token.term for token in tokens if token.term]
-        translated = self._translated
-        scores = explain(translated.query, self._statistics, Counter(indexed), len(indexed), translated.bm25)
-        return [
-            Contribution(query_term=query_term(self._text, group), **asdict(score))
-            for group, score in zip(translated.query.groups, scores, strict=True)
-        ]
+def _words(one: RankedDocument, shown: Shown) -> list[Token] | None:
+    """The words of the title and the snippet; None if they are not known."""
+    if shown.tokens is None:
+        return None
+    before = len(one.whole.text) - len(one.stored.text)
+    start = before + shown.start
+    end = start + len(shown.snippet)
+    return [word for word in shown.tokens if word.end < before or (start <= word.start and word.end <= end)]
 
 
 def _hit(rank: int, one: RankedDocument, shown: Shown, request: SearchRequest) -> Hit:
@@ -124,8 +85,8 @@ def _hit(rank: int, one: RankedDocument, shown: Shown, request: SearchRequest) -
         "score": one.score,
         "scores": _scores(one),
         "title": stored.title,
-        "snippet": stored.text[shown.window.start : shown.window.end],
-        "snippet_start": shown.window.start,
+        "snippet": shown.snippet,
+        "snippet_start": shown.start,
         "highlights": shown.highlights,
     }
     if not request.explain:
@@ -145,21 +106,26 @@ def _fusion(one: RankedDocument) -> Fusion:
     )
 
 
-def _meaning(query: str, document: DocumentInfo, sentence: Span) -> Highlight:
+def _meaning(query: str, document: StoredText, sentence: Span) -> list[Highlight]:
+    """The best sentence, or the title; nothing if the document has been replaced since."""
     field: TextField = "text" if sentence[1] else "title"
-    text = document.text if sentence[1] else document.title or ""
-    start, end = sentence if sentence[1] else (0, len(text))
-    return Highlight(
-        field=field,
-        start=start,
-        end=end,
-        match="meaning",
-        document_term=text[start:end],
-        query_term=query,
-        probability=None,
-        table=None,
-        version=None,
-    )
+    text = document.part(*sentence) if sentence[1] else document.title or ""
+    start = sentence[0] if sentence[1] else 0
+    if not text:
+        return []
+    return [
+        Highlight(
+            field=field,
+            start=start,
+            end=start + len(text),
+            match="meaning",
+            document_term=text,
+            query_term=query,
+            probability=None,
+            table=None,
+            version=None,
+        )
+    ]
 
 
 def _in_order(highlights: list[Highlight]) -> list[Highlight]:
@@ -174,24 +140,3 @@ def _scores(one: RankedDocument) -> Scores:
     if one.late is not None:
         scores.late = one.late.score
     return scores
-
-
-def _after(tokens: Sequence[Token], start: int) -> Sequence[Token]:
-    """The tokens from ``start`` on, with offsets relative to it."""
-    if not start:
-        return tokens
-    return [Token(t.word, t.term, t.start - start, t.end - start) for t in tokens if t.start >= start]
-
-
-def _as_evidence(translated: Translated) -> TranslatedQuery:
-    """The query with P(query term | document term) as the weights; ``smt`` queries have other weights."""
-    if translated.query.method != "smt" or translated.view is None:
-        return translated.query
-    surface = translated.view.surface
-
-    def group_as_evidence(group: TermGroup) -> TermGroup:
-        backward = {entry.term: entry.p_backward for entry in surface.translations(group.query_word)}
-        alternatives = [Alternative(a.term, backward.get(a.term, a.weight), a.origin) for a in group.alternatives]
-        return replace(group, alternatives=alternatives)
-
-    return replace(translated.query, groups=[group_as_evidence(group) for group in translated.query.groups])

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dragoman.service.core.errors import NotInstalled, ServiceError
+from dragoman.service.core.errors import ClientDisconnected, NotInstalled, ServiceError
 from dragoman.service.core.priority import in_background, wait_limit
 from dragoman.service.core.settings import Settings
-from dragoman.service.inference.batching import gathered
+from dragoman.service.inference.gathering import gathered
 from dragoman.service.inference.models import Models
 from dragoman.service.inference.tagging import Tagging, tagger_place
 from dragoman.service.query.translation import QueryName
@@ -50,6 +50,8 @@ class NameFinder:
             underway = Tagging(self._models.worker, "ner", [found.query.text])
             gathered(underway.futures, wait_limit(self._settings.worker_seconds), found.cancelled)
             (tags,) = underway.results()
+        except ClientDisconnected:
+            raise
         except ServiceError as fault:
             if in_background():
                 raise

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from dragoman.indexes.bm25 import Ranking
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.explanation import Statistics
-from dragoman.service.collections.service import CollectionInfo, DocumentInfo
+from dragoman.lexicon.text.tokens import Token
+from dragoman.service.collections.service import CollectionInfo
+from dragoman.service.collections.texts import StoredText
 from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.encoding import EncodedQuery
 from dragoman.service.observability.tracing import span
@@ -72,10 +74,12 @@ class RankedDocument:
     """For each group of the translated query (groups,), whether it has a good translation of it; None if not known."""
     passage: DenseHit | None = None
     """Its best passage, if dense search ranked it."""
-    stored: DocumentInfo = field(init=False, repr=False)
+    stored: StoredText = field(init=False, repr=False)
     """As it was read from the database, once it was."""
     whole: AnalysedText = field(init=False, repr=False)
-    """Its title and text together, as indexed."""
+    """Its title and the text that was read, together, as indexed."""
+    words: Sequence[Token] | None = field(default=None, init=False, repr=False)
+    """The words of the title and the snippet as they are in ``whole``; None if it was not analysed whole."""
     hit: Hit = field(init=False, repr=False)
     """What the response says of it, in the end."""
 
@@ -111,7 +115,7 @@ class Retrieval:
     def understood(self) -> QueryRead:
         """The query as it was understood."""
         return QueryRead(
-            text=self.query.text, language=self.query.language, detected=self.request.query_language is None
+            text=self.request.query, language=self.query.language, detected=self.request.query_language is None
         )
 
     @contextmanager

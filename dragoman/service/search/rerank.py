@@ -9,10 +9,12 @@ from functools import partial
 
 import numpy as np
 
+from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.ranking.about import Floats, RerankerAbout, interpolated
-from dragoman.service.core.errors import InvalidRequest, ServiceError
+from dragoman.service.core.errors import ClientDisconnected, InvalidRequest, ServiceError
 from dragoman.service.core.priority import in_background, wait_limit
 from dragoman.service.core.settings import Settings
+from dragoman.service.core.stages import optional
 from dragoman.service.inference.scoring import Scores
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.rerank.scoring import Reranking, sigmoid
@@ -81,9 +83,9 @@ class RerankStage:
         """
         result = "degraded"
         try:
-            with found.stage(STAGE):
+            with found.stage(STAGE), optional():
                 result = self._rerank(found, options)
-        except UnknownReranker:
+        except (UnknownReranker, ClientDisconnected, DeadlinePassed, WorkCancelled):
             raise
         except ServiceError as fault:
             if in_background():
@@ -117,7 +119,8 @@ class RerankStage:
         self._note_speed(time.monotonic() - started, len(chosen))
         _check_name(options, scores.about)
         _reorder(found, chosen, scores, self._joining(found, scores.about))
-        cut = [chosen[number].stored.id for number in scores.truncated]
+        beginnings = {number for number, one in enumerate(chosen) if not one.stored.complete}
+        cut = [chosen[number].stored.id for number in sorted(beginnings.union(scores.truncated))]
         found.truncated += [f"rerank: of document {id!r} only the beginning was read" for id in cut]
         if scores.query_cut:
             found.truncated.append("rerank: only the beginning of the query was read, to leave room for the documents")

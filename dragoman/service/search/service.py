@@ -5,19 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from dragoman.deadline import checked
 from dragoman.indexes.analysis.pipeline import LONGEST_WORD
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.collections.changes import indexed_text
 from dragoman.service.collections.lucene_registry import Indexes
 from dragoman.service.collections.service import CollectionInfo, Collections
 from dragoman.service.core.admission import Limit
-from dragoman.service.core.errors import InvalidRequest, TooManyRequests
+from dragoman.service.core.errors import ClientDisconnected, InvalidRequest, TooManyRequests, Unavailable
 from dragoman.service.core.priority import Traffic, in_background
 from dragoman.service.core.settings import Settings
+from dragoman.service.core.stages import optional
 from dragoman.service.core.trec import RunLine
+from dragoman.service.core.turns import caller
 from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.text_translation import Translations
 from dragoman.service.observability.metrics import Metrics
@@ -103,13 +107,14 @@ class Search:
         snapshot = snapshot or self._registry.snapshot
         with self._traffic.live():
             found = self.retrieve(request, cancelled, snapshot)
-            suggestions = self._suggestions(found, snapshot)
+            suggestions = self._suggestions_in_time(found, snapshot)
+            translation = described(found.query, found.translations, found.names, found.truncated)
         return SearchResponse(
             request_id=request_id,
             query=found.understood,
             method=found.request.method or "psq",
             hits=[one.hit for one in found.documents],
-            translation=described(found.query, found.translations, found.names),
+            translation=translation,
             suggestions=suggestions,
             degraded=found.degraded,
             truncated=found.truncated,
@@ -124,12 +129,9 @@ class Search:
             self._rank(found, read=True)
             found.truncated[:0] = _cut_words(found.query)
             add_hits(found)
-            self._entities.add(found.documents)
+            self._entities.add(found)
             if found.request.gloss:
-                glosses = self.glosses(found.query.language, found.snapshot)
-                with found.stage("gloss"):
-                    for one in found.documents:
-                        one.hit.gloss = glosses.of(one)
+                self._gloss(found)
             if found.request.translate_snippets:
                 with found.stage("translate_snippets"):
                     self._translate_snippets(found)
@@ -200,7 +202,7 @@ class Search:
             encodes = chosen in MODEL_METHODS or request.translate_snippets
             if (encodes or self._rerank.options(wanted) is not None) and not in_background():
                 try:
-                    held.enter_context(self._waiting.place())
+                    held.enter_context(self._waiting.place(caller()))
                 except TooManyRequests as fault:
                     if encodes and (request.method is not None or request.rerank or request.translate_snippets):
                         raise
@@ -232,8 +234,10 @@ class Search:
                 degraded.append(Degraded.of("detect", undecided(language), "undecided"))
         if request.tables is not None:
             snapshot = self._registry.select(snapshot, request.tables, language, languages)
-        query = AnalysedText(request.query, language, self._analysis)
-        return Retrieval(request, query, snapshot, collections, cancelled, degraded=degraded, started=started)
+        query, cut = _cut(AnalysedText(request.query, language, self._analysis), self._settings.query_words)
+        return Retrieval(
+            request, query, snapshot, collections, cancelled, degraded=degraded, truncated=cut, started=started
+        )
 
     def _rank(self, found: Retrieval, *, read: bool) -> None:
         """Rank the documents, and read them from the database, once, if ``read`` or if they are reranked."""
@@ -275,6 +279,31 @@ class Search:
             left.append(one)
         found.documents = left
 
+    def _gloss(self, found: Retrieval) -> None:
+        """Gloss the hits, as many as there is time for."""
+        glosses = self.glosses(found.query.language, found.snapshot)
+        try:
+            with found.stage("gloss"), optional():
+                for one in checked(found.documents):
+                    one.hit.gloss = glosses.of(one)
+        except Unavailable as fault:
+            self._late(found, "gloss", "the last hits have no gloss", fault)
+
+    def _late(self, found: Retrieval, stage: str, effect: str, fault: Unavailable) -> None:
+        late = Degraded.of(stage, f"{effect}: {fault}", fault.error_type)
+        self._metrics.degraded([late])
+        found.degraded.append(late)
+
+    def _suggestions_in_time(self, found: Retrieval, snapshot: Snapshot) -> list[Suggestion]:
+        try:
+            with optional():
+                return self._suggestions(found, snapshot)
+        except ClientDisconnected:
+            raise
+        except Unavailable as fault:
+            self._late(found, "suggestions", "the query was not read as one in another language", fault)
+            return []
+
     def _suggestions(self, found: Retrieval, snapshot: Snapshot) -> list[Suggestion]:
         request = found.request
         if request.method in ("none", "dense") or request.entities or found.parts:
@@ -313,6 +342,15 @@ class Search:
                 raise InvalidRequest(
                     f"{field}: {len(names or ())} of them; at most {settings.search_names} are allowed"
                 )
+
+
+def _cut(query: AnalysedText, most: int) -> tuple[AnalysedText, list[str]]:
+    """The query, or the beginning of one with more words, and the message that says so."""
+    tokens = query.tokens
+    if len(tokens) <= most:
+        return query, []
+    shorter = replace(query, text=query.text[: tokens[most - 1].end])
+    return shorter, [f"query: only the first {most} of {len(tokens)} words were searched"]
 
 
 def _cut_words(query: AnalysedText) -> list[str]:

@@ -114,6 +114,11 @@ def inside(matches: Iterable[Match], window: Window) -> list[Match]:
     return [match for match in matches if window.start <= match.start and match.end <= window.end]
 
 
+def value(matches: Sequence[Match], importance: Sequence[float]) -> float:
+    """The value of some matches together, as that of a window."""
+    return _value(range(len(matches)), matches, [one.probability * importance[one.group] for one in matches])
+
+
 def _widened(around: Window, matches: Sequence[Match], importance: Sequence[float], length: int) -> tuple[int, int]:
     """Start and end of the most valuable matches that fit into one window together with ``around``."""
 

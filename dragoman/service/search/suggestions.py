@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from dragoman.deadline import checked
 from dragoman.lexicon.text.languages import LANGUAGES
-from dragoman.service.core.errors import ServiceError
+from dragoman.service.core.errors import ClientDisconnected, ServiceError
 from dragoman.service.schemas.search import Suggestion
 from dragoman.service.search.bm25 import FirstStage
 from dragoman.service.search.ranked import Retrieval
@@ -30,11 +31,13 @@ def other_readings(
         return []
     searched = {one for collection in search.collections for one in collection.languages}
     found: list[tuple[int, float, str]] = []
-    for other in sorted((searched | set(languages)) - {search.query.language})[:_TRIED]:
+    for other in checked(sorted((searched | set(languages)) - {search.query.language})[:_TRIED]):
         query = replace(search.query, language=other)
         try:
             again = Retrieval(search.request, query, tables(other), search.collections)
             first_stage.rank(again, "psq", 1)
+        except ClientDisconnected:
+            raise
         except ServiceError:
             continue
         known = sum(not group.oov for one in again.translations if one.foreign for group in one.query.groups)

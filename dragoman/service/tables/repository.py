@@ -10,12 +10,14 @@ from threading import Lock
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from dragoman.lexicon.table.compose import Kind
 from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.table.vocabulary import Vocabulary
 from dragoman.service.core.errors import Conflict, NotFound
 from dragoman.service.storage.database import EntryRow, Store, insert_entries
 from dragoman.service.storage.models import TableEntry, TableVersion, TranslationTable
@@ -252,14 +254,19 @@ def check_languages(name: str, present: tuple[str, str], wanted: tuple[str, str]
 
 def entry_rows(table: Table) -> Iterator[EntryRow]:
     """The entries of a table, ordered by source term, then target term."""
-    sources, targets = list(table.sources), list(table.targets)
     side = table.by_source
     for first in range(0, len(table), _ENTRIES_PER_TRANSACTION):
         some = slice(first, first + _ENTRIES_PER_TRANSACTION)
         owners = np.searchsorted(side.indptr, np.arange(first, min(some.stop, len(table))), side="right") - 1
-        columns = (owners, side.ids[some], side.forward[some], side.backward[some])
-        for source, target, forward, backward in zip(*(column.tolist() for column in columns), strict=True):
-            yield sources[source], targets[target], forward, backward
+        sources, targets = _terms(table.sources, owners), _terms(table.targets, side.ids[some])
+        yield from zip(sources, targets, side.forward[some].tolist(), side.backward[some].tolist(), strict=True)
+
+
+def _terms(vocabulary: Vocabulary, numbers: NDArray[np.integer]) -> Iterator[str]:
+    """The terms of these numbers; each is decoded once."""
+    distinct, places = np.unique(numbers, return_inverse=True)
+    terms = [vocabulary[number] for number in distinct.tolist()]
+    return (terms[place] for place in places.tolist())
 
 
 def _next_number(session: Session, name: str) -> int:

@@ -1,14 +1,17 @@
 """Normalising an uploaded file agrees with a plain, slow reading of its rules."""
 
 import math
+import tracemalloc
 from collections import defaultdict
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.lexicon.formats import build
 from dragoman.lexicon.formats.build import REJECTIONS_KEPT, normalise
 from dragoman.lexicon.formats.reader import Header, RawEntry, Rejection, TableFormatError
+from dragoman.lexicon.table import terms
 
 probabilities = st.none() | st.floats(0, 1)
 raw_entries = st.lists(
@@ -139,3 +142,17 @@ def test_nothing_usable_is_refused_with_the_first_fault() -> None:
         normalise([RawEntry(1, "a", "b", 0.0, 0.0)], "en", "de")
     with pytest.raises(TableFormatError):
         normalise([], "en", "de")
+
+
+def test_a_large_table_takes_little_memory_for_each_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 40_000
+    monkeypatch.setattr(build, "_CACHED_TERMS", 1 << 10)  # their number is limited, and so does not count
+    monkeypatch.setattr(terms, "_CACHED_TERMS", 1 << 10)
+    entries = (RawEntry(number, f"source{number}", f"target{number}", 0.5, 0.5) for number in range(count))
+    tracemalloc.start()
+    try:
+        assert normalise(entries, "en", "de").entries == count
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak / count <= 200

@@ -1,5 +1,6 @@
 """A table agrees with a plain dictionary in both directions, before and after it is saved."""
 
+import json
 import os
 import struct
 from pathlib import Path
@@ -8,7 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import save
 
+from dragoman.lexicon.table.file import read_arrays
 from dragoman.lexicon.table.table import CorruptTable, Entry, Table
 
 probabilities = st.floats(0, 1, width=32)
@@ -71,6 +74,16 @@ SMALL: Content = {
     ("house", "gebäude"): (0.25, 0.5),
     ("building", "gebäude"): (1.0, 0.5),
 }
+
+
+def test_a_file_is_laid_out_as_by_the_library(tmp_path: Path) -> None:
+    table_of(SMALL).save(tmp_path / "table")
+    arrays, metadata = read_arrays(tmp_path / "table", verify=True)
+    written, library = (tmp_path / "table").read_bytes(), save(arrays, metadata=metadata)
+    begin = 8 + int.from_bytes(written[:8], "little")
+    assert begin % 8 == 0
+    assert written[begin:] == library[begin:]
+    assert json.loads(written[8:begin]) == json.loads(library[8:begin])
 
 
 def test_both_orders_hold_the_same_entries() -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from benchmarks.load.memory import mebibytes
+from tests.service.job_client import NDJSON
 from tests.service.searching import ndjson
 from tests.service.serving import Server, server
 from tests.service.standing_in import STANDING_IN
@@ -74,6 +75,11 @@ def make_collection(running: Server, name: str, language: str) -> None:
     assert answer.status_code == 201, answer.text
 
 
+def import_documents(running: Server, collection: str, documents: Iterable[dict[str, Any]]) -> None:
+    answer = running.client.post(f"/v1/collections/{collection}/documents", content=ndjson(documents), headers=NDJSON)
+    assert answer.status_code == 200, answer.text
+
+
 def search(running: Server, **asked: object) -> None:
     answer = running.client.post("/v1/search", json={"rerank": False, **asked})
     assert answer.status_code == 200, answer.text
@@ -87,7 +93,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         for language in ("de", "fr"):
             make_collection(running, language, language)
             texts = ({"id": str(one), "text": f"wort{one} wort{one}x1"} for one in range(50))
-            running.client.post(f"/v1/collections/{language}/documents", content=ndjson(texts))
+            import_documents(running, language, texts)
         put_table(running, "words", 0)
         put_table(running, "french", 0, target="fr")
         for number in range(GLOSSARIES):
@@ -110,7 +116,7 @@ def one_of(running: Server, number: int) -> None:
         assert running.client.delete(f"/v1/tables/words/versions/{version - 1}").status_code == 204
     elif kind == 1 and number % 200 == 1:
         make_collection(running, "passing", "de")
-        running.client.post("/v1/collections/passing/documents", content=ndjson([{"id": "1", "text": "wort1"}]))
+        import_documents(running, "passing", [{"id": "1", "text": "wort1"}])
         search(running, query=query, query_language="en", collections=["passing"])
         assert running.client.delete("/v1/collections/passing").status_code == 204
     elif kind in (5, 15):
@@ -168,6 +174,6 @@ def test_collections_beyond_the_limit_of_open_files_are_made_or_refused(tmp_path
         told = running.client.get("/v1/collections").json()["collections"]
         assert sorted(one["name"] for one in told) == sorted(made)
         assert running.client.get("/healthz").status_code == 200
-        running.client.post(f"/v1/collections/{made[0]}/documents", content=ndjson([{"id": "1", "text": "Haus"}]))
+        import_documents(running, made[0], [{"id": "1", "text": "Haus"}])
         found = running.client.post("/v1/search", json={"query": "Haus", "query_language": "de", "rerank": False})
         assert [hit["id"] for hit in found.json()["hits"]] == ["1"]

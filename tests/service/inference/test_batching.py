@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.service.core.errors import TooManyRequests, Unavailable
-from dragoman.service.inference.batching import UNFINISHED, Limits, Worker, gathered
+from dragoman.service.inference.batching import UNFINISHED, Limits, Worker
+from dragoman.service.inference.gathering import gathered
 
 pytestmark = pytest.mark.slow
 

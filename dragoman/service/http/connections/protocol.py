@@ -34,8 +34,9 @@ _DISCARD_SECONDS = 5.0
 _SMALL_BODY = 64 * 1024
 """The unread rest of a body that is declared to be no longer is awaited, and the connection is used again."""
 _READ_BYTES = 64 * 1024
-_COSTLY_SECONDS = 0.004
-"""Parsing what is read takes a tenth of it, unless it is made to cost, as by chunks of a byte."""
+_PIECE_BYTES = 2 * 1024
+_SHORT_LINE = 24
+"""Data of shorter lines is costly to parse if they are chunks: one of a byte takes as long as one of 64 KiB."""
 _PARSING_SHARE = 0.2
 """The share of the event loop's time that costly parsing may take, for all connections together."""
 _SWEEP_SECONDS = 2.0
@@ -69,6 +70,7 @@ class Connection(H11Protocol):
         self.written = 0
         self._begun = True
         """Whether some of a request's head has arrived; the first one's is expected at once."""
+        self._unparsed = b""
         self._within_limit = True
         self._discarding = False
         self._patience = connections.limits.send_seconds
@@ -94,14 +96,28 @@ class Connection(H11Protocol):
         if not self._begun:
             self._begun = True
             self._expect(self._table.limits.head_seconds)
+        if self._unparsed:
+            self._unparsed += data
+        else:
+            self._parse(data)
+
+    def _parse(self, data: bytes) -> None:
+        """Parse what has arrived; if that is many short lines, piece by piece, as others get their turns."""
+        costly = len(data) > _PIECE_BYTES and data.count(b"\n") > len(data) // _SHORT_LINE
+        if costly and Connection._parsing_until > self.loop.time():
+            self._hold_up(data)
+            return
         discarding = self.conn.our_state is h11.DONE
         started = time.thread_time()
-        super().data_received(data)
-        self._pay(time.thread_time() - started)
+        super().data_received(data[:_PIECE_BYTES] if costly else data)
+        seconds = time.thread_time() - started
         if self._under_way:
             self._work()
         elif discarding and self.conn.our_state is h11.IDLE:
             self._expect_next()
+        if costly:
+            Connection._parsing_until = max(self.loop.time(), Connection._parsing_until) + seconds / _PARSING_SHARE
+            self._hold_up(data[_PIECE_BYTES:])
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -195,20 +211,23 @@ class Connection(H11Protocol):
             await send_error(exchange.send, Unavailable("too many connections"), request_identifier(scope))
         await exchange.finish()
 
-    def _pay(self, seconds: float) -> None:
-        """Hold up this connection's reading if its data was costly to parse."""
-        if seconds < _COSTLY_SECONDS:
+    def _hold_up(self, unparsed: bytes) -> None:
+        """Read and parse no more until costly parsing has its turn again."""
+        if self.transport.is_closing():
             return
-        now = self.loop.time()
-        Connection._parsing_until = max(now, Connection._parsing_until) + seconds / _PARSING_SHARE
-        if not self.transport.is_closing():
-            self.flow.held = True
-            self.flow.pause_reading()
-            self.loop.call_at(Connection._parsing_until, self._read_on)
+        self._unparsed = unparsed
+        self.flow.held = True
+        self.flow.pause_reading()
+        self.loop.call_at(Connection._parsing_until, self._read_on)
 
     def _read_on(self) -> None:
+        unparsed, self._unparsed = self._unparsed, b""
         self.flow.held = False
+        if self.transport.is_closing():
+            return
         self.flow.resume_reading()
+        if unparsed:
+            self._parse(unparsed)
 
 
 def protocol(connections: Connections) -> type[asyncio.Protocol]:

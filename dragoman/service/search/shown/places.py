@@ -1,0 +1,197 @@
+"""Finds where a long text may match a query, without analysing it: by the beginnings of the words that can match."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import regex
+
+from dragoman.deadline import checked
+from dragoman.lexicon.text.folding import fold
+from dragoman.service.collections.texts import StoredText
+from dragoman.service.query.translation import Translated
+from dragoman.service.search.snippets import SNIPPET_LENGTH, Match, value
+
+PLACES = 6
+"""How many places of a document are looked at closely."""
+
+_KEYS = 32
+_TRANSLATIONS = 10
+_OCCURRENCES = 200
+"""How many occurrences of one beginning are noted in a document."""
+_NEAR = 64
+"""How many words may make the value of a place."""
+_PIECE = 32_768
+_OVERLAP = 64
+_SHORTEST_CUT = 5
+"""The shortest word whose last letter may differ from that of its index term."""
+_AFTER_SPACE = regex.compile(r"[\p{Latin}\p{Greek}\p{Cyrillic}\p{Armenian}\p{Georgian}\p{Hangul}\p{Nd}]")
+"""Letters of scripts whose words begin after something else than a letter: no article or preposition is written
+before them in one word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The beginning of folded words that may match the term group of number ``group``."""
+
+    text: str
+    group: int
+    worth: float
+    """The probability of the match."""
+
+
+@dataclass(slots=True)
+class Work:
+    """What one search may still do to find what it shows, in code points."""
+
+    analysed: int = 3_000_000
+    scanned: int = 32_000_000
+
+    def analyse(self, size: int) -> bool:
+        """Whether a text of this size may be analysed; if so, it counts."""
+        if size > self.analysed:
+            return False
+        self.analysed -= size
+        return True
+
+    def scan(self, size: int) -> bool:
+        """Whether a text of this size may be scanned; if so, it counts."""
+        if size > self.scanned:
+            return False
+        self.scanned -= size
+        return True
+
+
+@dataclass(slots=True)
+class Places:
+    """Where a document may match, the likeliest place first, and how much of its text was scanned for them."""
+
+    starts: list[int] = field(default_factory=list)
+    scanned: int = 0
+    complete: bool = True
+
+
+def keys_of(translated: Translated, frequencies: Mapping[str, int], importance: Sequence[float]) -> list[Key]:
+    """The beginnings of the words that may match a query, for each group the most valuable first, in turn."""
+    of_groups = []
+    for number, group in enumerate(translated.query.groups):
+        worth: dict[str, float] = {}
+        for one in group.alternatives:
+            if frequencies.get(one.term, 0) and " " not in one.term:
+                beginning = _beginning(one.term)
+                worth[beginning] = max(worth.get(beginning, 0.0), one.weight)
+        if not worth:
+            continue
+        for word in _words(translated, group.query_word):
+            beginning = _beginning(word)
+            if not any(beginning.startswith(one) for one in worth):
+                worth[beginning] = min(worth.values())
+        ordered = sorted(worth.items(), key=lambda item: (-item[1], item[0]))
+        of_groups.append([(place, Key(text, number, value)) for place, (text, value) in enumerate(ordered)])
+    turns = sorted(
+        (one for keys in of_groups for one in keys), key=lambda one: (one[0], -one[1].worth * importance[one[1].group])
+    )
+    return [key for _, key in turns[:_KEYS]]
+
+
+def likely_places(document: StoredText, keys: Sequence[Key], importance: Sequence[float], work: Work) -> Places:
+    """The places of a text where the most valuable words of a query seem to stand together.
+
+    The text is scanned to its end, unless a place with all of them was come by, or ``work`` allows no more.
+    """
+    places = Places()
+    wanted = {key.group for key in keys}
+    noted: dict[Key, int] = dict.fromkeys(keys, 0)
+    matches: list[Match] = []
+    before = ""
+    for start, piece in document.pieces(_PIECE):
+        if not work.scan(len(piece)):
+            places.complete = False
+            break
+        text = before + piece
+        near = sorted(_occurrences(text, start - len(before), document.language, noted), key=lambda one: one.start)
+        matches += near
+        places.scanned = start + len(piece)
+        if len(wanted) > 1 and _together(near, wanted):
+            break
+        before = text[-_OVERLAP:]
+    places.starts = _best(sorted(set(matches), key=lambda one: one.start), importance)
+    return places
+
+
+def _best(matches: Sequence[Match], importance: Sequence[float]) -> list[int]:
+    """Where the most valuable windows start, at most :data:`PLACES` apart from each other, the best first."""
+    values = []
+    for number, first in enumerate(checked(matches, 100)):
+        near = [one for one in matches[number : number + _NEAR] if one.end - first.start <= SNIPPET_LENGTH]
+        values.append((-value(near, importance), first.start))
+    starts: list[int] = []
+    for _, start in sorted(values):
+        if all(abs(start - other) > SNIPPET_LENGTH for other in starts):
+            starts.append(start)
+            if len(starts) == PLACES:
+                break
+    return starts
+
+
+def _together(matches: Sequence[Match], groups: set[int]) -> bool:
+    """Whether all groups match within one snippet."""
+    last: dict[int, int] = {}
+    for one in matches:
+        last[one.group] = one.start
+        if len(last) == len(groups) and one.end - min(last.values()) <= SNIPPET_LENGTH:
+            return True
+    return False
+
+
+def _occurrences(text: str, offset: int, language: str, noted: dict[Key, int]) -> Iterator[Match]:
+    """Where the keys occur; folding may move them by a few characters."""
+    folded = text.translate(_folding(language))
+    scale = len(text) / max(1, len(folded))
+    for key, count in noted.items():
+        apart = _AFTER_SPACE.match(key.text) is not None
+        at = folded.find(key.text)
+        while at >= 0 and count < _OCCURRENCES:
+            if not (apart and at and folded[at - 1].isalnum()):
+                count += 1
+                place = offset + int(at * scale)
+                yield Match(place, place + len(key.text), key.group, key.worth, 0)
+            at = folded.find(key.text, at + len(key.text))
+        noted[key] = count
+
+
+def _beginning(word: str) -> str:
+    return word[:-1] if len(word) >= _SHORTEST_CUT and _AFTER_SPACE.match(word) else word
+
+
+def _words(translated: Translated, query_word: str) -> Iterable[str]:
+    """The words that the tables have for a query word, or the word itself."""
+    if translated.view is None:
+        return [query_word]
+    entries = translated.view.surface.translations(query_word, best=_TRANSLATIONS)
+    return [entry.term for entry in entries if " " not in entry.term]
+
+
+class _Folding(dict[int, str]):
+    """The folded form of each character, as :meth:`str.translate` takes it."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self._language = language
+
+    def __missing__(self, character: int) -> str:
+        folded = fold(chr(character), self._language)
+        if not chr(character).isalnum() and folded:
+            folded = chr(character)
+        elif not folded and not regex.match(r"\p{M}|\p{Cf}", chr(character)):
+            folded = " "
+        if character < 0x10000:
+            self[character] = folded
+        return folded
+
+
+@lru_cache(maxsize=16)
+def _folding(language: str) -> _Folding:
+    return _Folding(language)

@@ -1,0 +1,30 @@
+"""The ``dragoman`` command whose stop hangs.
+
+``STUCK`` is ``closing``, a lock that is never free, or ``computing``, C code that keeps the interpreter's lock.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from threading import Event
+
+from dragoman.service import server
+from dragoman.service.cli import main as command_line
+from dragoman.service.runtime import Runtime
+
+
+def _never_closed(runtime: Runtime) -> None:
+    if os.environ["STUCK"] == "computing":
+        re.match(r"(a+)+$", "a" * 64 + "b")
+    Event().wait()
+
+
+def main() -> None:
+    server._CLOSING_SECONDS = 3.0
+    Runtime.close = _never_closed  # type: ignore[method-assign]
+    command_line.main()
+
+
+if __name__ == "__main__":
+    main()

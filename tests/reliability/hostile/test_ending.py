@@ -1,0 +1,34 @@
+"""A stop ends in its time, whatever runs, and nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from dragoman.service.core.ending import OVERTIME_STATUS
+from tests.service.searching import ndjson
+from tests.service.serving import server
+
+pytestmark = pytest.mark.slow
+
+STUCK = [sys.executable, "-m", "tests.reliability.hostile.stuck"]
+NDJSON = {"content-type": "application/x-ndjson"}
+
+
+@pytest.mark.parametrize("stuck", ["closing", "computing"])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stop_that_hangs_ends_and_nothing_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stuck: str, number: signal.Signals
+) -> None:
+    monkeypatch.setenv("STUCK", stuck)
+    with server(tmp_path, STUCK, shutdown_seconds=0, index_commit_seconds=3600) as running:
+        running.client.post("/v1/collections", json={"name": "c", "language": "sw"}).raise_for_status()
+        content = ndjson([{"id": "1", "text": "moja"}])
+        running.client.post("/v1/collections/c/documents", content=content, headers=NDJSON).raise_for_status()
+        running.tell(number)
+        assert running.ended() == OVERTIME_STATUS
+    with server(tmp_path) as running:
+        assert running.client.get("/v1/collections/c/documents/1").json()["text"] == "moja"
