@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import resource
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Timer
 
 from dragoman.service.core.errors import Unavailable
 
@@ -17,6 +19,33 @@ _LITTLE = 16
 """A request that is too large by itself is let in while others have no more than this part of the memory."""
 _SHARE = 0.9
 """Of the machine's memory, or its container's, that the process may have where no setting says otherwise."""
+
+
+_LARGE = 1024 * 1024
+"""Bytes of a body after which freed memory is returned to the system."""
+_RETURN_SECONDS = 0.3
+"""How long after that: what the answer and its fault still hold is free by then."""
+
+
+_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
+"""Numbers of the C library's ``mallopt``."""
+_MAPPED = 4 * 1024 * 1024
+"""Bytes from which memory is the system's again as soon as it is free."""
+
+
+def return_large_at_once() -> None:
+    """Have the C library return what is large to the system when it is freed; by itself it comes to keep up to 32 MiB
+    of each thread's."""
+    with suppress(AttributeError, OSError, TypeError):
+        library = ctypes.CDLL(None)
+        library.mallopt(_MMAP_THRESHOLD, _MAPPED)
+        library.mallopt(_TRIM_THRESHOLD, 2 * _MAPPED)
+
+
+def return_freed() -> None:
+    """Return freed memory to the system, which the C library otherwise keeps for later."""
+    with suppress(AttributeError, OSError, TypeError):  # another C library
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def anonymous_memory() -> int:
@@ -79,6 +108,7 @@ class BodyMemory:
         self.held = 0
         self._by_caller: Counter[str | None] = Counter()
         self._lock = Lock()
+        self._returning: Timer | None = None
 
     def share(self, caller: str | None) -> BodyShare:
         """The part of one request, which takes nothing yet; ``caller`` is None in an open service."""
@@ -90,6 +120,19 @@ class BodyMemory:
             self._by_caller[caller] += more
             if not self._by_caller[caller]:
                 del self._by_caller[caller]
+
+    def return_soon(self) -> None:
+        """Return freed memory to the system in a moment, once for all bodies that end meanwhile."""
+        with self._lock:
+            if self._returning is None:
+                self._returning = Timer(_RETURN_SECONDS, self._return)
+                self._returning.daemon = True
+                self._returning.start()
+
+    def _return(self) -> None:
+        with self._lock:
+            self._returning = None
+        return_freed()
 
     def check(self, caller: str | None, has: int, more: int) -> None:
         """Check that a request which has ``has`` bytes may take more.
@@ -142,4 +185,6 @@ class BodyShare:
     def release(self) -> None:
         """Give back all that was taken."""
         self._memory.take(self._caller, -self.held)
+        if self.held >= _LARGE:
+            self._memory.return_soon()
         self.held = 0

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import logging
 import math
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +17,7 @@ import numpy as np
 from dragoman.ranking.about import LATE, RerankerAbout
 from dragoman.ranking.maxsim import MAX_RARITY
 from dragoman.service.core.errors import InternalError, ServiceError, Unavailable
+from dragoman.service.core.memory import return_freed
 from dragoman.service.core.names import without_folders
 from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
@@ -171,8 +170,7 @@ class Models:
 
     def trim(self) -> None:
         """Return memory that a load or large batches have freed to the system; glibc would keep it."""
-        with suppress(OSError, AttributeError, TypeError):  # another C library
-            ctypes.CDLL(None).malloc_trim(0)
+        return_freed()
 
     def close(self) -> None:
         """End the worker."""

@@ -155,9 +155,10 @@ def test_a_killed_worker_is_done_without_and_found_again(api: Server, worker: Wo
     assert told["stage"] == "rerank"
     assert "the worker cannot be reached" in told["reason"]
     check_error(rerank(api, "Asche"), 503, "the worker cannot be reached")
+    wait_for(lambda: api.client.get("/readyz", timeout=5).status_code == 503)  # what it says is up to a second old
     check_error(api.client.get("/readyz", timeout=5), 503, "the worker cannot be reached")
     worker.start()
-    assert api.client.get("/readyz").status_code == 200
+    wait_for(lambda: api.client.get("/readyz").status_code == 200)
     assert search(api)["degraded"] == []
 
 
