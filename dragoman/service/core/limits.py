@@ -95,7 +95,7 @@ class RequestLimits(BaseSettings):
     )
     table_line_bytes: int = Field(default=64 * KIB, gt=0, description="Longest line of a translation table, bytes.")
     table_entries: int = Field(
-        default=20_000_000,
+        default=1_000_000,
         gt=0,
         description="Most entries of a translation table; its upload takes up to 200 bytes of memory for each.",
     )
