@@ -119,6 +119,12 @@ class RequestLimits(BaseSettings):
         description="Most words of a query that are searched; `truncated` reports that a query has more.",
     )
     top_k_max: int = Field(default=1_000, gt=0, description="Largest top_k of a search.")
+    answer_bytes: int = Field(
+        default=16 * MIB,
+        ge=4 * MIB,
+        description="Room in the answer of a search, bytes, for titles, highlights, glosses, names and contributions"
+        " beside the snippets; what does not fit is left out of the lower hits and named in `truncated`.",
+    )
     rerank_depth_max: int = Field(default=1_000, gt=0, description="Largest rerank.depth of a search.")
     search_names: int = Field(default=100, gt=0, description="Most collections, or tables, that one search may name.")
     concurrent_searches: int = Field(
