@@ -71,6 +71,13 @@ def changes_after(store: Store, collection_id: int, generation: int) -> Iterator
         yield changes
 
 
+def changes_of(store: Store, keys: Sequence[int]) -> list[Change]:
+    """Documents by key, as they are now."""
+    with store.read() as session:
+        rows = session.scalars(select(Document).where(Document.key.in_(keys)).order_by(Document.key))
+        return [_change(row) for row in rows]
+
+
 def purge_tombstones(store: Store, collection_id: int, generation: int) -> None:
     """Remove the rows of documents deleted up to ``generation``."""
     with store.write() as session:

@@ -88,6 +88,9 @@ class RequestLimits(BaseSettings):
     import_batch_bytes: int = Field(
         default=8 * MIB, gt=0, description="Size of the lines of a batch, bytes, above which it is stored early."
     )
+    analysis_seconds: float = Field(
+        default=60.0, gt=0, description="Longest analysis of one document, seconds; over it the document is rejected."
+    )
     rejected_lines: int = Field(
         default=10_000,
         gt=0,
