@@ -1,4 +1,4 @@
-"""A document that cannot be analysed harms itself alone: the others are searched, and it can be deleted or tried again."""
+"""A document that cannot be analysed harms itself alone: others are searched, and it can be deleted or tried again."""
 
 from __future__ import annotations
 
