@@ -30,6 +30,11 @@ def _poisoned(documents: Sequence[Any], analyses: Any) -> Any:
     return _analysed(documents, analyses)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Run the command."""
     unindexed.analysed = _poisoned
-    sys.exit(command_line.main())
+    command_line.main()
+
+
+if __name__ == "__main__":
+    main()

@@ -16,12 +16,14 @@ from dragoman.service.collections.service import CollectionInfo, DocumentInfo
 from dragoman.service.core.errors import NotFound
 from dragoman.service.core.names import ID_CHARS, check_name
 from dragoman.service.core.validation import LanguageCode, Text
+from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import (
     StrictRoute,
     check_media_type,
     content_gzip,
 )
 from dragoman.service.http.streaming import work_on_upload
+from dragoman.service.inference.batching import Cancelled
 from dragoman.service.runtime import Runtime
 
 router = APIRouter(prefix="/v1/collections", route_class=StrictRoute, tags=["collections"])
@@ -168,8 +170,8 @@ class UnindexedList(BaseModel):
 class RetryBody(BaseModel):
     """What came of trying again."""
 
-    indexed: int
-    failed: int
+    indexed: int = Field(description="Documents that are indexed now.")
+    failed: int = Field(description="Documents that still are not.")
 
 
 class DocumentBody(BaseModel):
@@ -219,11 +221,16 @@ def list_unindexed(name: CollectionName, runtime: RuntimeDep) -> UnindexedList:
 
 
 @router.post("/{name}/unindexed/retry")
-def retry_unindexed(name: CollectionName, runtime: RuntimeDep, record: RecordDep) -> RetryBody:
-    """Try to index the documents again that could not be indexed."""
-    with record("documents.retry", name):
-        indexed, failed = runtime.collections.retry_unindexed(name)
-    return RetryBody(indexed=indexed, failed=failed)
+async def retry_unindexed(name: CollectionName, request: Request, runtime: RuntimeDep, record: RecordDep) -> RetryBody:
+    """Try to index the documents again that could not be indexed; those that time does not allow stay in the list."""
+    threads: Threads = request.app.state.threads
+
+    def work(cancelled: Cancelled) -> RetryBody:
+        with record("documents.retry", name):
+            indexed, failed = runtime.collections.retry_unindexed(name)
+        return RetryBody(indexed=indexed, failed=failed)
+
+    return await threads.run(request, work, waits=False)
 
 
 @router.post("/{name}/documents", openapi_extra=_BODY, dependencies=[KNOWN_PARAMETERS])

@@ -15,11 +15,10 @@ from pathlib import Path
 from threading import Condition, RLock
 from uuid import uuid4
 
-from dragoman.deadline import WorkCancelled
+from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.documents import Row
 from dragoman.indexes.errors import IndexClosed, IndexCorrupt
-from dragoman.indexes.java.jvm import JavaError
 from dragoman.indexes.lucene.index import IndexedDocument, LuceneIndex
 from dragoman.service.collections import builds
 from dragoman.service.collections.builds import OpenIndex
@@ -28,19 +27,18 @@ from dragoman.service.collections.changes import (
     changes_after,
     changes_of,
     database_generation,
+    indexed_documents,
     purge_tombstones,
 )
-from dragoman.service.collections.unindexed import UnindexedList, isolated
+from dragoman.service.collections.unindexed import Unindexed, UnindexedList, isolated, written
 from dragoman.service.core.errors import NotFound, Unavailable, classify
 from dragoman.service.storage.database import Store
 
 logger = logging.getLogger("dragoman")
 
-LAYOUT = "1"
-"""Changes whenever what is written into an index does; an index of another layout is built anew."""
-
 _WAIT_SECONDS = 30.0
-_RETRIED_AT_ONCE = 20
+_COMMIT_WAIT_SECONDS = 1.0
+"""How long a commit waits for whoever writes."""
 
 Progress = Callable[[int], None]
 
@@ -62,13 +60,7 @@ class CollectionIndex:
     """
 
     def __init__(
-        self,
-        store: Store,
-        directory: Path,
-        collection_id: int,
-        uid: str,
-        name: str = "",
-        analysis_seconds: float = 60.0,
+        self, store: Store, directory: Path, collection_id: int, uid: str, name: str = "", analysis_seconds: float = 60
     ) -> None:
         """``name`` is what people know the collection by, for messages."""
         self._store = store
@@ -174,7 +166,7 @@ class CollectionIndex:
         """Index what the database has just committed as ``generation``; call it inside :meth:`writing`."""
         with self._failing_to(IndexState.STALE):
             if generation == self._applied + 1:
-                self._write(self._index(), rows)
+                self.unindexed.put(self._write(self._index(), rows))
                 self._applied = generation
             else:  # something was deleted meanwhile
                 self._follow()
@@ -195,24 +187,25 @@ class CollectionIndex:
         finally:
             self._writing.release()
 
-    def retry(self) -> tuple[int, int]:
-        """Try the documents again that could not be indexed; returns how many are indexed now, and how many are not.
+    def retry(self, entry: Unindexed) -> bool:
+        """Try a document again that could not be indexed; returns whether it is indexed now.
 
         Raises:
             Unavailable, NotFound: as :meth:`writing`.
         """
-        done = failed = after = 0
+        changes = changes_of(self._store, [entry.key])
+        try:
+            rows, faults = self.analysed(indexed_documents(changes))
+        except DeadlinePassed:  # the request's; others are tried before it next time
+            rows, faults = [], {entry.key: entry.reason}
         with self.writing():
-            while entries := self.unindexed.all(_RETRIED_AT_ONCE, after):
-                after = entries[-1].key
-                changes = changes_of(self._store, [entry.key for entry in entries])
-                faults = self._apply(self._index(), changes)
-                failed += len(faults)
-                done += len(changes) - len(faults)
-            if done:
-                self._applied_again = True
-                self.refresh()
-        return done, failed
+            if not self.unindexed.holds(entry):
+                return False
+            with self._failing_to(IndexState.STALE):
+                faults |= self._write(self._index(), rows)
+            self._applied_again = True
+            self.unindexed.put(faults, [row.key for row in rows])
+        return not faults
 
     def refresh(self) -> None:
         """Make what was applied searchable."""
@@ -222,9 +215,9 @@ class CollectionIndex:
     def commit(self) -> None:
         """Make the index durable where it has changed, then forget the documents deleted before.
 
-        Nothing is done while somebody else writes: the next commit has it.
+        If somebody else writes for long, nothing is done: the next commit has it.
         """
-        if not self._writing.acquire(blocking=self._closing):
+        if not self._writing.acquire(timeout=-1 if self._closing else _COMMIT_WAIT_SECONDS):
             return
         try:
             if self._opened is None or self.state is not IndexState.READY:
@@ -255,10 +248,12 @@ class CollectionIndex:
                     self._index().stop_writing()  # a Lucene directory has one writer; searches go on
                 else:
                     self._retire()
-                index = None if self._damaged else self._open_present()
+                generation = database_generation(self._store, self._collection_id)
+                index = None if self._damaged else builds.opened(self.directory, self._uid, generation, self.name)
                 if index is None:
                     self.rebuild()
                     return
+                self._languages = builds.languages(index)
                 try:
                     self._catch_up(index)
                 except BaseException:
@@ -327,24 +322,23 @@ class CollectionIndex:
             self._apply(self._index(), changes)
         self._applied = generation
 
-    def _write(self, index: LuceneIndex, rows: Sequence[Row]) -> None:
+    def _write(self, index: LuceneIndex, rows: Sequence[Row]) -> dict[int, str]:
+        """Write analysed documents; returns the reasons of those that the index refuses, which are not in it then."""
         for language in {row.language for row in rows}:
             self._languages[language] = analysis(language).fingerprint
-        index.write(rows)
+        faults = written(index.write, rows)
+        if faults:
+            index.delete(list(faults))
+        return faults
 
-    def _apply(self, index: LuceneIndex, changes: Sequence[Change]) -> dict[int, str]:
-        """Apply changes; returns the reasons of those that cannot be indexed, by key, which are in the list then."""
+    def _apply(self, index: LuceneIndex, changes: Sequence[Change]) -> None:
         deleted = [change.key for change in changes if change.text is None]
-        documents = [
-            IndexedDocument(change.key, change.language, change.text) for change in changes if change.text is not None
-        ]
-        rows, faults = self.analysed(documents)
-        self._write(index, rows)
+        rows, faults = self.analysed(indexed_documents(changes))
+        faults |= self._write(index, rows)
         if deleted or faults:
             index.delete([*deleted, *faults])
             self._purge = self._purge or bool(deleted)
         self.unindexed.put(faults, [row.key for row in rows])
-        return faults
 
     def _catch_up(self, index: LuceneIndex, progress: Progress | None = None, after: int | None = None) -> None:
         done = 0
@@ -362,38 +356,9 @@ class CollectionIndex:
         index.refresh()
 
     def _commit(self, index: LuceneIndex) -> None:
-        fingerprints = {f"analysis.{language}": mark for language, mark in self._languages.items()}
-        index.commit(self._applied, {"collection": self._uid, "layout": LAYOUT, **fingerprints})
+        index.commit(self._applied, builds.metadata(self._uid, self._languages))
         self._committed = self._applied
         self._applied_again = False
-
-    def _open_present(self) -> LuceneIndex | None:
-        """The index on the disk, or None when it has to be built."""
-        if (name := builds.current(self.directory)) is None:
-            return None
-        try:
-            index = LuceneIndex(self.directory / name, locked=False)
-        except (IndexCorrupt, JavaError) as fault:
-            logger.warning("the index of %s cannot be opened and is built anew: %s", self.name, fault)
-            return None
-        if (reason := self._outdated(index)) is not None:
-            logger.warning("the index of %s is built anew: %s", self.name, reason)
-            index.close()
-            return None
-        return index
-
-    def _outdated(self, index: LuceneIndex) -> str | None:
-        metadata = index.metadata
-        if metadata.get("collection") != self._uid or metadata.get("layout") != LAYOUT:
-            return "it is of another collection or layout"
-        if index.generation > database_generation(self._store, self._collection_id):
-            return "it is newer than the database"
-        marks = {key.removeprefix("analysis."): mark for key, mark in metadata.items() if key.startswith("analysis.")}
-        for language, mark in marks.items():
-            if analysis(language).fingerprint != mark:
-                return f"the analysis of {language} has changed"
-        self._languages = marks
-        return None
 
     def _install(self, index: LuceneIndex) -> None:
         self._retire()

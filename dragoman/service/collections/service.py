@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, delete, select
 from sqlalchemy.exc import IntegrityError
 
+from dragoman.deadline import DeadlinePassed, check
 from dragoman.lexicon.text.languages import check_language
 from dragoman.service.collections.dense_registry import DenseIndexes
 from dragoman.service.collections.entities import Entities
@@ -25,7 +26,7 @@ from dragoman.service.core.settings import Settings
 from dragoman.service.inference.tagging import tagger_place
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import Collection, Document
+from dragoman.service.storage.models import Collection, Document, now
 
 logger = logging.getLogger("dragoman")
 
@@ -260,13 +261,26 @@ class Collections:
         return listed.all(limit), listed.count()
 
     def retry_unindexed(self, name: str) -> tuple[int, int]:
-        """Try the documents again that could not be indexed; returns how many are indexed now, and how many are not.
+        """Try the documents again that could not be indexed, those first whose last try is the longest ago.
+
+        Returns how many are indexed now, and how many still are not; a deadline that passes leaves out the last.
 
         Raises:
             NotFound: there is no such collection.
             Unavailable: its index is being built or is broken.
         """
-        return self.index_of(name).retry()
+        index = self.index_of(name)
+        done = 0
+        try:
+            for entry in index.unindexed.tried_before(now()):
+                check()
+                done += index.retry(entry)
+        except DeadlinePassed:
+            pass
+        finally:
+            if done:
+                index.refresh()
+        return done, index.unindexed.count()
 
     def _follow(self, collection_id: int) -> None:
         index = self._indexes.find(collection_id)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import ColumnElement, and_, delete, false, func, insert, select
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled, deadline, remaining
 from dragoman.indexes.documents import IndexedDocument, Row, analysed, batches
-from dragoman.indexes.java.jvm import JvmUnavailable
+from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Document, UnindexedDocument, now
@@ -29,9 +30,11 @@ class Unindexed:
     """A document that could not be indexed, and why."""
 
     key: int
+    generation: int
     id: str
     reason: str
     at: datetime
+    """When it was last tried."""
 
 
 def isolated(
@@ -69,6 +72,19 @@ def isolated(
     return rows, faults
 
 
+def written(write: Callable[[Sequence[Row]], None], rows: Sequence[Row]) -> dict[int, str]:
+    """Write documents to an index; returns the reason for each that it refuses, by key."""
+    try:
+        write(rows)
+    except JavaError as fault:
+        if len(rows) == 1:
+            logger.error("a document cannot be written to its index", exc_info=fault)
+            return {rows[0].key: f"the index refuses it ({fault.classname})"[:_REASON_CHARS]}
+        middle = len(rows) // 2
+        return {**written(write, rows[:middle]), **written(write, rows[middle:])}
+    return {}
+
+
 def reason_of(fault: Exception, seconds: float) -> str:
     """Why a document cannot be indexed, in words for its owner."""
     if isinstance(fault, DeadlinePassed):
@@ -103,13 +119,26 @@ class UnindexedList:
         """How many there are."""
         return counts(self._store, self._collection_id).get(self._collection_id, 0)
 
-    def all(self, limit: int, after: int = 0) -> list[Unindexed]:
-        """At most ``limit`` of them with keys over ``after``, by key."""
+    def all(self, limit: int) -> list[Unindexed]:
+        """At most ``limit`` of them, by key."""
+        return self._selected(limit, Document.key)
+
+    def tried_before(self, time: datetime) -> Iterator[Unindexed]:
+        """Those last tried before ``time``, the longest ago first; whoever takes one tries it."""
+        while entries := self._selected(_KEYS_AT_ONCE, UnindexedDocument.at, UnindexedDocument.at < time):
+            yield from entries
+
+    def holds(self, entry: Unindexed) -> bool:
+        """Whether it is still in the list: neither deleted, changed nor indexed meanwhile."""
+        current = self._selected(1, Document.key, Document.key == entry.key)
+        return [document.generation for document in current] == [entry.generation]
+
+    def _selected(self, limit: int, order: Any, *where: ColumnElement[bool]) -> list[Unindexed]:
         statement = (
-            select(Document.key, Document.id, UnindexedDocument.reason, UnindexedDocument.at)
+            select(Document.key, Document.generation, Document.id, UnindexedDocument.reason, UnindexedDocument.at)
             .join(UnindexedDocument, _CURRENT)
-            .where(UnindexedDocument.collection_id == self._collection_id, Document.key > after)
-            .order_by(Document.key)
+            .where(UnindexedDocument.collection_id == self._collection_id, *where)
+            .order_by(order, Document.key)
             .limit(limit)
         )
         with self._store.read() as session:
