@@ -15,6 +15,7 @@ from dragoman.indexes.documents import IndexedDocument, Row
 from dragoman.indexes.java.jvm import JavaError
 from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.service.collections import unindexed
+from dragoman.service.core.errors import NotFound
 from dragoman.service.core.settings import Settings
 from tests.service.searching import add, found, running
 from tests.service.serving import wait_for
@@ -150,7 +151,12 @@ def test_a_collection_whose_index_is_being_built_is_deleted_with_its_documents(
         add(runtime, "c", {"id": "1", "text": "moja"}, {"id": "2", "text": "mbili"})
         index = runtime.collections.index_of("c")
         monkeypatch.setattr(unindexed, "analysed", _failing(lambda text: True, hang))
-        builder = Thread(target=lambda: pytest.raises(Exception, index.rebuild), daemon=True)
+
+        def build() -> None:
+            with pytest.raises(NotFound):
+                index.rebuild()
+
+        builder = Thread(target=build, daemon=True)
         builder.start()
         assert begun.wait(60)
         assert runtime.collections.delete_document("c", "1") == 2
