@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from dragoman.deadline import checked
 from dragoman.indexes.analysis.pipeline import LuceneAnalysis
 from dragoman.indexes.analysis.transliteration import sounds
 from dragoman.lexicon.text.tokens import Analysis
@@ -62,9 +63,9 @@ def analysed(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analys
         texts = [document.text for document in documents if document.language == language]
         found[language] = iter(_indexed(analyses[language], texts))
     rows: list[Row] = []
-    for document in documents:
+    for document in checked(documents):
         words, terms = next(found[document.language])
-        phonetic = " ".join([sounds(term) for term in set(terms)])
+        phonetic = " ".join([sounds(term) for term in checked(set(terms), 4096)])
         rows.append(Row(document.key, document.language, " ".join(words), " ".join(terms), phonetic))
     return rows
 

@@ -10,6 +10,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from dragoman.service.collections.lucene_registry import Indexes
+from dragoman.service.collections.unindexed import counts
 from dragoman.service.inference.scoring import Scoring
 from dragoman.service.observability.metrics import gauge
 from dragoman.service.storage.database import Store
@@ -52,6 +53,7 @@ class ServiceState(Collector):
     """The tables and indexes of a service, and whether its dependencies are up."""
 
     def __init__(self, store: Store, tables: TableRegistry, indexes: Indexes, scoring: Scoring) -> None:
+        self._store = store
         self._tables = tables
         self._indexes = indexes
         self._database = Probe(store.check)
@@ -64,10 +66,14 @@ class ServiceState(Collector):
         collections = gauge("collections", "Collections by index state.", "state")
         for state, count in self._indexes.states().items():
             collections.add_metric([state.value], count)
+        unindexed = gauge("documents_unindexed", "Documents that could not be indexed.")
         unserved = gauge("tables_unserved", "Language pairs whose tables cannot be compiled.")
         unserved.add_metric([], len(self._tables.snapshot.unserved))
         database = gauge("database_up", "Whether the database responds.")
-        database.add_metric([], self._database.up())
+        up = self._database.up()
+        database.add_metric([], up)
+        if up:
+            unindexed.add_metric([], sum(counts(self._store).values()))
         worker = gauge("worker_up", "Whether the reranker scores, here or in its worker process.")
         worker.add_metric([], self._worker.up())
-        yield from (tables, collections, unserved, database, worker)
+        yield from (tables, collections, unindexed, unserved, database, worker)

@@ -58,7 +58,9 @@ class Runtime:
             opened.callback(self.store.close)
             self.store.claim(settings.startup_wait_seconds)
             self.keys, self.audit = Keys(self.store), Audit(self.store)
-            self.indexes = Indexes(self.store, settings.indexes_dir, settings.index_commit_seconds)
+            self.indexes = Indexes(
+                self.store, settings.indexes_dir, settings.index_commit_seconds, settings.analysis_seconds
+            )
             opened.callback(self.indexes.close)
             self.models = Models(settings, self.metrics)
             opened.callback(self.models.close)

@@ -13,6 +13,7 @@ from typing import Any
 
 import regex
 
+from dragoman.deadline import checked
 from dragoman.indexes.java import jvm
 from dragoman.indexes.java.jvm import java_class
 from dragoman.lexicon.text.tokens import fold, is_elided
@@ -116,9 +117,9 @@ class Stemmer:
         terms = {word: self._without_analyzer(word) for word in words}
         pending = [word for word, term in terms.items() if term is None]
         if self._language in _ONE_BY_ONE:
-            terms.update((word, self._analysed_alone(word)) for word in pending)
+            terms.update((word, self._analysed_alone(word)) for word in checked(pending, 64))
         else:
-            for start in range(0, len(pending), _WORDS_PER_CALL):
+            for start in checked(range(0, len(pending), _WORDS_PER_CALL)):
                 chunk = pending[start : start + _WORDS_PER_CALL]
                 terms.update(zip(chunk, self._analysed_together(chunk), strict=True))
         return [terms[word] or "" for word in words]

@@ -8,7 +8,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from dragoman.indexes.analysis.transliteration import most_alike, skeletons
 from dragoman.indexes.bm25 import BM25, Hit, Parts, Ranking
-from dragoman.indexes.documents import IndexedDocument, analysed, batches
+from dragoman.indexes.documents import IndexedDocument, Row, analysed, batches
 from dragoman.indexes.errors import IndexClosed, index_faults
 from dragoman.indexes.explanation import Statistics
 from dragoman.indexes.java import jvm
@@ -71,7 +71,12 @@ class LuceneIndex:
             KeyError: if ``analyses`` has no entry for a language; earlier documents may have been added.
         """
         for batch in batches(documents):
-            self._run(LuceneStore.write, analysed(batch, analyses))
+            self.write(analysed(batch, analyses))
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Add analysed documents; a document with a known key is replaced."""
+        if rows:
+            self._run(LuceneStore.write, rows)
 
     def delete(self, keys: Collection[int]) -> None:
         """Delete documents by key; unknown keys are ignored."""

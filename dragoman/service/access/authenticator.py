@@ -116,8 +116,15 @@ class Access:
             read_at = time.monotonic()
             found = await anyio.to_thread.run_sync(self._keys.all, limiter=self._thread)
             self._cached = _CachedKeys(read_at, {key.id: key for key in found})
+            self._forget_others(self._cached.keys)
         finally:
             self._reading = None
+
+    def _forget_others(self, keys: Mapping[str, KeyInfo]) -> None:
+        """Let go of what is kept for keys that no longer work."""
+        usable = {id for id, key in keys.items() if key.usable(now())}
+        self._meters = {id: meter for id, meter in self._meters.items() if id is None or id in usable}
+        self._saved_at = {id: saved_at for id, saved_at in self._saved_at.items() if id in usable}
 
     def _anonymous(self) -> Caller:
         chosen = self._settings
@@ -138,6 +145,8 @@ class Access:
         meter = self._meters.get(id)
         if meter is None:
             meter = self._meters[id] = Meter(quota)
+        elif meter.quota != quota:
+            meter.change(quota)
         return meter
 
     def _record_use(self, id: str) -> None:

@@ -32,6 +32,12 @@ class Meter:
         self._at = -math.inf
         self._under_way = 0
 
+    def change(self, quota: Quota) -> None:
+        """Count against another quota from now on; what is under way stays counted."""
+        self.quota = quota
+        self._capacity = float(max(quota.burst, 1))
+        self._tokens = min(self._tokens, self._capacity)
+
     def enter(self, now: float) -> float | None:
         """Admit a request at ``now`` (seconds) and return None, or return the seconds to wait before a retry.
 

@@ -16,12 +16,14 @@ from dragoman.service.collections.service import CollectionInfo, DocumentInfo
 from dragoman.service.core.errors import NotFound
 from dragoman.service.core.names import ID_CHARS, check_name
 from dragoman.service.core.validation import Body, LanguageCode, Text
+from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import (
     StrictRoute,
     check_media_type,
     content_gzip,
 )
 from dragoman.service.http.streaming import work_on_upload
+from dragoman.service.inference.batching import Cancelled
 from dragoman.service.runtime import Runtime
 
 router = APIRouter(prefix="/v1/collections", route_class=StrictRoute, tags=["collections"])
@@ -57,6 +59,9 @@ _BODY = {
     }
 }
 
+_LISTED = 1000
+"""Documents that one list has."""
+
 CollectionName = Annotated[str, Path(description="The collection's name.")]
 DocumentId = Annotated[str, Path(description="The document's id, percent-encoded.")]
 
@@ -88,6 +93,7 @@ class IndexInfo(BaseModel):
 
     state: str = Field(description="ready, building, stale (a change could not be indexed) or failed")
     generation: int = Field(description="Generation up to which it includes all changes; -1 before it is open.")
+    failed: int = Field(description="Documents that could not be indexed; GET .../unindexed lists them.")
 
 
 class EmbeddingsInfo(BaseModel):
@@ -146,6 +152,28 @@ class ImportBody(BaseModel):
     generation: int
 
 
+class UnindexedBody(BaseModel):
+    """A document that could not be indexed."""
+
+    id: str
+    reason: str
+    at: datetime
+
+
+class UnindexedList(BaseModel):
+    """Documents that could not be indexed, in the order in which they were first stored."""
+
+    documents: list[UnindexedBody] = Field(description=f"At most {_LISTED}.")
+    total: int
+
+
+class RetryBody(BaseModel):
+    """What came of trying again."""
+
+    indexed: int = Field(description="Documents that are indexed now.")
+    failed: int = Field(description="Documents that still are not.")
+
+
 class DocumentBody(BaseModel):
     """A document as stored."""
 
@@ -182,6 +210,27 @@ def delete_collection(name: CollectionName, runtime: RuntimeDep, record: RecordD
     """Delete a collection with all its documents."""
     with record("collection.delete", name):
         runtime.collections.delete(name)
+
+
+@router.get("/{name}/unindexed")
+def list_unindexed(name: CollectionName, runtime: RuntimeDep) -> UnindexedList:
+    """The documents that could not be indexed. No search finds them; each can be read and deleted like any other."""
+    documents, total = runtime.collections.unindexed(name, _LISTED)
+    listed = [UnindexedBody(id=document.id, reason=document.reason, at=document.at) for document in documents]
+    return UnindexedList(documents=listed, total=total)
+
+
+@router.post("/{name}/unindexed/retry")
+async def retry_unindexed(name: CollectionName, request: Request, runtime: RuntimeDep, record: RecordDep) -> RetryBody:
+    """Try to index the documents again that could not be indexed; those that time does not allow stay in the list."""
+    threads: Threads = request.app.state.threads
+
+    def work(cancelled: Cancelled) -> RetryBody:
+        with record("documents.retry", name):
+            indexed, failed = runtime.collections.retry_unindexed(name)
+        return RetryBody(indexed=indexed, failed=failed)
+
+    return await threads.run(request, work, waits=False)
 
 
 @router.post("/{name}/documents", openapi_extra=_BODY, dependencies=[KNOWN_PARAMETERS])
@@ -249,7 +298,7 @@ def _collection(info: CollectionInfo, runtime: Runtime) -> CollectionBody:
         description=info.description,
         documents=info.documents,
         generation=info.generation,
-        index=IndexInfo(state=info.index_state, generation=info.index_generation),
+        index=IndexInfo(state=info.index_state, generation=info.index_generation, failed=info.unindexed),
         embeddings=_embeddings(info, runtime),
         entities=_entities(info, runtime),
         created_at=info.created_at,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import delete, false, select, true, tuple_
 
+from dragoman.indexes.documents import IndexedDocument
 from dragoman.service.core.errors import NotFound
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection, Document
@@ -69,6 +70,18 @@ def changes_after(store: Store, collection_id: int, generation: int) -> Iterator
         if not changes:
             return
         yield changes
+
+
+def changes_of(store: Store, keys: Sequence[int]) -> list[Change]:
+    """Documents by key, as they are now."""
+    with store.read() as session:
+        rows = session.scalars(select(Document).where(Document.key.in_(keys)).order_by(Document.key))
+        return [_change(row) for row in rows]
+
+
+def indexed_documents(changes: Sequence[Change]) -> list[IndexedDocument]:
+    """The documents to index, of all changes."""
+    return [IndexedDocument(change.key, change.language, change.text) for change in changes if change.text is not None]
 
 
 def purge_tombstones(store: Store, collection_id: int, generation: int) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import astuple, dataclass
 from threading import Condition, Thread
@@ -24,12 +26,14 @@ logger = logging.getLogger("dragoman")
 _DOCUMENTS_AT_ONCE = 16
 _CHUNK = 1000
 _RETRY_SECONDS = 5.0
+_ATTEMPTS = 3
+"""How often a document may take longer than it may, before it counts as failed: the worker may have been busy."""
 
 _TAGGED = and_(DocumentEntities.document_key == Document.key, DocumentEntities.generation == Document.generation)
 """Joins a document with its names, if they are of its present generation."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Untagged:
     """A document to read for names."""
 
@@ -48,6 +52,10 @@ class EntityCoverage:
     total: int
 
 
+class _Late(Exception):
+    """A document takes longer than it may."""
+
+
 class _Closing(Exception):
     """The service is stopping."""
 
@@ -62,6 +70,8 @@ class Entities:
         self._seconds = seconds
         self._changed = Condition()
         self._queue: dict[int, None] = {}
+        self._late: Counter[tuple[int, int]] = Counter()
+        """How often a generation of a document took longer than it may."""
         self._closing = False
         self._follows = False
         self._thread: Thread | None = None
@@ -177,11 +187,23 @@ class Entities:
                     self._queue[id] = None
 
     def _read(self, collection_id: int) -> None:
-        """Read all documents of a collection that have not been read."""
-        last = 0
+        """Read all documents of a collection that have not been read.
+
+        Raises:
+            Unavailable: some took longer than they may; the others are read.
+        """
+        last = late = 0
         while documents := self._next(collection_id, last):
             last = documents[-1].key
-            self._keep(collection_id, documents, [self._mentions(one) for one in documents])
+            read: dict[Untagged, list[Mention] | None] = {}
+            for document in documents:
+                try:
+                    read[document] = self._mentions(document)
+                except _Late:
+                    late += 1
+            self._keep(collection_id, list(read), list(read.values()))
+        if late:
+            raise Unavailable(f"{late} documents took longer than {self._seconds:g} seconds each")
 
     def _next(self, collection_id: int, last: int) -> list[Untagged]:
         statement = (
@@ -208,22 +230,35 @@ class Entities:
 
         Raises:
             TooManyRequests, Unavailable: it cannot be read now.
+            _Late: it takes longer than it may, which has not happened often yet.
         """
+        started, place = time.monotonic(), (document.key, document.generation)
         try:
             underway = Tagging(self._models.worker, "ner", list(document.fields.values()), background=True)
             gathered(underway.futures, self._seconds, lambda: self._closing)
-        except (TooManyRequests, Unavailable):
+        except (TooManyRequests, Unavailable) as fault:
             if self._closing:
                 raise _Closing from None
-            raise
-        except Exception as fault:
-            logger.warning("document with key %s cannot be read for names: %s", document.key, fault)
+            if time.monotonic() - started < self._seconds:
+                raise
+            self._late[place] += 1
+            if self._late[place] < _ATTEMPTS:
+                raise _Late from None
+            self._unreadable(document, fault)
             return None
+        except Exception as fault:
+            self._unreadable(document, fault)
+            return None
+        self._late.pop(place, None)
         return [
             Mention(name, tag.start, tag.end, tag.label, round(tag.score, 4))
             for name, tags in zip(document.fields, underway.results(), strict=True)
             for tag in tags
         ]
+
+    def _unreadable(self, document: Untagged, fault: Exception) -> None:
+        self._late.pop((document.key, document.generation), None)
+        logger.warning("document with key %s cannot be read for names: %s", document.key, fault)
 
     def _keep(
         self, collection_id: int, documents: Sequence[Untagged], found: Sequence[Sequence[Mention] | None]

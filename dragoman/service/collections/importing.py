@@ -11,7 +11,8 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
 
 from dragoman.files.streams import Line, StreamFault, lines, unpacked
-from dragoman.service.collections.changes import Change, indexed_text
+from dragoman.indexes.documents import IndexedDocument, Row
+from dragoman.service.collections.changes import indexed_text
 from dragoman.service.collections.document_line import DocumentLine, parse_document
 from dragoman.service.collections.lucene_index import CollectionIndex
 from dragoman.service.core.errors import InvalidRequest, NotFound, ServiceError, classify
@@ -46,6 +47,7 @@ class Imported:
 @dataclass(slots=True)
 class _Batch:
     documents: list[DocumentLine] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
     size: int = 0
     last_line: int = 0
 
@@ -103,6 +105,7 @@ class DocumentImport:
             raise type(known)(f"{where}{known}; {self._kept()}") from fault
         if not self._reached:
             raise InvalidRequest("the body holds no documents: send one JSON object per line")
+        self._done.rejected.sort(key=lambda rejected: rejected.line)
         self._metrics.documents("rejected", len(self._done.rejected))
         if not self._done.accepted and self._done.rejected:
             raise InvalidRequest(f"no line is a document, nothing was stored: {_told(self._done.rejected)}")
@@ -134,34 +137,69 @@ class DocumentImport:
                 raise LineRejected(f"the line is longer than {self._settings.ndjson_line_bytes} bytes")
             document = parse_document(line.content, self._settings.body_depth)
         except LineRejected as fault:
-            if len(self._done.rejected) >= self._settings.rejected_lines:
-                raise InvalidRequest(
-                    f"more than {self._settings.rejected_lines} lines rejected, this one because: {fault}"
-                ) from fault
-            self._done.rejected.append(Rejected(line.number, fault.id, str(fault)))
+            self._reject(Rejected(line.number, fault.id, str(fault)))
             return
         batch.documents.append(document)
+        batch.lines.append(line.number)
         batch.size += len(line.content)
+
+    def _reject(self, rejected: Rejected) -> None:
+        if len(self._done.rejected) >= self._settings.rejected_lines:
+            raise InvalidRequest(
+                f"more than {self._settings.rejected_lines} lines rejected, this one because: {rejected.reason}"
+            )
+        self._done.rejected.append(rejected)
 
     def _save(self, batch: _Batch) -> None:
         if not batch.documents:
             return
         started = time.perf_counter()
+        rows = self._analysed(batch)
+        analysed = time.perf_counter()
+        if not batch.documents:
+            return
         with self._index.writing():
+            begun = time.perf_counter()
             with self._store.write() as session:
-                generation, changes, replaced = self._write(session, batch.documents)
+                generation, keys, replaced = self._write(session, batch.documents)
             stored = time.perf_counter()
             self._done.accepted += len(batch.documents)
             self._done.replaced += replaced
             self._done.generation = generation
             self._stored_line = batch.last_line
-            self._index.apply(changes, generation)
-        self._metrics.stage("store", stored - started)
-        self._metrics.stage("index", time.perf_counter() - stored)
+            self._index.apply([rows[id]._replace(key=key) for id, key in keys.items()], generation)
+        self._metrics.stage("store", stored - begun)
+        self._metrics.stage("index", time.perf_counter() - stored + analysed - started)
         self._metrics.documents("stored", len(batch.documents))
 
-    def _write(self, session: Session, documents: list[DocumentLine]) -> tuple[int, list[Change], int]:
-        """Store a batch as the collection's next generation; of several with one id the last counts."""
+    def _analysed(self, batch: _Batch) -> dict[str, Row]:
+        """The analysed documents of a batch by their ids; a document that cannot be analysed is rejected."""
+        while True:
+            last = {document.id: number for number, document in enumerate(batch.documents)}
+            rows, faults = self._index.analysed(
+                [
+                    IndexedDocument(
+                        number,
+                        document.language or self._collection.language,
+                        indexed_text(document.title, document.text),
+                    )
+                    for number, document in ((number, batch.documents[number]) for number in last.values())
+                ]
+            )
+            for number, reason in faults.items():
+                self._reject(Rejected(batch.lines[number], batch.documents[number].id, reason))
+            if not faults:
+                return {batch.documents[row.key].id: row for row in rows}
+            kept = [number for number in range(len(batch.documents)) if number not in faults]
+            batch.documents, batch.lines = [batch.documents[n] for n in kept], [batch.lines[n] for n in kept]
+            if not batch.documents:
+                return {}
+
+    def _write(self, session: Session, documents: list[DocumentLine]) -> tuple[int, dict[str, int], int]:
+        """Store a batch as the collection's next generation; of several with one id the last counts.
+
+        Returns the generation, the key of each document by its id, and how many were replaced.
+        """
         collection = session.get(Collection, self._collection.id, with_for_update=True)
         if collection is None:
             raise NotFound("the collection has been deleted meanwhile")
@@ -185,10 +223,8 @@ class DocumentImport:
                 keys[id] = key
         known = sum(not deleted for _, deleted in present.values())
         collection.document_count += len(latest) - known
-        changes = [
-            Change(keys[id], row["language"], indexed_text(row["title"], row["text"])) for id, row in rows.items()
-        ]
-        return collection.generation, changes, known + len(documents) - len(latest)
+        stored = {id: keys[id] for id in rows}
+        return collection.generation, stored, known + len(documents) - len(latest)
 
     def _row(self, collection: Collection, document: DocumentLine) -> dict[str, Any]:
         return {

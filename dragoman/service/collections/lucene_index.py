@@ -15,21 +15,30 @@ from pathlib import Path
 from threading import Condition, RLock
 from uuid import uuid4
 
-from dragoman.files.atomic import atomic_file
+from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.indexes.analysis.pipeline import analysis
+from dragoman.indexes.documents import Row
 from dragoman.indexes.errors import IndexClosed, IndexCorrupt
-from dragoman.indexes.java.jvm import JavaError
 from dragoman.indexes.lucene.index import IndexedDocument, LuceneIndex
-from dragoman.service.collections.changes import Change, changes_after, database_generation, purge_tombstones
+from dragoman.service.collections import builds
+from dragoman.service.collections.builds import OpenIndex
+from dragoman.service.collections.changes import (
+    Change,
+    changes_after,
+    changes_of,
+    database_generation,
+    indexed_documents,
+    purge_tombstones,
+)
+from dragoman.service.collections.unindexed import Unindexed, UnindexedList, isolated, written
 from dragoman.service.core.errors import NotFound, Unavailable, classify
 from dragoman.service.storage.database import Store
 
 logger = logging.getLogger("dragoman")
 
-LAYOUT = "1"
-"""Changes whenever what is written into an index does; an index of another layout is built anew."""
-
 _WAIT_SECONDS = 30.0
+_COMMIT_WAIT_SECONDS = 1.0
+"""How long a commit waits for whoever writes."""
 
 Progress = Callable[[int], None]
 
@@ -43,14 +52,6 @@ class IndexState(StrEnum):
     FAILED = "failed"
 
 
-class _Opened:
-    """An open index and how many are using it."""
-
-    def __init__(self, index: LuceneIndex) -> None:
-        self.index = index
-        self.users = 0
-
-
 class CollectionIndex:
     """The index of one collection; all methods may be called from any thread.
 
@@ -58,7 +59,9 @@ class CollectionIndex:
     keeps other processes out, and :meth:`writing` other threads.
     """
 
-    def __init__(self, store: Store, directory: Path, collection_id: int, uid: str, name: str = "") -> None:
+    def __init__(
+        self, store: Store, directory: Path, collection_id: int, uid: str, name: str = "", analysis_seconds: float = 60
+    ) -> None:
         """``name`` is what people know the collection by, for messages."""
         self._store = store
         self.name = name or uid
@@ -67,13 +70,22 @@ class CollectionIndex:
         self._uid = uid
         self._writing = RLock()
         self._users = Condition()
-        self._opened: _Opened | None = None
+        self._opened: OpenIndex | None = None
         self._languages: dict[str, str] = {}
         self._applied = -1
         self._committed = -1
+        self._applied_again = False
+        """Whether documents of generations before the last commit were indexed after it."""
         self._purge = True
         self._damaged = False
         self._deleted = False
+        self._closing = False
+        self._analysis_seconds = analysis_seconds
+        self.unindexed = UnindexedList(store, collection_id)
+        self.made = False
+        """Whether it is of a collection that is being made, and so nobody waits for it."""
+        self.behind = False
+        """Whether the database has deletions that nobody has applied yet."""
         self.state = IndexState.BUILDING
 
     @property
@@ -108,9 +120,7 @@ class CollectionIndex:
             self.state = IndexState.STALE
             raise
         finally:
-            with self._users:
-                opened.users -= 1
-                self._users.notify_all()
+            opened.leave()
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -139,11 +149,63 @@ class CollectionIndex:
                 raise NotFound("the collection has been deleted")
             yield
 
-    def apply(self, changes: Sequence[Change], generation: int) -> None:
+    def analysed(self, documents: Sequence[IndexedDocument]) -> tuple[list[Row], dict[int, str]]:
+        """The analysed documents, and by key the reason for each that cannot be analysed; see :func:`isolated`.
+
+        Raises:
+            NotFound: the collection was deleted meanwhile.
+        """
+        try:
+            return isolated(documents, analysis, self._analysis_seconds, lambda: self._deleted or self._closing)
+        except WorkCancelled:
+            if not self._deleted:
+                raise
+            raise NotFound("the collection has been deleted") from None
+
+    def apply(self, rows: Sequence[Row], generation: int) -> None:
         """Index what the database has just committed as ``generation``; call it inside :meth:`writing`."""
         with self._failing_to(IndexState.STALE):
-            self._apply(self._index(), changes)
-            self._applied = generation
+            if generation == self._applied + 1:
+                self.unindexed.put(self._write(self._index(), rows))
+                self._applied = generation
+            else:  # something was deleted meanwhile
+                self._follow()
+
+    def follow(self, seconds: float = -1.0) -> None:
+        """Apply what the database has and this index has not, if the right to write can be had within ``seconds``.
+
+        Otherwise it is done later: nothing that is deleted in the database is shown meanwhile.
+        """
+        self.behind = True
+        if not self._writing.acquire(timeout=seconds):
+            return
+        try:
+            if self.state is IndexState.READY and not self._deleted:
+                with self._failing_to(IndexState.STALE):
+                    self._follow()
+                    self._index().refresh()
+        finally:
+            self._writing.release()
+
+    def retry(self, entry: Unindexed) -> bool:
+        """Try a document again that could not be indexed; returns whether it is indexed now.
+
+        Raises:
+            Unavailable, NotFound: as :meth:`writing`.
+        """
+        changes = changes_of(self._store, [entry.key])
+        try:
+            rows, faults = self.analysed(indexed_documents(changes))
+        except DeadlinePassed:  # the request's; others are tried before it next time
+            rows, faults = [], {entry.key: entry.reason}
+        with self.writing():
+            if not self.unindexed.holds(entry):
+                return False
+            with self._failing_to(IndexState.STALE):
+                faults |= self._write(self._index(), rows)
+            self._applied_again = True
+            self.unindexed.put(faults, [row.key for row in rows])
+        return not faults
 
     def refresh(self) -> None:
         """Make what was applied searchable."""
@@ -151,13 +213,22 @@ class CollectionIndex:
             self._index().refresh()
 
     def commit(self) -> None:
-        """Make the index durable where it has changed, then forget the documents deleted before."""
-        with self._writing:
-            if self._opened is None or self.state is not IndexState.READY or self._applied <= self._committed:
+        """Make the index durable where it has changed, then forget the documents deleted before.
+
+        If somebody else writes for long, nothing is done: the next commit has it.
+        """
+        if not self._writing.acquire(timeout=-1 if self._closing else _COMMIT_WAIT_SECONDS):
+            return
+        try:
+            if self._opened is None or self.state is not IndexState.READY:
+                return
+            if self._applied <= self._committed and not self._applied_again:
                 return
             with self._failing_to(IndexState.STALE):
                 self._commit(self._index())
             self._purge_tombstones()
+        finally:
+            self._writing.release()
 
     def open(self) -> None:
         """Open the index and bring it up to date, or build it anew where it is missing, damaged or of
@@ -177,10 +248,12 @@ class CollectionIndex:
                     self._index().stop_writing()  # a Lucene directory has one writer; searches go on
                 else:
                     self._retire()
-                index = None if self._damaged else self._open_present()
+                generation = database_generation(self._store, self._collection_id)
+                index = None if self._damaged else builds.opened(self.directory, self._uid, generation, self.name)
                 if index is None:
                     self.rebuild()
                     return
+                self._languages = builds.languages(index)
                 try:
                     self._catch_up(index)
                 except BaseException:
@@ -202,7 +275,7 @@ class CollectionIndex:
             try:
                 index = LuceneIndex(target, locked=False)
                 self._catch_up(index, progress, after=-1)
-                self._point_to(name)
+                builds.point_to(self.directory, name)
             except BaseException:
                 self._languages = previous
                 if index is not None:
@@ -212,12 +285,13 @@ class CollectionIndex:
             self._damaged = False
             self._install(index)
             logger.info("the index of %s is built", self.name)
-            self._remove_others(name)
+            builds.remove_others(self.directory, name)
             self._purge = True
             self._purge_tombstones()
 
     def close(self) -> None:
         """Commit what is not yet committed, and close."""
+        self._closing = True
         with self._writing:
             try:
                 self.commit()
@@ -225,10 +299,14 @@ class CollectionIndex:
                 logger.warning("the index of %s was closed without a commit: %s", self.name, fault)
             self._retire()
 
+    def stop(self) -> None:
+        """Let analysis under way end soon, as the service ends."""
+        self._closing = True
+
     def destroy(self) -> None:
         """Close the index of a deleted collection and remove it from the disk."""
+        self._deleted = True
         with self._writing:
-            self._deleted = True
             self._retire()
             shutil.rmtree(self.directory, ignore_errors=True)
 
@@ -237,19 +315,30 @@ class CollectionIndex:
             raise Unavailable("the index is closed")
         return self._opened.index
 
+    def _follow(self) -> None:
+        self.behind = False
+        generation = database_generation(self._store, self._collection_id)
+        for changes in changes_after(self._store, self._collection_id, self._applied):
+            self._apply(self._index(), changes)
+        self._applied = generation
+
+    def _write(self, index: LuceneIndex, rows: Sequence[Row]) -> dict[int, str]:
+        """Write analysed documents; returns the reasons of those that the index refuses, which are not in it then."""
+        for language in {row.language for row in rows}:
+            self._languages[language] = analysis(language).fingerprint
+        faults = written(index.write, rows)
+        if faults:
+            index.delete(list(faults))
+        return faults
+
     def _apply(self, index: LuceneIndex, changes: Sequence[Change]) -> None:
         deleted = [change.key for change in changes if change.text is None]
-        documents = [
-            IndexedDocument(change.key, change.language, change.text) for change in changes if change.text is not None
-        ]
-        analyses = {language: analysis(language) for language in {one.language for one in documents}}
-        for language, used in analyses.items():
-            self._languages[language] = used.fingerprint
-        if documents:
-            index.add(documents, analyses)
-        if deleted:
-            index.delete(deleted)
-            self._purge = True
+        rows, faults = self.analysed(indexed_documents(changes))
+        faults |= self._write(index, rows)
+        if deleted or faults:
+            index.delete([*deleted, *faults])
+            self._purge = self._purge or bool(deleted)
+        self.unindexed.put(faults, [row.key for row in rows])
 
     def _catch_up(self, index: LuceneIndex, progress: Progress | None = None, after: int | None = None) -> None:
         done = 0
@@ -267,67 +356,24 @@ class CollectionIndex:
         index.refresh()
 
     def _commit(self, index: LuceneIndex) -> None:
-        fingerprints = {f"analysis.{language}": mark for language, mark in self._languages.items()}
-        index.commit(self._applied, {"collection": self._uid, "layout": LAYOUT, **fingerprints})
+        index.commit(self._applied, builds.metadata(self._uid, self._languages))
         self._committed = self._applied
-
-    def _open_present(self) -> LuceneIndex | None:
-        """The index on the disk, or None when it has to be built."""
-        try:
-            name = (self.directory / "current").read_text(encoding="ascii").strip()
-        except (OSError, UnicodeDecodeError):
-            return None
-        if not name.isalnum() or not (self.directory / name).is_dir():
-            return None
-        try:
-            index = LuceneIndex(self.directory / name, locked=False)
-        except (IndexCorrupt, JavaError) as fault:
-            logger.warning("the index of %s cannot be opened and is built anew: %s", self.name, fault)
-            return None
-        if (reason := self._outdated(index)) is not None:
-            logger.warning("the index of %s is built anew: %s", self.name, reason)
-            index.close()
-            return None
-        return index
-
-    def _outdated(self, index: LuceneIndex) -> str | None:
-        metadata = index.metadata
-        if metadata.get("collection") != self._uid or metadata.get("layout") != LAYOUT:
-            return "it is of another collection or layout"
-        if index.generation > database_generation(self._store, self._collection_id):
-            return "it is newer than the database"
-        marks = {key.removeprefix("analysis."): mark for key, mark in metadata.items() if key.startswith("analysis.")}
-        for language, mark in marks.items():
-            if analysis(language).fingerprint != mark:
-                return f"the analysis of {language} has changed"
-        self._languages = marks
-        return None
+        self._applied_again = False
 
     def _install(self, index: LuceneIndex) -> None:
         self._retire()
         with self._users:
-            self._opened = _Opened(index)
+            self._opened = OpenIndex(index, self._users)
         self.state = IndexState.READY
 
     def _retire(self) -> None:
         """Take the open index out of use, and close it when the last of those using it has left."""
         with self._users:
             opened, self._opened = self._opened, None
-            if opened is None:
-                return
-            if not self._users.wait_for(lambda: not opened.users, _WAIT_SECONDS):
+        if opened is not None:
+            if not opened.wait(_WAIT_SECONDS):
                 logger.warning("the index of %s is closed while it is searched", self.name)
-        opened.index.close()
-
-    def _point_to(self, name: str) -> None:
-        """Swap the build ``name`` in: whatever happens, ``current`` names one whole index."""
-        with atomic_file(self.directory / "current") as unfinished:
-            unfinished.write_text(name, encoding="ascii")
-
-    def _remove_others(self, name: str) -> None:
-        for path in self.directory.iterdir():
-            if path.name not in (name, "current"):
-                shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+            opened.index.close()
 
     def _purge_tombstones(self) -> None:
         if self._purge:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,21 +11,27 @@ from typing import Any
 from sqlalchemy import ColumnElement, Select, and_, delete, select
 from sqlalchemy.exc import IntegrityError
 
+from dragoman.deadline import DeadlinePassed, check
 from dragoman.lexicon.text.languages import check_language
-from dragoman.service.collections.changes import Change
 from dragoman.service.collections.dense_registry import DenseIndexes
 from dragoman.service.collections.entities import Entities
 from dragoman.service.collections.importing import DocumentImport, Imported
 from dragoman.service.collections.lucene_index import CollectionIndex, IndexState
 from dragoman.service.collections.lucene_registry import Indexes
 from dragoman.service.collections.texts import StoredText, stored_texts
-from dragoman.service.core.errors import Conflict, InvalidRequest, NotFound
+from dragoman.service.collections.unindexed import Unindexed, counts
+from dragoman.service.core.errors import Conflict, InvalidRequest, NotFound, classify
 from dragoman.service.core.names import check_name, is_name
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.tagging import tagger_place
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import Collection, Document
+from dragoman.service.storage.models import Collection, Document, now
+
+logger = logging.getLogger("dragoman")
+
+_FOLLOW_SECONDS = 2.0
+"""How long a deletion waits for the right to write to the index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,8 @@ class CollectionInfo:
     generation: int
     index_state: str
     index_generation: int
+    unindexed: int
+    """Documents that could not be indexed."""
     languages: tuple[str, ...]
     entities: bool
     """Whether names are found in its documents."""
@@ -143,7 +152,8 @@ class Collections:
         Raises:
             NotFound: there is none of this name.
         """
-        return self._info(self._row(name))
+        row = self._row(name)
+        return self._info(row, counts(self._store, row.id).get(row.id, 0))
 
     def delete(self, name: str) -> None:
         """Delete a collection with its documents and its index.
@@ -152,9 +162,7 @@ class Collections:
             NotFound: there is none of this name.
         """
         row = self._row(name)
-        index = self._indexes.of(row.id)
-        with index.holding():
-            self._remove(row.id, row.uid)
+        self._remove(row.id, row.uid)
 
     def import_documents(self, name: str, parts: Iterator[bytes], gzip: bool = False) -> Imported:
         """Store and index the documents of a streamed NDJSON body, plain or gzip.
@@ -193,24 +201,23 @@ class Collections:
     def delete_document(self, name: str, id: str) -> int:
         """Delete a document; no later search finds it. Returns the collection's new generation.
 
+        The index follows at once, or later if it is being built or broken: searches leave out what is deleted.
+
         Raises:
             NotFound: no such collection, or no such document in it.
         """
         row = self._row(name)
         _check_storable(name, id)
-        index = self._indexes.of(row.id)
-        with index.writing():
-            with self._store.write() as session:
-                collection = session.get(Collection, row.id, with_for_update=True)
-                document = session.scalar(select(Document).where(Document.collection_id == row.id, Document.id == id))
-                if collection is None or document is None or document.deleted:
-                    raise _no_document(name, id)
-                collection.generation += 1
-                collection.document_count -= 1
-                document.deleted, document.generation = True, collection.generation
-                document.text, document.title, document.metadata_ = "", None, None
-            index.apply([Change(document.key, document.language, None)], collection.generation)
-            index.refresh()
+        with self._store.write() as session:
+            collection = session.get(Collection, row.id, with_for_update=True)
+            document = session.scalar(select(Document).where(Document.collection_id == row.id, Document.id == id))
+            if collection is None or document is None or document.deleted:
+                raise _no_document(name, id)
+            collection.generation += 1
+            collection.document_count -= 1
+            document.deleted, document.generation = True, collection.generation
+            document.text, document.title, document.metadata_ = "", None, None
+        self._follow(row.id)
         self._metrics.documents("deleted", 1)
         self._dense.changed(row.id)
         return collection.generation
@@ -244,6 +251,48 @@ class Collections:
         """
         return self._indexes.of(self._row(name).id)
 
+    def unindexed(self, name: str, limit: int) -> tuple[list[Unindexed], int]:
+        """At most ``limit`` documents of a collection that could not be indexed, and how many there are.
+
+        Raises:
+            NotFound: there is no such collection.
+        """
+        listed = self.index_of(name).unindexed
+        return listed.all(limit), listed.count()
+
+    def retry_unindexed(self, name: str) -> tuple[int, int]:
+        """Try the documents again that could not be indexed, those first whose last try is the longest ago.
+
+        Returns how many are indexed now, and how many still are not; a deadline that passes leaves out the last.
+
+        Raises:
+            NotFound: there is no such collection.
+            Unavailable: its index is being built or is broken.
+        """
+        index = self.index_of(name)
+        done = 0
+        try:
+            for entry in index.unindexed.tried_before(now()):
+                check()
+                done += index.retry(entry)
+        except DeadlinePassed:
+            pass
+        finally:
+            if done:
+                index.refresh()
+        return done, index.unindexed.count()
+
+    def _follow(self, collection_id: int) -> None:
+        index = self._indexes.find(collection_id)
+        if index is None:
+            return
+        try:
+            index.follow(_FOLLOW_SECONDS)
+        except Exception as fault:
+            if classify(fault) is None:
+                raise
+            logger.warning("the index of %s follows a deletion later: %s", index.name, fault)
+
     def _row(self, name: str) -> Collection:
         with self._store.read() as session:
             row = None
@@ -262,9 +311,11 @@ class Collections:
 
     def _infos(self, chosen: Select[Collection]) -> list[CollectionInfo]:
         with self._store.read() as session:
-            return [self._info(row) for row in session.scalars(chosen)]
+            rows = session.scalars(chosen).all()
+        unindexed = counts(self._store) if rows else {}
+        return [self._info(row, unindexed.get(row.id, 0)) for row in rows]
 
-    def _info(self, row: Collection) -> CollectionInfo:
+    def _info(self, row: Collection, unindexed: int = 0) -> CollectionInfo:
         index = self._indexes.find(row.id)
         return CollectionInfo(
             key=row.id,
@@ -275,6 +326,7 @@ class Collections:
             generation=row.generation,
             index_state=index.state.value if index else IndexState.BUILDING.value,
             index_generation=index.generation if index else -1,
+            unindexed=unindexed,
             languages=index.languages if index else (),
             entities=row.entities,
             created_at=row.created_at,

@@ -114,6 +114,9 @@ class RequestLimits(BaseSettings):
     import_batch_bytes: int = Field(
         default=8 * MIB, gt=0, description="Size of the lines of a batch, bytes, above which it is stored early."
     )
+    analysis_seconds: float = Field(
+        default=60.0, gt=0, description="Longest analysis of one document, seconds; over it the document is rejected."
+    )
     rejected_lines: int = Field(
         default=10_000,
         gt=0,
@@ -121,7 +124,7 @@ class RequestLimits(BaseSettings):
     )
     table_line_bytes: int = Field(default=64 * KIB, gt=0, description="Longest line of a translation table, bytes.")
     table_entries: int = Field(
-        default=20_000_000,
+        default=1_000_000,
         gt=0,
         description="Most entries of a translation table; its upload takes up to 200 bytes of memory for each.",
     )
@@ -145,6 +148,12 @@ class RequestLimits(BaseSettings):
         description="Most words of a query that are searched; `truncated` reports that a query has more.",
     )
     top_k_max: int = Field(default=1_000, gt=0, description="Largest top_k of a search.")
+    answer_bytes: int = Field(
+        default=16 * MIB,
+        ge=4 * MIB,
+        description="Room in the answer of a search, bytes, for titles, highlights, glosses, names and contributions"
+        " beside the snippets; what does not fit is left out of the lower hits and named in `truncated`.",
+    )
     rerank_depth_max: int = Field(default=1_000, gt=0, description="Largest rerank.depth of a search.")
     search_names: int = Field(
         default=100, gt=0, le=NAMES, description="Most collections, or tables, that one search may name."

@@ -209,12 +209,18 @@ class Hit(BaseModel):
         " the reranked ones have scaled scores in their original order."
     )
     scores: Scores
-    title: str | None
-    snippet: str = Field(description="The part of the text that matches best, verbatim.")
+    title: str | None = Field(
+        description="Only its beginning where the answer would be larger than DRAGOMAN_ANSWER_BYTES; see `truncated`."
+    )
+    snippet: str = Field(
+        description="The part of the text that matches best, verbatim; of a text of more than 20,000 characters the"
+        " best of those that were looked at, see `truncated`."
+    )
     snippet_start: int = Field(description="Where the snippet begins in the text, in code points.")
     highlights: list[Highlight] = Field(
-        description="All matches in the title and inside the snippet, in this order. A hit of dense search has one of"
-        " its meaning, which holds those of its words."
+        description="All matches in the title and inside the snippet, in this order; of a word that more than 32 words"
+        " of the query match, the most probable 32. A hit of dense search has one of its meaning, which holds those of"
+        " its words."
     )
     gloss: list[Gloss] | None = Field(
         default=None,
@@ -367,5 +373,8 @@ class SearchResponse(BaseModel):
         description="Where no word of a short query was found: languages in which it finds documents."
     )
     degraded: list[Degraded]
-    truncated: list[str]
+    truncated: list[str] = Field(
+        description="What was read, looked at or listed in part only: of the query, of long documents by their ids, and"
+        " of an answer that would be too large."
+    )
     timings_ms: Timings

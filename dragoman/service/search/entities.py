@@ -12,6 +12,7 @@ from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import InvalidRequest
 from dragoman.service.schemas.search import Degraded, Entity
 from dragoman.service.search.ranked import Retrieval
+from dragoman.service.search.room import entity_size
 from dragoman.service.tables.snapshot import Snapshot
 
 STAGE = "entities"
@@ -74,7 +75,7 @@ class EntityStage:
                 continue
             read = [one for one in mentions if one.field == "title" or one.end <= len(stored.text)]
             distinct = _distinct(read, {"title": stored.title or "", "text": stored.text})
-            hit.entities = distinct[:_MOST]
+            hit.entities = found.room.fitting("names", hit.rank, distinct[:_MOST], entity_size)
             if len(read) < len(mentions):
                 reason = f"only names in the first {len(stored.text)} characters of document {stored.id!r} are listed"
                 found.truncated.append(f"{STAGE}: {reason}")

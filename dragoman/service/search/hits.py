@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from dragoman.deadline import DeadlinePassed, check
+from dragoman.deadline import checked
 from dragoman.indexes.passages import Span
 from dragoman.lexicon.text.tokens import Token
 from dragoman.service.collections.texts import StoredText
+from dragoman.service.core.errors import Unavailable
+from dragoman.service.core.stages import optional
 from dragoman.service.schemas.search import (
+    Contribution,
     Degraded,
     ExplainedHit,
     Fusion,
@@ -17,10 +20,10 @@ from dragoman.service.schemas.search import (
     Hit,
     RankedBy,
     Scores,
-    SearchRequest,
     TextField,
 )
 from dragoman.service.search.ranked import RankedDocument, Retrieval
+from dragoman.service.search.room import contribution_size, highlight_size
 from dragoman.service.search.shown.evidence import Evidence, Shown, beginning, of_sentence
 from dragoman.service.search.shown.places import Work
 
@@ -28,35 +31,36 @@ STAGE = "highlights"
 
 
 def add_hits(search: Retrieval) -> None:
-    """Give the documents of a search their hits; once its deadline has passed, without the evidence."""
+    """Give the documents of a search their hits; those for which there is no time have no evidence."""
     parts = {(part.collection.key, part.translated.language): part for part in search.parts}
     evidence: dict[int, Evidence] = {}
-    work, late = Work(), False
-    for rank, one in enumerate(search.documents, 1):
-        part = one.part or parts.get((one.collection.key, one.stored.language))
-        if part is not None and id(part) not in evidence:
-            evidence[id(part)] = Evidence(search.request.query, part, search.request.explain, work)
-        shown = Shown(beginning(one.stored.text))
-        if not late:
-            try:
-                check()
+    work, hits = Work(), 0
+    search.room.reserve(len(search.documents))
+    try:
+        with optional():
+            for one in checked(search.documents):
+                part = one.part or parts.get((one.collection.key, one.stored.language))
+                if part is not None and id(part) not in evidence:
+                    evidence[id(part)] = Evidence(search.request.query, part, work)
                 shown = _shown(search, one, evidence[id(part)] if part is not None else None, work)
-            except DeadlinePassed:
-                late = True
-                reason = f"hits from rank {rank} on have no evidence, and their snippets are their beginnings"
-                search.degraded.append(Degraded.of(STAGE, f"{reason}: the search took too long", "deadline"))
-        one.hit = _hit(rank, one, shown, search.request)
+                one.hit = _hit(hits + 1, one, shown, search)
+                hits += 1
+    except Unavailable as fault:
+        effect = f"hits from rank {hits + 1} on have no evidence, and their snippets are their beginnings"
+        search.degraded.append(Degraded.of(STAGE, f"{effect}: {fault}", fault.error_type))
+        for rank, one in enumerate(search.documents[hits:], hits + 1):
+            one.hit = _hit(rank, one, Shown(beginning(one.stored.text)), search)
 
 
 def _shown(search: Retrieval, one: RankedDocument, evidence: Evidence | None, work: Work) -> Shown:
     """What is shown of a document; ``evidence`` is None if dense search alone found it."""
     sentence = one.passage.sentence if one.passage is not None else None
-    shown = of_sentence(one, sentence or (0, 0)) if evidence is None else evidence.of(one)
+    explained = search.request.explain and not search.room.short_of("contributions")
+    shown = of_sentence(one, sentence or (0, 0)) if evidence is None else evidence.of(one, explained)
     if sentence is not None:
         meant = _meaning(search.request.query, one.stored, sentence)
         shown.highlights = _in_order([*meant, *shown.highlights])
-    if shown.limits:
-        search.truncated.append(f"highlights: of document {one.stored.id!r} {shown.limits}")
+    search.truncated += [f"{STAGE}: of document {one.stored.id!r} {limit}" for limit in shown.limits]
     if search.request.gloss:
         if evidence is None and one.stored.complete and work.analyse(len(one.whole.text)):
             shown.tokens = one.whole.tokens
@@ -75,8 +79,8 @@ def _words(one: RankedDocument, shown: Shown) -> list[Token] | None:
     return [word for word in shown.tokens if word.end < before or (start <= word.start and word.end <= end)]
 
 
-def _hit(rank: int, one: RankedDocument, shown: Shown, request: SearchRequest) -> Hit:
-    stored = one.stored
+def _hit(rank: int, one: RankedDocument, shown: Shown, search: Retrieval) -> Hit:
+    stored, request, room = one.stored, search.request, search.room
     fields: dict[str, Any] = {
         "rank": rank,
         "id": stored.id,
@@ -84,16 +88,19 @@ def _hit(rank: int, one: RankedDocument, shown: Shown, request: SearchRequest) -
         "language": stored.language,
         "score": one.score,
         "scores": _scores(one),
-        "title": stored.title,
+        "title": room.title(rank, stored.title),
         "snippet": shown.snippet,
         "snippet_start": shown.start,
-        "highlights": shown.highlights,
+        "highlights": room.fitting("highlights", rank, shown.highlights, highlight_size),
     }
     if not request.explain:
         return Hit(**fields)
     if request.method == "hybrid":
         fields["fusion"] = _fusion(one)
-    return ExplainedHit(**fields, contributions=shown.contributions)
+    contributions: list[Contribution] = []
+    if search.parts and shown.tokens is not None:
+        contributions = room.all_or_none("contributions", rank, shown.contributions, contribution_size)
+    return ExplainedHit(**fields, contributions=contributions)
 
 
 def _fusion(one: RankedDocument) -> Fusion:

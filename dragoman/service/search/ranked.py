@@ -22,6 +22,7 @@ from dragoman.service.observability.tracing import span
 from dragoman.service.query.text import AnalysedText
 from dragoman.service.query.translation import QueryName, Translated
 from dragoman.service.schemas.search import Degraded, Hit, Method, QueryRead, SearchRequest
+from dragoman.service.search.room import Room
 from dragoman.service.tables.snapshot import Snapshot
 
 Permitted = Mapping[int, Sequence[int]]
@@ -93,6 +94,8 @@ class Retrieval:
     snapshot: Snapshot
     """The tables that are used."""
     collections: Sequence[CollectionInfo]
+    room: Room
+    """What the answer may hold."""
     cancelled: Cancelled | None = None
     permitted: Permitted | None = None
     """The documents that may be found; None for all."""

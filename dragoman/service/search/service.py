@@ -39,6 +39,7 @@ from dragoman.service.search.hits import add_hits
 from dragoman.service.search.names import NameFinder
 from dragoman.service.search.ranked import Retrieval
 from dragoman.service.search.rerank import RerankStage
+from dragoman.service.search.room import Room, gloss_size
 from dragoman.service.search.suggestions import other_readings
 from dragoman.service.tables.service import check_active, check_detectable
 from dragoman.service.tables.snapshot import Snapshot, TableRegistry
@@ -128,10 +129,13 @@ class Search:
         with self._traffic.live(), self._begun(request, cancelled, snapshot) as found:
             self._rank(found, read=True)
             found.truncated[:0] = _cut_words(found.query)
+            before = len(found.degraded)
             add_hits(found)
+            self._metrics.degraded(found.degraded[before:])
             self._entities.add(found)
             if found.request.gloss:
                 self._gloss(found)
+            found.truncated += found.room.messages()
             if found.request.translate_snippets:
                 with found.stage("translate_snippets"):
                     self._translate_snippets(found)
@@ -236,7 +240,15 @@ class Search:
             snapshot = self._registry.select(snapshot, request.tables, language, languages)
         query, cut = _cut(AnalysedText(request.query, language, self._analysis), self._settings.query_words)
         return Retrieval(
-            request, query, snapshot, collections, cancelled, degraded=degraded, truncated=cut, started=started
+            request,
+            query,
+            snapshot,
+            collections,
+            Room(self._settings.answer_bytes),
+            cancelled,
+            degraded=degraded,
+            truncated=cut,
+            started=started,
         )
 
     def _rank(self, found: Retrieval, *, read: bool) -> None:
@@ -285,7 +297,7 @@ class Search:
         try:
             with found.stage("gloss"), optional():
                 for one in checked(found.documents):
-                    one.hit.gloss = glosses.of(one)
+                    one.hit.gloss = found.room.fitting("glosses", one.hit.rank, glosses.of(one), gloss_size)
         except Unavailable as fault:
             self._late(found, "gloss", "the last hits have no gloss", fault)
 

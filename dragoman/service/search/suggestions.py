@@ -34,7 +34,7 @@ def other_readings(
     for other in checked(sorted((searched | set(languages)) - {search.query.language})[:_TRIED]):
         query = replace(search.query, language=other)
         try:
-            again = Retrieval(search.request, query, tables(other), search.collections)
+            again = Retrieval(search.request, query, tables(other), search.collections, search.room)
             first_stage.rank(again, "psq", 1)
         except ClientDisconnected:
             raise

@@ -37,7 +37,7 @@ from dragoman.service.storage.instance_lock import DatabaseClaim, instance_name,
 from dragoman.service.storage.models import Base, Collection, ServiceInstance, now
 
 BUSY_MS = 30_000
-HEAD = "0009_job_keys"
+HEAD = "0010_unindexed"
 """The current schema revision: the last one in ``migrations``. A new database is created from the models."""
 
 _VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32), nullable=False))

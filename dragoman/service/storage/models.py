@@ -108,6 +108,20 @@ class Document(Base):
     )
 
 
+class UnindexedDocument(Base):
+    """One generation of a document that could not be indexed; a later generation is another matter."""
+
+    __tablename__ = "unindexed_documents"
+
+    document_key: Mapped[int] = mapped_column(
+        BigKey, ForeignKey("documents.key", ondelete="CASCADE"), primary_key=True, autoincrement=False
+    )
+    collection_id: Mapped[int] = mapped_column(BigKey, index=True)
+    generation: Mapped[int] = mapped_column(BigInteger)
+    reason: Mapped[str] = mapped_column(Text)
+    at: Mapped[datetime] = mapped_column(Instant, default=now)
+
+
 class DocumentEntities(Base):
     """The names in one generation of a document; another generation of it has not been read for names yet."""
 

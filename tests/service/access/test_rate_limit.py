@@ -59,3 +59,12 @@ def test_no_more_are_under_way_than_allowed(comings_and_goings: list[bool], conc
 def test_without_limits_everybody_is_let_in() -> None:
     meter = Meter(Quota(0, 1, 0))
     assert [meter.enter(0.0) for _ in range(1000)] == [None] * 1000
+
+
+def test_a_changed_quota_counts_at_once_and_what_is_under_way_stays_counted() -> None:
+    meter = Meter(Quota(0, 1, 2))
+    assert meter.enter(0) is None
+    meter.change(Quota(0, 1, 1))
+    assert meter.enter(0) is not None
+    meter.leave()
+    assert meter.enter(0) is None

@@ -12,6 +12,7 @@ from sqlalchemy import func, select
 
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.lucene.index import LuceneIndex
+from dragoman.service.collections import builds
 from dragoman.service.collections import changes as replay
 from dragoman.service.collections import lucene_index as collection_index
 from dragoman.service.collections.lucene_index import CollectionIndex, IndexState
@@ -131,7 +132,8 @@ def test_a_changed_analysis_builds_the_index_anew(slow: Settings, monkeypatch: p
         fingerprint = "changed"
         tokens = staticmethod(lambda text: [replace(one, term=one.term + "x") for one in present("sw").tokens(text)])
 
-    monkeypatch.setattr(collection_index, "analysis", lambda language: Changed())
+    for module in (builds, collection_index):
+        monkeypatch.setattr(module, "analysis", lambda language: Changed())
     with running(slow) as runtime:
         assert before.read_text() != build
         with runtime.indexes.use(runtime.collections.get("c").key) as index:

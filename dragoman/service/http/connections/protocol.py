@@ -74,7 +74,7 @@ class Connection(H11Protocol):
         self._within_limit = True
         self._discarding = False
         self._patience = connections.limits.send_seconds
-        self._seen_at, self._seen_taken = 0.0, 0
+        self._seen_at, self._seen_taken = self.loop.time(), 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

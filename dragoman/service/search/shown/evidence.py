@@ -21,7 +21,7 @@ from dragoman.service.query.translation import Translated, query_term, significa
 from dragoman.service.schemas.search import Contribution, Highlight, MatchKind, TextField
 from dragoman.service.search.ranked import Part, RankedDocument
 from dragoman.service.search.shown.places import Work, keys_of, likely_places
-from dragoman.service.search.snippets import (
+from dragoman.service.search.shown.snippets import (
     SNIPPET_LENGTH,
     Match,
     Matcher,
@@ -35,6 +35,8 @@ from dragoman.service.search.snippets import (
 _WITHOUT_TABLE: dict[int, MatchKind] = {IDENTICAL: "identical", TRANSLITERATED: "sound"}
 _SHORT = 2_000
 """A text up to this length, in code points, is analysed whole whatever was analysed before it."""
+_MOST_HIGHLIGHTS = 1_000
+"""How many highlights a title or a snippet has at most."""
 _AROUND = 2 * SNIPPET_LENGTH
 _EDGE = 200
 """Within how many code points from its edge an excerpt is cut at the end of a sentence, or of a word."""
@@ -54,8 +56,8 @@ class Shown:
     contributions: list[Contribution] = field(default_factory=list)
     tokens: Sequence[Token] | None = None
     """The words of title and text together; None if they were not analysed whole."""
-    limits: str = ""
-    """How little of the document was looked at; empty for all of it."""
+    limits: list[str] = field(default_factory=list)
+    """What is not shown of the document, or was not looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +72,11 @@ class Excerpt:
 class Evidence:
     """Finds the evidence in the documents of one BM25 ranking."""
 
-    def __init__(self, text: str, part: Part, explained: bool, work: Work) -> None:
+    def __init__(self, text: str, part: Part, work: Work) -> None:
         query, statistics = part.translated.query, part.statistics
         self._text = text
         self._translated = part.translated
         self._statistics = statistics
-        self._explained = explained
         self._work = work
         self._form: Literal["term", "word"] = "word" if query.method == "smt" else "term"
         evidence = _as_evidence(part.translated)
@@ -83,14 +84,17 @@ class Evidence:
         self._importance = [group.weight * rarity(group, statistics, query.method == "psq") for group in query.groups]
         self._keys = keys_of(replace(part.translated, query=evidence), statistics.frequencies, self._importance)
 
-    def of(self, document: RankedDocument) -> Shown:
-        """That in a document; the window has the sentence that dense search found, and the best matches beside it."""
+    def of(self, document: RankedDocument, explained: bool) -> Shown:
+        """That in a document; the window has the sentence that dense search found, and the best matches beside it.
+
+        If ``explained``, it has the contributions of the query's terms.
+        """
         size = len(document.whole.text)
         if document.stored.complete and (size <= _SHORT or self._work.analyse(size)):
-            return self._of_whole(document)
-        return self._of_parts(document)
+            return self._of_whole(document, explained)
+        return self._of_parts(document, explained)
 
-    def _of_whole(self, document: RankedDocument) -> Shown:
+    def _of_whole(self, document: RankedDocument, explained: bool) -> Shown:
         title, text, tokens = document.stored.title or "", document.stored.text, document.whole.tokens
         own = _after(tokens, len(document.whole.text) - len(text))
         matches = self._matcher.matches(own)
@@ -98,42 +102,41 @@ class Evidence:
         shown = Shown(text[window.start : window.end], window.start, tokens=tokens)
         in_title = self._matcher.matches(token for token in tokens if token.end <= len(title))
         shown.highlights = [
-            *(self._highlight("title", title, 0, match) for match in in_title),
-            *(self._highlight("text", text, 0, match) for match in inside(matches, window)),
+            *self._highlights("title", title, 0, in_title, shown),
+            *self._highlights("text", text, 0, inside(matches, window), shown),
         ]
-        if self._explained:
+        if explained:
             shown.contributions = self._contributions(tokens)
         return shown
 
-    def _of_parts(self, document: RankedDocument) -> Shown:
+    def _of_parts(self, document: RankedDocument, explained: bool) -> Shown:
         title = document.stored.title or ""
         in_title = self._matcher.matches(document.whole.analysis(document.stored.language).tokens(title))
-        looked, worth = 0, -1.0
         shown = Shown(beginning(document.stored.text))
-        in_text: list[Highlight] = []
-        scanned = ""
         around = _around(document)
+        scanned = ""
         if around is not None:
             places: Sequence[int] = [around.start]
         else:
             likely = likely_places(document.stored, self._keys, self._importance, self._work)
             places = likely.starts
             scanned = "" if likely.complete else f", and none after character {likely.scanned}"
+        looked, worth = 0, -1.0
+        best: tuple[Excerpt, list[Match]] | None = None
         for excerpt in self._excerpts(document, places, elsewhere=around is None):
             looked += len(excerpt.text)
             matches = self._matcher.matches(excerpt.tokens)
             local = None if around is None else Window(around.start - excerpt.start, around.end - excerpt.start)
             window = best_window(excerpt.text, excerpt.tokens, matches, self._importance, around=local)
             near = inside(matches, window)
-            if (found := value(near, self._importance)) <= worth:
-                continue
-            worth = found
-            shown.snippet, shown.start = excerpt.text[window.start : window.end], excerpt.start + window.start
-            in_text = [self._highlight("text", excerpt.text, excerpt.start, match) for match in near]
-        shown.highlights = [*(self._highlight("title", title, 0, match) for match in in_title), *in_text]
-        shown.limits = f"only {looked} characters, at the places that seemed to match best, were analysed{scanned}"
-        if self._explained:
-            shown.limits += "; without the contributions of the query's terms"
+            if (valued := value(near, self._importance)) > worth:
+                worth, best = valued, (excerpt, near)
+                shown.snippet, shown.start = excerpt.text[window.start : window.end], excerpt.start + window.start
+        shown.highlights = self._highlights("title", title, 0, in_title, shown)
+        if best is not None:
+            shown.highlights += self._highlights("text", best[0].text, best[0].start, best[1], shown)
+        limit = f"only {looked} characters, at the places that seemed to match best, were analysed{scanned}"
+        shown.limits.append(limit + ("; it has no contributions" if explained else ""))
         return shown
 
     def _excerpts(self, document: RankedDocument, places: Sequence[int], elsewhere: bool) -> Iterator[Excerpt]:
@@ -154,6 +157,13 @@ class Evidence:
             check()
             size = len(document.stored.text)
             yield excerpt_of(document, 0, size if self._work.analyse(size) else _SHORT)
+
+    def _highlights(
+        self, field: TextField, text: str, offset: int, matches: Sequence[Match], shown: Shown
+    ) -> list[Highlight]:
+        if len(matches) > _MOST_HIGHLIGHTS:
+            shown.limits.append(f"{_MOST_HIGHLIGHTS} of {len(matches)} matches in its {field} are listed")
+        return [self._highlight(field, text, offset, match) for match in matches[:_MOST_HIGHLIGHTS]]
 
     def _highlight(self, field: TextField, text: str, offset: int, match: Match) -> Highlight:
         group = self._translated.query.groups[match.group]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,7 +14,7 @@ from dragoman.deadline import checked
 from dragoman.lexicon.text.folding import fold
 from dragoman.service.collections.texts import StoredText
 from dragoman.service.query.translation import Translated
-from dragoman.service.search.snippets import SNIPPET_LENGTH, Match, value
+from dragoman.service.search.shown.snippets import SNIPPET_LENGTH
 
 PLACES = 6
 """How many places of a document are looked at closely."""
@@ -20,10 +22,16 @@ PLACES = 6
 _KEYS = 32
 _TRANSLATIONS = 10
 _OCCURRENCES = 200
-"""How many occurrences of one beginning are noted in a document."""
+"""How many words of a document are noted that are the beginning itself, and how many that go on."""
+_LONGER = 0.9
+"""What a word that goes on is worth: it is more often another one."""
+_EVERYWHERE = 0.1
+"""What a word is worth of which no more occurrences are noted: it may stand near any other place as well."""
 _NEAR = 64
 """How many words may make the value of a place."""
 _PIECE = 32_768
+_PART = 2_048
+"""How much is folded at a time: in so much, folding moves a place by some hundred characters at most."""
 _OVERLAP = 64
 _SHORTEST_CUT = 5
 """The shortest word whose last letter may differ from that of its index term."""
@@ -40,6 +48,16 @@ class Key:
     group: int
     worth: float
     """The probability of the match."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """Where a key occurs, and whether it is a ``whole`` word there."""
+
+    start: int
+    end: int
+    key: Key
+    whole: bool
 
 
 @dataclass(slots=True)
@@ -103,8 +121,8 @@ def likely_places(document: StoredText, keys: Sequence[Key], importance: Sequenc
     """
     places = Places()
     wanted = {key.group for key in keys}
-    noted: dict[Key, int] = dict.fromkeys(keys, 0)
-    matches: list[Match] = []
+    noted = Counter({(key, whole): 0 for key in keys for whole in (True, False)})
+    occurrences: set[Occurrence] = set()
     before = ""
     for start, piece in document.pieces(_PIECE):
         if not work.scan(len(piece)):
@@ -112,21 +130,34 @@ def likely_places(document: StoredText, keys: Sequence[Key], importance: Sequenc
             break
         text = before + piece
         near = sorted(_occurrences(text, start - len(before), document.language, noted), key=lambda one: one.start)
-        matches += near
+        occurrences.update(near)
         places.scanned = start + len(piece)
         if len(wanted) > 1 and _together(near, wanted):
             break
         before = text[-_OVERLAP:]
-    places.starts = _best(sorted(set(matches), key=lambda one: one.start), importance)
+    worth = {
+        (key, whole): importance[key.group]
+        * key.worth
+        * (1.0 if whole else _LONGER)
+        * (1.0 if count < _OCCURRENCES else _EVERYWHERE)
+        for (key, whole), count in noted.items()
+    }
+    places.starts = _best(sorted(occurrences, key=lambda one: one.start), worth)
     return places
 
 
-def _best(matches: Sequence[Match], importance: Sequence[float]) -> list[int]:
-    """Where the most valuable windows start, at most :data:`PLACES` apart from each other, the best first."""
+def _best(occurrences: Sequence[Occurrence], worth: Mapping[tuple[Key, bool], float]) -> list[int]:
+    """Where the most valuable windows start, apart from each other, at most :data:`PLACES`, the best first.
+
+    Each group counts once: of a frequent word not all occurrences are known.
+    """
     values = []
-    for number, first in enumerate(checked(matches, 100)):
-        near = [one for one in matches[number : number + _NEAR] if one.end - first.start <= SNIPPET_LENGTH]
-        values.append((-value(near, importance), first.start))
+    for number, first in enumerate(checked(occurrences, 100)):
+        best: dict[int, float] = {}
+        for one in occurrences[number : number + _NEAR]:
+            if one.end - first.start <= SNIPPET_LENGTH:
+                best[one.key.group] = max(best.get(one.key.group, 0.0), worth[one.key, one.whole])
+        values.append((-sum(best.values()), first.start))
     starts: list[int] = []
     for _, start in sorted(values):
         if all(abs(start - other) > SNIPPET_LENGTH for other in starts):
@@ -136,30 +167,33 @@ def _best(matches: Sequence[Match], importance: Sequence[float]) -> list[int]:
     return starts
 
 
-def _together(matches: Sequence[Match], groups: set[int]) -> bool:
+def _together(occurrences: Sequence[Occurrence], groups: set[int]) -> bool:
     """Whether all groups match within one snippet."""
     last: dict[int, int] = {}
-    for one in matches:
-        last[one.group] = one.start
+    for one in occurrences:
+        last[one.key.group] = one.start
         if len(last) == len(groups) and one.end - min(last.values()) <= SNIPPET_LENGTH:
             return True
     return False
 
 
-def _occurrences(text: str, offset: int, language: str, noted: dict[Key, int]) -> Iterator[Match]:
-    """Where the keys occur; folding may move them by a few characters."""
-    folded = text.translate(_folding(language))
-    scale = len(text) / max(1, len(folded))
-    for key, count in noted.items():
-        apart = _AFTER_SPACE.match(key.text) is not None
-        at = folded.find(key.text)
-        while at >= 0 and count < _OCCURRENCES:
-            if not (apart and at and folded[at - 1].isalnum()):
-                count += 1
-                place = offset + int(at * scale)
-                yield Match(place, place + len(key.text), key.group, key.worth, 0)
-            at = folded.find(key.text, at + len(key.text))
-        noted[key] = count
+def _occurrences(text: str, offset: int, language: str, noted: Counter[tuple[Key, bool]]) -> Iterator[Occurrence]:
+    """Where the keys occur, about."""
+    keys = {key: _AFTER_SPACE.match(key.text) is not None for key, _ in noted}
+    for start in checked(range(0, len(text), _PART), 10):
+        part = text[start : start + _PART + _OVERLAP]
+        folded = unicodedata.normalize("NFC", part).translate(_folding(language))
+        scale = len(part) / max(1, len(folded))
+        for key, apart in keys.items():
+            length = len(key.text)
+            at = folded.find(key.text)
+            while at >= 0:
+                whole = not folded[at + length : at + length + 1].isalnum()
+                if noted[key, whole] < _OCCURRENCES and not (apart and at and folded[at - 1].isalnum()):
+                    noted[key, whole] += 1
+                    place = offset + start + int(at * scale)
+                    yield Occurrence(place, place + length, key, whole)
+                at = folded.find(key.text, at + length)
 
 
 def _beginning(word: str) -> str:

@@ -8,12 +8,16 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
+from dragoman.deadline import checked
 from dragoman.indexes.passages import SENTENCE_END, Span, grapheme_boundary, sentences
 from dragoman.lexicon.query import TranslatedQuery
 from dragoman.lexicon.text.tokens import Token
 
 SNIPPET_LENGTH = 400
 """The longest snippet, in code points."""
+
+MOST_OF_A_WORD = 32
+"""How many words of the query one document word is shown to match; the most probable ones."""
 
 _FINALISTS = 32
 _REPEAT = 0.1
@@ -52,6 +56,9 @@ class Matcher:
             for alternative in group.alternatives:
                 found = (number, alternative.weight, alternative.origin)
                 self._alternatives.setdefault(alternative.term, []).append(found)
+        for answers in self._alternatives.values():
+            answers.sort(key=lambda answer: (-answer[1], answer[0]))
+            del answers[MOST_OF_A_WORD:]
 
     def matches(self, tokens: Iterable[Token]) -> list[Match]:
         """All pairs of a document word and a query word that translate each other, in text order.
@@ -60,13 +67,13 @@ class Matcher:
         """
         found: list[Match] = []
         by_word = self._form == "word"
-        for token in tokens:
+        for token in checked(tokens, 1000):
             if not token.term:
                 continue
             answers = self._alternatives.get(token.word if by_word else token.term)
             if answers is None:
                 continue
-            for group, probability, origin in sorted(answers, key=lambda answer: (-answer[1], answer[0])):
+            for group, probability, origin in answers:
                 found.append(Match(token.start, token.end, group, probability, origin))
         return found
 
@@ -153,7 +160,7 @@ def _densest(matches: Sequence[Match], importance: Sequence[float], length: int)
     starts = [match.start for match in matches]
     ends = [match.end for match in matches]
     spans: list[tuple[float, int, int]] = []
-    for first, start in enumerate(starts):
+    for first, start in enumerate(checked(starts, 1000)):
         if first and starts[first - 1] == start:
             continue
         last = max(bisect_right(ends, start + length) - 1, first)

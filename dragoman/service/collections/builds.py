@@ -1,0 +1,108 @@
+"""The builds of an index on disk, of which the file ``current`` names one; and who is using the open one."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Condition
+
+from dragoman.files.atomic import atomic_file
+from dragoman.indexes.analysis.pipeline import analysis
+from dragoman.indexes.errors import IndexCorrupt
+from dragoman.indexes.java.jvm import JavaError
+from dragoman.indexes.lucene.index import LuceneIndex
+
+__all__ = ["OpenIndex", "languages", "metadata", "opened", "point_to", "remove_others"]
+
+logger = logging.getLogger("dragoman")
+
+_LAYOUT = "1"
+"""Changes whenever what is written into an index does; an index of another layout is built anew."""
+
+
+class OpenIndex:
+    """An open index and how many are using it."""
+
+    def __init__(self, index: LuceneIndex, changed: Condition) -> None:
+        """``changed`` is told when a user leaves."""
+        self.index = index
+        self.users = 0
+        self._changed = changed
+
+    def leave(self) -> None:
+        """One of the users has done with it."""
+        with self._changed:
+            self.users -= 1
+            self._changed.notify_all()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the last user has left within ``seconds``."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not self.users, seconds)
+
+
+def opened(directory: Path, uid: str, generation: int, name: str) -> LuceneIndex | None:
+    """The index on the disk, or None when it has to be built.
+
+    ``generation`` is the database's; ``name`` is what people know the collection ``uid`` by, for messages.
+    """
+    if (build := _current(directory)) is None:
+        return None
+    try:
+        index = LuceneIndex(directory / build, locked=False)
+    except (IndexCorrupt, JavaError) as fault:
+        logger.warning("the index of %s cannot be opened and is built anew: %s", name, fault)
+        return None
+    if (reason := _outdated(index, uid, generation)) is not None:
+        logger.warning("the index of %s is built anew: %s", name, reason)
+        index.close()
+        return None
+    return index
+
+
+def metadata(uid: str, languages: Mapping[str, str]) -> dict[str, str]:
+    """What a commit says of the index: ``languages`` has the fingerprint of each language's analysis."""
+    marks = {f"analysis.{language}": mark for language, mark in languages.items()}
+    return {"collection": uid, "layout": _LAYOUT, **marks}
+
+
+def languages(index: LuceneIndex) -> dict[str, str]:
+    """The fingerprint of each language's analysis, as of the last commit."""
+    prefix = "analysis."
+    return {key.removeprefix(prefix): mark for key, mark in index.metadata.items() if key.startswith(prefix)}
+
+
+def point_to(directory: Path, name: str) -> None:
+    """Swap the build ``name`` in: whatever happens, ``current`` names one whole index."""
+    with atomic_file(directory / "current") as unfinished:
+        unfinished.write_text(name, encoding="ascii")
+
+
+def remove_others(directory: Path, name: str) -> None:
+    """Remove all builds but this one."""
+    for path in directory.iterdir():
+        if path.name not in (name, "current"):
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def _current(directory: Path) -> str | None:
+    """The name of the build that is to be opened, or None."""
+    try:
+        name = (directory / "current").read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return name if name.isalnum() and (directory / name).is_dir() else None
+
+
+def _outdated(index: LuceneIndex, uid: str, generation: int) -> str | None:
+    present = index.metadata
+    if present.get("collection") != uid or present.get("layout") != _LAYOUT:
+        return "it is of another collection or layout"
+    if index.generation > generation:
+        return "it is newer than the database"
+    for language, mark in languages(index).items():
+        if analysis(language).fingerprint != mark:
+            return f"the analysis of {language} has changed"
+    return None

@@ -1,0 +1,95 @@
+"""How much one answer may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from dragoman.service.schemas.search import Contribution, Entity, Gloss, Highlight
+
+T = TypeVar("T")
+
+_HIT = 3_000
+"""What a hit takes at most without what is counted here, in bytes of JSON: its snippet, its id and its scores."""
+_TITLE = 200
+
+
+class Room:
+    """The room in one answer, in bytes of JSON; what has none is left out and told of."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._left = limit
+        self._short: dict[str, list[int]] = {}
+
+    def reserve(self, hits: int) -> None:
+        """Keep room for what every hit has."""
+        self._left -= hits * _HIT
+
+    def fitting(self, kind: str, rank: int, items: Sequence[T], size: Callable[[T], int]) -> list[T]:
+        """The first items of a hit, as many as there is room for."""
+        for number, one in enumerate(items):
+            if not self._take(size(one)):
+                self._note(kind, rank)
+                return list(items[:number])
+        return list(items)
+
+    def all_or_none(self, kind: str, rank: int, items: Sequence[T], size: Callable[[T], int]) -> list[T]:
+        """All items of a hit, or none of them; none after a hit whose items had no room."""
+        if not self.short_of(kind) and self._take(sum(size(one) for one in items)):
+            return list(items)
+        self._note(kind, rank)
+        return []
+
+    def short_of(self, kind: str) -> bool:
+        """Whether there was no room for items of this kind."""
+        return kind in self._short
+
+    def title(self, rank: int, title: str | None) -> str | None:
+        """The title of a hit, or its beginning."""
+        if title is None or len(title) <= _TITLE or self._take(_bytes(title)):
+            return title
+        self._note("titles", rank)
+        return title[:_TITLE]
+
+    def messages(self) -> list[str]:
+        """What was left out, of how many hits."""
+        return [
+            f"{kind}: cut short in {len(ranks)} hits, the first of rank {min(ranks)}: an answer may have {self._limit}"
+            " bytes"
+            for kind, ranks in self._short.items()
+        ]
+
+    def _take(self, size: int) -> bool:
+        if size > self._left:
+            return False
+        self._left -= size
+        return True
+
+    def _note(self, kind: str, rank: int) -> None:
+        self._short.setdefault(kind, []).append(rank)
+
+
+def highlight_size(one: Highlight) -> int:
+    """The bytes of a highlight."""
+    return 170 + _bytes(one.document_term) + _bytes(one.query_term) + _bytes(one.table or "")
+
+
+def contribution_size(one: Contribution) -> int:
+    """The bytes of a contribution."""
+    return 170 + _bytes(one.query_term)
+
+
+def gloss_size(one: Gloss) -> int:
+    """The bytes of the gloss of a word."""
+    return 80 + sum(3 + _bytes(translation) for translation in one.translations)
+
+
+def entity_size(one: Entity) -> int:
+    """The bytes of a name."""
+    return 110 + _bytes(one.text)
+
+
+def _bytes(text: str) -> int:
+    """As JSON; a character that JSON writes as an escape counts more."""
+    return len(text.encode()) if text.isprintable() else 6 * len(text)
