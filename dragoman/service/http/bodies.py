@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import Scope
 
-from dragoman.service.core.errors import InvalidRequest, UnsupportedMedia
+from dragoman.service.core.errors import InvalidRequest, ServiceError, UnsupportedMedia
 from dragoman.service.core.json import memory_of, parse
 from dragoman.service.core.memory import BodyMemory
 from dragoman.service.core.settings import Settings
@@ -72,19 +72,34 @@ class StrictRequest(Request):
             body = await self.body()
             if len(body) < _READ_AT_ONCE:
                 self._json = self._valid(body)
-            else:
-                self._json = await anyio.to_thread.run_sync(self._read, body, limiter=_reading())
+                return self._json
+            read = await anyio.to_thread.run_sync(self._read, body, limiter=_reading())
+            if isinstance(read, ServiceError):
+                raise read
+            self._json = read
         return self._json
 
+    def release(self) -> None:
+        """Let the body go, also where a fault's traceback still names it."""
+        if isinstance(body := getattr(self, "_body", None), bytearray):
+            body.clear()
+        self._json = None
+        self.memory.release()
+
     def _read(self, body: bytes) -> Any:
-        """
-        Raises:
-            ServiceError: the body is not what the endpoint takes, or there is no memory for what it holds.
-        """
-        self.memory.take(memory_of(body, settings_of(self).body_values))
-        return self._valid(body)
+        """The body as the endpoint takes it, or the fault: one that is raised would hold the body by its traceback."""
+        try:
+            self.memory.take(memory_of(body, settings_of(self).body_values))
+            return self._valid(body)
+        except ServiceError as fault:
+            fault.__cause__ = fault.__context__ = None
+            return fault.with_traceback(None)
 
     def _valid(self, body: bytes) -> Any:
+        """
+        Raises:
+            ServiceError: the body is not what the endpoint takes.
+        """
         settings = settings_of(self)
         value = parse(body, settings.body_depth, settings.body_values)
         if self._field is None:
@@ -107,7 +122,7 @@ class StrictRoute(APIRoute):
             try:
                 return await handle(strict)
             finally:
-                strict.memory.release()
+                strict.release()
 
         return handle_strictly
 
