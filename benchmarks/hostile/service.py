@@ -26,7 +26,7 @@ _LOAD_DEMO = (
     " from dragoman.service.core.settings import Settings; from dragoman.service.runtime import Runtime;"
     " from dragoman.service.cli import demo;"
     " runtime = Runtime(Settings(data_dir=Path(sys.argv[1]), rerank='never'));"
-    " runtime.start(); demo.load(runtime); runtime.close()"
+    " runtime.start(serving=False); demo.load(runtime); runtime.close()"
 )
 ROLES = {"plain": ["search"], "search": ["search"], "jobs": ["jobs"], "admin": ["admin"]}
 """The keys: ``plain`` belongs to somebody who does no harm, the others to whoever sends the inputs."""
@@ -61,14 +61,21 @@ class Service:
         self._keys: dict[str, str] = {}
         self.starts = 0
         self.log: deque[str] = deque(maxlen=1000)
+        self.logged = 0
+        """Characters that it wrote to its log since it was ready."""
 
     def load_demo(self) -> None:
         """Load the demo into the data directory."""
         self._python("-c", _LOAD_DEMO, str(self.data_dir))
 
     def prepare(self) -> None:
-        """Load the demo, make the keys, fill the collections, and wait until all embeddings are made."""
+        """Load the demo, make the keys, and fill the collections. Only the demo has embeddings, all of them."""
         self.load_demo()
+        self.start()
+        with self.client("none") as anonymous:
+            self.wait_for_embeddings(anonymous)
+        self.stop()
+        self._settings["DRAGOMAN_EMBED"] = "on_demand"  # those of the long documents would take an hour
         for role, scopes in ROLES.items():
             options = [part for scope in scopes for part in ("--scope", scope)]
             made = self._python(
@@ -83,7 +90,6 @@ class Service:
                 body = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines).encode()
                 kind = {"Content-Type": "application/x-ndjson"}
                 admin.post(f"/v1/collections/{name}/documents", content=body, headers=kind).raise_for_status()
-            self.wait_for_embeddings(admin)
 
     @staticmethod
     def wait_for_embeddings(client: httpx.Client) -> None:
@@ -113,7 +119,7 @@ class Service:
                 break
         else:
             raise SystemExit("the service ended: " + "".join(self.log))
-        Thread(target=self.log.extend, args=(self.process.stderr,), daemon=True).start()
+        Thread(target=self._follow, daemon=True).start()
         self.target = Target(url.host, url.port or 80, self._keys)
         with self.client("plain") as client:
             client.post("/v1/search", json={"query": "volcano", "collections": ["demo_de"]})
@@ -121,6 +127,18 @@ class Service:
         if self._memory is not None:
             most = int(mebibytes(self.process.pid, "VmData") * 1024**2) + self._memory
             resource.prlimit(self.process.pid, resource.RLIMIT_DATA, (most, most))
+
+    def of(self, data_dir: Path, memory: int) -> Service:
+        """The same service over a copy of the data directory."""
+        other = Service(self.checkout, data_dir, memory)
+        other._keys, other._settings = self._keys, self._settings
+        return other
+
+    def _follow(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.log.append(line)
+            self.logged += len(line)
 
     def client(self, role: str) -> httpx.Client:
         """A client with a role's key."""
