@@ -292,9 +292,9 @@ def _uploads(draw: random.Random) -> Input:
     title = draw.choice(sorted(lines))
     body = lines[title]
     if draw.random() < 0.4:
-        body, title = gzip.compress(body, 1), f"packed {title}"
+        body, title = gzip.compress(body, 1, mtime=0), f"packed {title}"
     if draw.random() < 0.15:
-        body, title = gzip.compress(b"\0" * 100_000_000, 9), "a bomb"
+        body, title = gzip.compress(b"\0" * 100_000_000, 9, mtime=0), "a bomb"
     where = "table" if table else "documents"
     return Input(
         "uploads", f"{where}: {title}", [Request(_role(draw, role), "PUT" if table else "POST", path, body, kind)]

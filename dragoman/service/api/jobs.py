@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Header, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from dragoman.service.access.audit import Actor
 from dragoman.service.api.collections import NDJSON_TYPES
-from dragoman.service.api.dependencies import ActorDep, RuntimeDep
+from dragoman.service.api.dependencies import ActorDep, CallerDep, RuntimeDep
 from dragoman.service.core.names import ID_CHARS
 from dragoman.service.core.trec import TREC_TYPE
 from dragoman.service.http.bodies import StrictRoute, check_media_type, content_gzip
@@ -58,6 +58,14 @@ _RESULTS: dict[int | str, dict[str, Any]] = {
 
 JobId = Annotated[str, Path(description="The job's id.")]
 Status = Literal["validating", "in_progress", "finalizing", "completed", "failed", "cancelling", "cancelled", "expired"]
+
+
+async def _owner(caller: CallerDep) -> str | None:
+    return None if "admin" in caller.scopes else caller.key_id
+
+
+OwnerDep = Annotated[str | None, Depends(_owner)]
+"""The key whose jobs the caller sees; None for those of all keys, which an admin key sees."""
 
 
 class Counts(BaseModel):
@@ -124,11 +132,12 @@ async def create_job(
 def list_jobs(
     runtime: RuntimeDep,
     actor: ActorDep,
+    owner: OwnerDep,
     limit: Annotated[int, Query(ge=1, le=1000, description="Most jobs to return.")] = 100,
     after: Annotated[str | None, Query(description="Id of the job after which to continue.")] = None,
 ) -> JobList:
-    """All jobs, newest first."""
-    jobs = runtime.jobs.all(limit + 1, after)
+    """The jobs that the key made, newest first; with an admin key those of all keys."""
+    jobs = runtime.jobs.all(limit + 1, after, owner)
     if any(job.key_id != actor.key_id for job in jobs[:limit]):
         with runtime.audit.recorded_hourly(actor, "jobs.list", "jobs of other keys"):
             pass
@@ -136,25 +145,25 @@ def list_jobs(
 
 
 @router.get("/{id}")
-def get_job(id: JobId, runtime: RuntimeDep, actor: ActorDep) -> JobBody:
+def get_job(id: JobId, runtime: RuntimeDep, actor: ActorDep, owner: OwnerDep) -> JobBody:
     """One job: its progress and its table versions."""
-    job = runtime.jobs.get(id)
+    job = runtime.jobs.get(id, owner)
     with _told(runtime, actor, "read", job):
         return _body(job)
 
 
 @router.post("/{id}/cancel")
-def cancel_job(id: JobId, runtime: RuntimeDep, actor: ActorDep) -> JobBody:
+def cancel_job(id: JobId, runtime: RuntimeDep, actor: ActorDep, owner: OwnerDep) -> JobBody:
     """Cancel a job; its results so far are kept. 409 if it has already finished."""
-    job = runtime.jobs.get(id)
+    job = runtime.jobs.get(id, owner)
     with _told(runtime, actor, "cancel", job, changes=not job.finished):
         return _body(runtime.jobs.cancel(id))
 
 
 @router.delete("/{id}", status_code=204, response_class=Response)
-def delete_job(id: JobId, runtime: RuntimeDep, actor: ActorDep) -> None:
+def delete_job(id: JobId, runtime: RuntimeDep, actor: ActorDep, owner: OwnerDep) -> None:
     """Delete a finished job with its results; 409 if it is unfinished."""
-    job = runtime.jobs.get(id)
+    job = runtime.jobs.get(id, owner)
     with _told(runtime, actor, "delete", job, changes=job.finished):
         runtime.jobs.delete(id)
 
@@ -164,19 +173,20 @@ def job_results(
     id: JobId,
     runtime: RuntimeDep,
     actor: ActorDep,
+    owner: OwnerDep,
     format: Annotated[Literal["jsonl", "trec"], Query(description="jsonl, or a TREC run.")] = "jsonl",
 ) -> StreamingResponse:
     """The results so far, in the order of the lines; all of them once the job has finished."""
-    with _told(runtime, actor, "results", runtime.jobs.get(id)):
+    with _told(runtime, actor, "results", runtime.jobs.get(id, owner)):
         if format == "trec":
             return _streamed(runtime.jobs.run(id), TREC_TYPE)
         return _streamed(runtime.jobs.results(id), NDJSON_TYPE)
 
 
 @router.get("/{id}/errors", response_class=StreamingResponse, responses=_STREAM)
-def job_errors(id: JobId, runtime: RuntimeDep, actor: ActorDep) -> StreamingResponse:
+def job_errors(id: JobId, runtime: RuntimeDep, actor: ActorDep, owner: OwnerDep) -> StreamingResponse:
     """The errors so far, in the order of the lines; all of them once the job has finished."""
-    with _told(runtime, actor, "errors", runtime.jobs.get(id)):
+    with _told(runtime, actor, "errors", runtime.jobs.get(id, owner)):
         return _streamed(runtime.jobs.errors(id), NDJSON_TYPE)
 
 

@@ -31,7 +31,7 @@ _OPEN_FOLDERS = (f"{ASSETS}/", f"{WEB}/")
 """Paths without data: the web page, the documentation and the probes."""
 _SEARCH = ("search",)
 _READ = ("search", "admin")
-_JOBS = ("jobs",)
+_JOBS = ("jobs", "admin")
 _ADMIN = ("admin",)
 
 _NEEDED = {

@@ -66,25 +66,27 @@ class JobRepository:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def get(self, id: str) -> JobInfo:
-        """One job.
+    def get(self, id: str, key_id: str | None = None) -> JobInfo:
+        """One job; with ``key_id`` only one that this key made.
 
         Raises:
             NotFound: there is none of this id.
         """
         with self._store.read() as session:
-            return _info(_visible(session, id))
+            return _info(_visible(session, id, key_id))
 
-    def all(self, limit: int, after: str | None) -> list[JobInfo]:
-        """Jobs, newest first, starting with the one that follows ``after``.
+    def all(self, limit: int, after: str | None, key_id: str | None = None) -> list[JobInfo]:
+        """Jobs, newest first, starting with the one that follows ``after``; with ``key_id`` those that this key made.
 
         Raises:
             NotFound: there is no job ``after``.
         """
         wanted = select(Job).where(Job.status.not_in(HIDDEN)).order_by(Job.created_at.desc(), Job.id.desc())
+        if key_id is not None:
+            wanted = wanted.where(Job.key_id == key_id)
         with self._store.read() as session:
             if after is not None:
-                last = _visible(session, after)
+                last = _visible(session, after, key_id)
                 same = and_(Job.created_at == last.created_at, Job.id < last.id)
                 wanted = wanted.where(or_(Job.created_at < last.created_at, same))
             return [_info(job) for job in session.scalars(wanted.limit(limit))]
@@ -233,9 +235,9 @@ def pins(versions: Sequence[ActiveVersion]) -> list[dict[str, Any]]:
     return [{"id": one.id, "name": one.name, "version": one.version} for one in ordered]
 
 
-def _visible(session: Session, id: str, *, lock: bool = False) -> Job:
+def _visible(session: Session, id: str, key_id: str | None = None, *, lock: bool = False) -> Job:
     job = _locked(session, id) if lock else session.get(Job, id)
-    if job is None or job.status in HIDDEN:
+    if job is None or job.status in HIDDEN or key_id not in (None, job.key_id):
         raise NotFound(f"there is no job {id[:64]!r}")
     return job
 

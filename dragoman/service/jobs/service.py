@@ -95,21 +95,21 @@ class Jobs:
         self._runner.wake()
         return self._jobs.get(upload.id)
 
-    def get(self, id: str) -> JobInfo:
-        """One job.
+    def get(self, id: str, key_id: str | None = None) -> JobInfo:
+        """One job; with ``key_id`` only one that this key made.
 
         Raises:
             NotFound: there is none of this id.
         """
-        return self._jobs.get(id)
+        return self._jobs.get(id, key_id)
 
-    def all(self, limit: int, after: str | None = None) -> list[JobInfo]:
-        """Jobs, the newest first, from the one that follows ``after`` on.
+    def all(self, limit: int, after: str | None = None, key_id: str | None = None) -> list[JobInfo]:
+        """Jobs, the newest first, from the one that follows ``after`` on; with ``key_id`` those that this key made.
 
         Raises:
             NotFound: there is no job ``after``.
         """
-        return self._jobs.all(limit, after)
+        return self._jobs.all(limit, after, key_id)
 
     def pinned_by(self, version: int) -> str | None:
         """The unfinished job that needs a table version, in words, or None."""

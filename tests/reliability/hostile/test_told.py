@@ -100,6 +100,11 @@ def test_what_a_key_does_with_the_jobs_of_another_is_audited(closed: Closed) -> 
     ]
     assert {entry["key_id"] for entry in of_job} == {identifier(closed.admin)}
 
+    admins = job_of(closed.admin)  # which the other key does not see
+    for method, path in (("GET", ""), ("GET", "/results"), ("GET", "/errors"), ("POST", "/cancel"), ("DELETE", "")):
+        assert ask(running, closed.jobs, method, f"/v1/jobs/{admins}{path}").status_code == 404
+    assert not ask(running, closed.jobs, "GET", "/v1/jobs").json()["jobs"]
+
     mine = job_of(closed.jobs)
     assert ask(running, closed.jobs, "GET", f"/v1/jobs/{mine}/results").status_code == 200
     assert ask(running, closed.jobs, "DELETE", f"/v1/jobs/{mine}").status_code == 204
