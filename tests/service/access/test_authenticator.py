@@ -162,7 +162,7 @@ def test_what_a_proxy_says_opens_nothing(closed: Closed, header: str) -> None:
         ("POST", "/v1/keys", {}, "admin"),
         ("DELETE", "/v1/keys/000000000000", None, "admin"),
         ("GET", "/v1/audit", None, "admin"),
-        ("GET", "/v1/jobs/x", None, "jobs"),
+        ("GET", "/v1/jobs/x", None, "jobs admin"),
         ("GET", "/metrics", None, "search jobs admin"),
         ("GET", "/nothing/here", None, "search jobs admin"),
     ],
