@@ -32,6 +32,9 @@ Every error, at every address, has the body `ErrorBody`."""
 
 _DOCUMENTED_STATUSES = (400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503, 507)
 
+_SPARE_THREADS = 32
+"""Threads of plain endpoints beside those that one key may hold by its limit of concurrent requests."""
+
 _SCHEME = "ApiKey"
 _BEARER = {
     "type": "http",
@@ -73,6 +76,9 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
         app.state.uploads = Uploads(settings.concurrent_uploads, settings.open_uploads)
         app.state.ready = SharedCheck(lambda: check_dependencies(opened))
         app.state.threads = Threads(settings)
+        # endpoints that are plain functions share these threads, of which one key cannot hold all
+        limiter = anyio.to_thread.current_default_thread_limiter()
+        limiter.total_tokens = max(limiter.total_tokens, settings.key_concurrent_requests + _SPARE_THREADS)
         try:
             yield
         finally:

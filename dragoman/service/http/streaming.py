@@ -67,9 +67,9 @@ class BodyStream:
         return part
 
     def _too_slow(self, left: float) -> str:
-        if left < self._wait_limit:
+        if left < self._wait_limit / 2:
             return f"the body arrived more slowly than {self._slowest} bytes per second"
-        return f"no data arrived for {self._wait_limit:g} seconds"
+        return f"no data arrived for {left:.2g} seconds"
 
     async def next_large(self) -> bytes | None:
         """What arrives until it is worth a thread's turn: some KiB, or all of a short while; None after the last.

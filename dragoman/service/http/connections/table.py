@@ -16,7 +16,7 @@ RESERVED = 32
 _MOST = 4_096
 _FEWEST = 16
 _FILES_WANTED = 65_536
-_STALLED_SECONDS = 1.0
+_STALLED_SECONDS = 0.25
 """A client that has not read for this long may lose its answer if all answers together hold too much."""
 
 
