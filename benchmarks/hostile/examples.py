@@ -3,7 +3,7 @@
     python -m benchmarks.hostile.examples [--baseline CHECKOUT]
 
 Every example has a service of its own with the collections of :mod:`benchmarks.hostile.service`. A client leaves after
-60 seconds, which then stand for whatever it would have taken. A service that dies is named so.
+30 seconds, which then stand for whatever it would have taken. A service that dies is named so.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from benchmarks.hostile.inputs import NDJSON, TEXT, Request
 from benchmarks.hostile.service import Service, sounding_words
 from benchmarks.load.memory import mebibytes
 
-_LEAVE = 60.0
+_LEAVE = 30.0
 _GRANTED = 6 * 1024**3
 Example = Callable[[Service, Watcher], str]
 
@@ -116,13 +116,13 @@ def four_queries(service: Service, watcher: Watcher) -> str:
 
 
 def left_alone(service: Service, watcher: Watcher) -> str:
-    """What goes on after a client left: seconds of processor in the 30 s after it."""
+    """What goes on after a client left: seconds of processor in the 15 s after it."""
     query = " ".join(islice(sounding_words(), 7, None, 60))[:1700]
     request = _search(query, collections=["sounds"], query_language="en", method="psq")
     send(service.target, Request(request.role, request.method, request.path, request.body, leave=5.0))
     watcher.close()
     before = _processor(service)
-    time.sleep(30.0)
+    time.sleep(15.0)
     return f"{_processor(service) - before:.1f} s"
 
 
@@ -150,7 +150,7 @@ def large_answer(service: Service, watcher: Watcher) -> str:
 
 
 def no_key(service: Service, watcher: Watcher) -> str:
-    """250 callers without a key that go on with their bodies after 401: those still open after 60 s."""
+    """250 callers without a key that go on with their bodies after 401: those still open after 20 s."""
     with ExitStack() as stack:
         opened = [
             stack.enter_context(socket.create_connection((service.target.host, service.target.port)))
@@ -158,7 +158,7 @@ def no_key(service: Service, watcher: Watcher) -> str:
         ]
         for connection in opened:
             connection.sendall(b"POST /v1/search HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n")
-        until = time.monotonic() + 60
+        until = time.monotonic() + 20
         while time.monotonic() < until:
             for connection in opened:
                 with suppress(OSError):
@@ -294,7 +294,7 @@ def it_ends(service: Service, watcher: Watcher) -> str:
         for request in requests:
             clients.submit(send, service.target, request)
         time.sleep(3.0)
-        seconds = service.stop(180.0)
+        seconds = service.stop(90.0)
     return f"{seconds:.0f} s"
 
 
