@@ -17,7 +17,7 @@ from typing import Any
 
 import uvicorn
 
-from dragoman.service.core.ending import LastTimer
+from dragoman.service.http.connections.ending import LastTimer
 from dragoman.service.core.errors import InvalidRequest, Unavailable
 from dragoman.service.core.memory import return_large_at_once
 from dragoman.service.core.settings import DATABASE, Settings

@@ -1,1 +1,1 @@
-"""The connections of a server: how many there are, how long each may take, and how much they hold."""
+"""The connections of a server: how many there are, how long each may take, how much they hold, and how all end."""
