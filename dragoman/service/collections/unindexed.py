@@ -14,6 +14,7 @@ from dragoman.deadline import DeadlinePassed, WorkCancelled, deadline, remaining
 from dragoman.indexes.documents import IndexedDocument, Row, analysed, batches
 from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
 from dragoman.lexicon.text.tokens import Analysis
+from dragoman.service.core.errors import classify
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Document, UnindexedDocument, now
 
@@ -77,6 +78,8 @@ def written(write: Callable[[Sequence[Row]], None], rows: Sequence[Row]) -> dict
     try:
         write(rows)
     except JavaError as fault:
+        if classify(fault) is not None:  # a full disk, or too many open files: not the document's fault
+            raise
         if len(rows) == 1:
             logger.error("a document cannot be written to its index", exc_info=fault)
             return {rows[0].key: f"the index refuses it ({fault.classname})"[:_REASON_CHARS]}

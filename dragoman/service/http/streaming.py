@@ -36,6 +36,7 @@ class BodyStream:
         length = request.headers.get("content-length", "")
         self._length = int(length) if length.isdecimal() and length.isascii() and len(length) < 20 else 0
         self._patience = settings.upload_idle_seconds
+        self._arrived_at = time.monotonic()
         self.ended = False
         self._fault: ClientDisconnect | UploadTooSlow | None = None
         self._gathered = bytearray()
@@ -58,18 +59,20 @@ class BodyStream:
         finally:
             self._patience -= time.monotonic() - begun
         if waiting.cancelled_caught:
-            raise UploadTooSlow(self._too_slow(left))
+            raise UploadTooSlow(self._too_slow())
         self.ended = not message.get("more_body", False)
         if message["type"] != "http.request":
             raise ClientDisconnect
         part: bytes = message.get("body", b"")
+        self._arrived_at = time.monotonic()
         self._patience = min(self._wait_limit, self._patience + len(part) / self._slowest)
         return part
 
-    def _too_slow(self, left: float) -> str:
-        if left < self._wait_limit / 2:
+    def _too_slow(self) -> str:
+        idle = time.monotonic() - self._arrived_at
+        if idle < 0.9 * self._wait_limit:
             return f"the body arrived more slowly than {self._slowest} bytes per second"
-        return f"no data arrived for {left:.2g} seconds"
+        return f"no data arrived for {idle:.2g} seconds"
 
     async def next_large(self) -> bytes | None:
         """What arrives until it is worth a thread's turn: some KiB, or all of a short while; None after the last.

@@ -48,7 +48,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         failed_sign_ins_per_second=1,
         failed_sign_ins_burst=20,
     )
-    running.limit_memory(MORE)
+    running.limit_memory(2 * MORE)
     yield running
     running.kill()
 
@@ -59,7 +59,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     limits = {"upload_idle_seconds": 2, "body_bytes_per_second": 20_000, "send_idle_seconds": 2}
     with server(tmp_path_factory.mktemp("opened"), concurrent_uploads=2, **limits) as running:
         running.client.post("/v1/collections", json={"name": "c", "language": "sw"}).raise_for_status()
-        running.limit_memory(MORE)
+        running.limit_memory(2 * MORE)
         yield running
 
 

@@ -200,7 +200,7 @@ def _full(*_: object) -> None:
     raise OSError(28, "No space left on device")
 
 
-@pytest.mark.parametrize("step", ["add", "refresh"])
+@pytest.mark.parametrize("step", ["write", "refresh"])
 def test_a_full_disk_under_the_index_loses_nothing_and_mends_when_there_is_space(
     slow: Settings, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
