@@ -18,7 +18,6 @@ from typing import Any
 import uvicorn
 
 from dragoman.service.core.errors import InvalidRequest, Unavailable
-from dragoman.service.core.memory import return_large_at_once
 from dragoman.service.core.settings import DATABASE, Settings
 from dragoman.service.http.connections.ending import LastTimer
 from dragoman.service.http.connections.protocol import KEEP_ALIVE_SECONDS, protocol
@@ -164,7 +163,6 @@ def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None)
 
 def _run(settings: Settings, name: str, make: Callable[[], Application], ready: Callable[[str], None] | None) -> None:
     raise_file_limit()
-    return_large_at_once()
     connections = Connections(ConnectionLimits.of(settings))
     with ExitStack() as opened:
         listener = opened.enter_context(_listen(settings.host, settings.port))

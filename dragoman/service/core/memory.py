@@ -27,21 +27,6 @@ _RETURN_SECONDS = 0.3
 """How long after that: what the answer and its fault still hold is free by then."""
 
 
-_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
-"""Numbers of the C library's ``mallopt``."""
-_MAPPED = 4 * 1024 * 1024
-"""Bytes from which memory is the system's again as soon as it is free."""
-
-
-def return_large_at_once() -> None:
-    """Have the C library return what is large to the system when it is freed; by itself it comes to keep up to 32 MiB
-    of each thread's."""
-    with suppress(AttributeError, OSError, TypeError):
-        library = ctypes.CDLL(None)
-        library.mallopt(_MMAP_THRESHOLD, _MAPPED)
-        library.mallopt(_TRIM_THRESHOLD, 2 * _MAPPED)
-
-
 def return_freed() -> None:
     """Return freed memory to the system, which the C library otherwise keeps for later."""
     with suppress(AttributeError, OSError, TypeError):  # another C library
