@@ -126,7 +126,7 @@ class RequestLimits(BaseSettings):
     table_entries: int = Field(
         default=1_000_000,
         gt=0,
-        description="Most entries of a translation table; its upload takes up to 200 bytes of memory for each.",
+        description="Most entries of a translation table; its upload and activation take memory for each.",
     )
     table_selection_bytes: int = Field(
         default=256 * MIB,

@@ -61,7 +61,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
     with server(tmp_path_factory.mktemp("bounds")) as running:
         running.client.post("/v1/collections", json={"name": "c", "language": "de"}).raise_for_status()
         running.client.post("/v1/search", json={"query": "x"}).raise_for_status()
-        running.limit_memory(2 * LIMIT)  # stacks of threads count there as well
+        running.limit_memory(2 * LIMIT)  # ends a hang; the bound is on resident memory, in `post`
         watched = Watched(running)
         assert watched.before
         yield watched
