@@ -73,7 +73,7 @@ def describe(errors: Sequence[Any]) -> str:
 
 def _describe_one(error: Any) -> str:
     place, *path = error["loc"] or ("body",)
-    message = str(error["msg"]).removeprefix("Value error, ")
+    message = _message(error)
     if place not in _PLACES:
         place, path = "body", [place, *path]
     field = ""
@@ -87,3 +87,10 @@ def _describe_one(error: Any) -> str:
     if not field:
         return f"{place}: {message}"
     return f"{_PLACES[place]}{field}: {message}"
+
+
+def _message(error: Any) -> str:
+    text = error["type"] == "string_too_long" or error["type"] == "too_long" and error["ctx"]["field_type"] == "Value"
+    if text:  # pydantic's own words for a text whose length it checks after another check speak of items
+        return f"longer than {error['ctx']['max_length']} characters"
+    return str(error["msg"]).removeprefix("Value error, ")

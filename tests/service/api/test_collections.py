@@ -226,7 +226,7 @@ def test_an_upload_that_stalls_is_ended(client: httpx.Client, collection: str) -
         while part := connection.recv(65536):
             answer += part
     assert answer.startswith(b"HTTP/1.1 408")
-    assert b"no data arrived for 0.5 seconds" in answer
+    assert b"no data arrived for " in answer
     assert _get(client, collection, "1").status_code == 200
 
 
