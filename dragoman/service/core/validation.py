@@ -90,7 +90,7 @@ def _describe_one(error: Any) -> str:
 
 
 def _message(error: Any) -> str:
-    text = error["type"] == "string_too_long" or error["type"] == "too_long" and error["ctx"]["field_type"] == "Value"
+    text = error["type"] == "string_too_long" or (error["type"] == "too_long" and error["ctx"]["field_type"] == "Value")
     if text:  # pydantic's own words for a text whose length it checks after another check speak of items
         return f"longer than {error['ctx']['max_length']} characters"
     return str(error["msg"]).removeprefix("Value error, ")
