@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from dragoman.lexicon.table.table import Table
 
-Ids = NDArray[np.int64]
+Ids = NDArray[np.integer]
 Floats = NDArray[np.float64]
 
 ORIGINS = 256
@@ -67,7 +67,7 @@ def strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) -
     Among equal origins the first wins. Pairs are returned in ascending order.
     """
     width = int(t.max()) + 1 if len(t) else 1
-    distinct, inverse = np.unique((s * width + t) * ORIGINS + origins, return_inverse=True)
+    distinct, inverse = np.unique((s.astype(np.int64) * width + t) * ORIGINS + origins, return_inverse=True)
     forward = totals(inverse, forward, len(distinct))
     backward = totals(inverse, backward, len(distinct))
     pairs, origins = np.divmod(distinct, ORIGINS)

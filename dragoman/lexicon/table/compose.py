@@ -12,6 +12,7 @@ import numpy as np
 from dragoman.lexicon.table.aggregation import ORIGINS, Floats, Ids, strongest
 from dragoman.lexicon.table.index_terms import Analysed, analyse, analysed
 from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.table.terms import SortedTerms, TermRecords
 from dragoman.lexicon.table.vocabulary import Vocabulary
 
 __all__ = ["Analysed", "Kind", "Member", "analyse", "analysed", "merge"]
@@ -49,8 +50,8 @@ def merge(members: Sequence[Member]) -> Table:
         return first  # a weight counts among several
     source_terms, source_maps = _union([member.table.sources for member in members])
     target_terms, target_maps = _union([member.table.targets for member in members])
-    known_s = _known_weight(members, source_maps, len(source_terms))
-    known_t = _known_weight(members, target_maps, len(target_terms))
+    known_s = _known_weight(members, source_maps, len(source_terms.first))
+    known_t = _known_weight(members, target_maps, len(target_terms.first))
     parts = []
     for k, member in enumerate(members):
         side = member.table.by_source
@@ -61,9 +62,9 @@ def merge(members: Sequence[Member]) -> Table:
         s, t = s[kept], t[kept]
         forward = member.weight * side.forward[kept].astype(np.float64) / known_s[group][s]
         backward = member.weight * side.backward[kept].astype(np.float64) / known_t[group][t]
-        parts.append((s, t, forward, backward, np.full(len(s), k)))
+        parts.append((s, t, forward, backward, np.full(len(s), k, np.uint8)))
     s, t, forward, backward, origins = strongest(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-    return Table.from_arrays(
+    return Table.from_records(
         first.source,
         first.target,
         source_terms,
@@ -91,14 +92,12 @@ def _check(members: Sequence[Member]) -> None:
             raise ValueError(f"the weight of table {member.name} must be positive, not {member.weight}")
 
 
-def _union(vocabularies: Sequence[Vocabulary]) -> tuple[list[str], list[Ids]]:
-    """All terms, and for each vocabulary the ids of its terms among them."""
-    numbers: dict[str, int] = {}
-    maps = [
-        np.fromiter((numbers.setdefault(term, len(numbers)) for term in terms), np.int64, len(terms))
-        for terms in vocabularies
-    ]
-    return list(numbers), maps
+def _union(vocabularies: Sequence[Vocabulary]) -> tuple[SortedTerms, list[Ids]]:
+    """All terms, and for each vocabulary the first records of its terms among them."""
+    records = TermRecords()
+    added = [np.fromiter(map(records.add, terms), np.int32, len(terms)) for terms in vocabularies]
+    terms = records.sort()
+    return terms, [terms.first[numbers] for numbers in added]
 
 
 def _known_weight(members: Sequence[Member], maps: Sequence[Ids], terms: int) -> Floats:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dragoman import deadline
 from dragoman.lexicon.table.aggregation import Floats, Ids, marginals, ratio, strongest, totals
 from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.table.terms import TermRecords
 from dragoman.lexicon.table.vocabulary import Vocabulary
 from dragoman.lexicon.text.tokens import Analysis, Token
 
@@ -70,43 +71,51 @@ def analyse(
     of its probabilities.
     """
     side = table.by_source
-    s, t, origins = side.owners().astype(np.int64), side.ids.astype(np.int64), side.origins.astype(np.int64)
     p_s, p_t = marginals(table)
-    sources = _Side(table.sources, source_analysis, p_s, totals(s, side.forward, len(p_s)))
-    targets = _Side(table.targets, target_analysis, p_t, totals(t, side.backward, len(p_t)))
+    sources = _Side(table.sources, source_analysis, p_s, totals(side.owners(), side.forward, len(p_s)))
+    targets = _Side(table.targets, target_analysis, p_t, totals(side.ids, side.backward, len(p_t)))
+    parts, dropped = _parts(table, sources, targets, glossaries)
+    first, second, forward, backward, origins = _joined(parts)
+    words = sources.single[first] & targets.single[second]
+    forward = ratio(forward, np.where(words, sources.word_weight[first], sources.whole_weight[first]))
+    backward = ratio(backward, np.where(words, targets.word_weight[second], targets.whole_weight[second]))
+    first, second, forward, backward, origins = strongest(first, second, forward, backward, origins)
+    found = Table.from_records(
+        table.source,
+        table.target,
+        sources.terms,
+        targets.terms,
+        sources.records[first],
+        targets.records[second],
+        np.minimum(forward, 1.0, out=forward),
+        np.minimum(backward, 1.0, out=backward),
+        origins,
+    )
+    return Analysed(found, dropped)
+
+
+def _parts(table: Table, sources: _Side, targets: _Side, glossaries: frozenset[int]) -> tuple[list[_Part], int]:
+    """The joint probabilities of classes, in parts whose pairs may be the same, and the number of dropped entries."""
+    side = table.by_source
+    s, t = side.owners(), side.ids
     usable = (sources.whole[s] >= 0) & (targets.whole[t] >= 0)
-    in_glossary = np.isin(origins, list(glossaries))
+    in_glossary = np.isin(side.origins, list(glossaries))
     sources.cover(s[in_glossary & usable])
     targets.cover(t[in_glossary & usable])
     kept = usable & (in_glossary | ~(sources.covered[sources.whole[s]] | targets.covered[targets.whole[t]]))
-    s, t, origins, in_glossary = s[kept], t[kept], origins[kept], in_glossary[kept]
-    forward = side.forward[kept] * p_s[s]
-    backward = side.backward[kept] * p_t[t]
-    entries: _Part = (sources.whole[s], targets.whole[t], forward, backward, origins)
-    parts = [entries, *_alignments(sources, targets, s, t, entries, in_glossary)]
-    first, second, forward, backward, origins = (np.concatenate(column) for column in zip(*parts, strict=True))
-    words = sources.single[first] & targets.single[second]
-    merged = strongest(
-        first,
-        second,
-        ratio(forward, np.where(words, sources.word_weight[first], sources.whole_weight[first])),
-        ratio(backward, np.where(words, targets.word_weight[second], targets.whole_weight[second])),
-        origins,
-    )
-    return Analysed(
-        Table.from_arrays(
-            table.source,
-            table.target,
-            sources.classes,
-            targets.classes,
-            merged[0],
-            merged[1],
-            np.minimum(merged[2], 1.0),
-            np.minimum(merged[3], 1.0),
-            merged[4],
-        ),
-        int(np.sum(~usable)),
-    )
+    s, t, in_glossary = s[kept], t[kept], in_glossary[kept]
+    forward = side.forward[kept] * sources.p[s]
+    backward = side.backward[kept] * targets.p[t]
+    entries: _Part = (sources.whole[s], targets.whole[t], forward, backward, side.origins[kept])
+    return [entries, *_alignments(sources, targets, s, t, entries, in_glossary)], int(np.sum(~usable))
+
+
+def _joined(parts: list[_Part]) -> _Part:
+    """The columns of all parts in one, which are taken from the list one by one."""
+    columns = [list(column) for column in zip(*parts, strict=True)]
+    parts.clear()
+    first, second, forward, backward, origins = (np.concatenate(columns.pop(0)) for _ in range(5))
+    return first, second, forward, backward, origins
 
 
 def tokens_of(terms: Vocabulary, analysis: Analysis) -> Iterator[list[Token]]:
@@ -118,46 +127,52 @@ def tokens_of(terms: Vocabulary, analysis: Analysis) -> Iterator[list[Token]]:
 
 
 class _Side:
-    """The terms of one language and their classes.
+    """The terms of one language and their classes, which are numbered as they come.
 
     ``whole`` is the class of each term (-1 for none), ``words`` the classes of its single words, ``length`` their
-    number. ``whole_weight`` and ``word_weight`` are the divisors of a class's row.
+    number, ``p`` its marginal. ``records`` is the record of each class among ``terms``, and ``single`` says whether it
+    is one word. ``whole_weight`` and ``word_weight`` are the divisors of a class's row.
     """
 
     def __init__(self, terms: Vocabulary, analysis: Analysis, p: Floats, row_mass: Floats) -> None:
-        numbers: dict[str, int] = {}
+        records = TermRecords()
         count = len(terms)
-        self.whole = np.full(count, -1, dtype=np.int64)
-        self.words = np.full((count, LONGEST_PHRASE), -1, dtype=np.int64)
-        self.length = np.zeros(count, dtype=np.int64)
+        whole = np.full(count, -1, dtype=np.int32)
+        words = np.full((count, LONGEST_PHRASE), -1, dtype=np.int32)
+        self.length = np.zeros(count, dtype=np.int8)
         for number, tokens in enumerate(tokens_of(terms, analysis)):
             found = [token.term for token in tokens if token.term]
             if not 0 < len(found) <= LONGEST_PHRASE:
                 continue
             self.length[number] = len(found)
-            self.words[number, : len(found)] = [numbers.setdefault(word, len(numbers)) for word in found]
-            self.whole[number] = numbers.setdefault(" ".join(found), len(numbers))
-        self.classes = list(numbers)
-        self.single = np.fromiter((" " not in name for name in self.classes), bool, len(numbers))
+            words[number, : len(found)] = [records.add(word) for word in found]
+            whole[number] = records.add(" ".join(found))
+        self.terms = records.sort()
+        first = self.terms.first
+        firsts = first == np.arange(len(first))
+        self.records = np.flatnonzero(firsts).astype(np.int32)
+        self.single = ~self.terms.containing(" ")[self.records]
+        classes = np.append((np.cumsum(firsts, dtype=np.int32) - 1)[first], np.int32(-1))  # place -1 is the last one
+        self.whole, self.words = classes[whole], classes[words]
         self.row_mass = row_mass
-        self._p = p
+        self.p = p
         self.cover(np.zeros(0, dtype=np.int64))
 
     def cover(self, glossary_terms: Ids) -> None:
         """Reserve the classes of ``glossary_terms`` for these terms, and recompute all class weights."""
-        self.covered = np.zeros(len(self.classes) + 1, dtype=bool)
+        self.covered = np.zeros(len(self.records) + 1, dtype=bool)
         self.covered[self.whole[glossary_terms]] = True
         counted = self.whole >= 0
         counted &= ~self.covered[self.whole]
         counted[glossary_terms] = True
-        self.whole_weight = totals(self.whole[counted], self._p[counted], len(self.classes))
+        self.whole_weight = totals(self.whole[counted], self.p[counted], len(self.records))
         self.word_weight = self.whole_weight.copy()
 
     def add_word_weight(self, terms: Ids, words: Ids, joint: Floats) -> None:
         """Add the mass that words get as parts of longer ``terms`` to their divisors."""
         parts = self.length[terms] > 1
         terms, words, joint = terms[parts], words[parts], joint[parts]
-        self.word_weight += totals(words, ratio(joint, self.row_mass[terms]), len(self.classes))
+        self.word_weight += totals(words, ratio(joint, self.row_mass[terms]), len(self.records))
 
 
 class _Affinity:
@@ -166,7 +181,7 @@ class _Affinity:
     def __init__(self, pairs: _Part, sources: int, targets: int) -> None:
         s, t, forward, backward, _ = pairs
         self._targets = targets
-        self._pairs, inverse = np.unique(s * targets + t, return_inverse=True)
+        self._pairs, inverse = np.unique(s.astype(np.int64) * targets + t, return_inverse=True)
         count = len(self._pairs)
         s, t = np.divmod(self._pairs, max(1, targets))
         forward, backward = totals(inverse, forward, count), totals(inverse, backward, count)
@@ -174,7 +189,7 @@ class _Affinity:
         self._values += ratio(backward, totals(t, backward, targets)[t])
 
     def __call__(self, s: Ids, t: Ids) -> Floats:
-        keys = s * self._targets + t
+        keys = s.astype(np.int64) * self._targets + t
         found = np.zeros(keys.shape)
         if len(self._pairs):
             positions = np.minimum(np.searchsorted(self._pairs, keys), len(self._pairs) - 1)
@@ -202,7 +217,7 @@ def _alignments(sources: _Side, targets: _Side, s: Ids, t: Ids, entries: _Part, 
     """The word pairs of multi-word entries, with their shares of the joint probabilities."""
     m, n = sources.length[s], targets.length[t]
     single = (m == 1) & (n == 1)
-    affinity = _Affinity(_only(entries, single), len(sources.classes), len(targets.classes))
+    affinity = _Affinity(_only(entries, single), len(sources.records), len(targets.records))
     multiword = np.flatnonzero(~single & ((m == 1) | (n == 1) | (m == n)))
     for start in range(0, len(multiword), _ENTRIES_PER_BATCH):
         chosen = multiword[start : start + _ENTRIES_PER_BATCH]

@@ -17,7 +17,7 @@ from dragoman.lexicon.table.vocabulary import Vocabulary
 
 __all__ = ["Adjacency", "CorruptTable", "Entry", "Lookup", "Table", "Vocabulary"]
 
-Ids = NDArray[np.int32] | NDArray[np.int64]
+Ids = NDArray[np.integer]
 
 FORMAT = "dragoman-table"
 FORMAT_VERSION = "1"
@@ -160,7 +160,7 @@ class Table:
         t = np.asarray(target_ids, dtype=np.int64)
         forward = _probabilities("P(target|source)", p_ts)
         backward = _probabilities("P(source|target)", p_st)
-        origin = np.zeros(len(s), np.uint8) if origins is None else np.asarray(origins, dtype=np.uint8)
+        origin = _origins(origins, len(s))
         if not len(s) == len(t) == len(forward) == len(backward) == len(origin):
             raise ValueError("the arrays of a table must have one value for each entry")
         sources, s = _compact("source", source_terms, s)
@@ -174,17 +174,18 @@ class Table:
         target: str,
         sources: SortedTerms,
         targets: SortedTerms,
-        source_records: NDArray[np.int32],
-        target_records: NDArray[np.int32],
+        source_records: Ids,
+        target_records: Ids,
         p_ts: ArrayLike,
         p_st: ArrayLike,
+        origins: ArrayLike | None = None,
     ) -> Table:
         """As :meth:`from_arrays`, of first records in place of ids."""
         forward = _probabilities("P(target|source)", p_ts)
         backward = _probabilities("P(source|target)", p_st)
         first, s = sources.vocabulary(source_records)
         second, t = targets.vocabulary(target_records)
-        return cls._of(source, target, first, second, s, t, forward, backward, np.zeros(len(s), np.uint8))
+        return cls._of(source, target, first, second, s, t, forward, backward, _origins(origins, len(s)))
 
     @classmethod
     def _of(
@@ -338,6 +339,10 @@ def _probabilities(name: str, values: ArrayLike) -> NDArray[np.float32]:
     if not np.all((exact >= 0) & (exact <= 1)):
         raise ValueError(f"{name} must be between 0 and 1")
     return exact.astype(np.float32)
+
+
+def _origins(values: ArrayLike | None, entries: int) -> NDArray[np.uint8]:
+    return np.zeros(entries, np.uint8) if values is None else np.asarray(values, dtype=np.uint8)
 
 
 def _compact(side: str, terms: Sequence[str], ids: NDArray[np.int64]) -> tuple[Vocabulary, NDArray[np.int64]]:

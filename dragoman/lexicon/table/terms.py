@@ -57,7 +57,12 @@ class SortedTerms:
         self.first = np.empty(len(order), np.int32)
         self.first[order] = np.repeat(self._order, np.diff(np.flatnonzero(~equal), append=len(order)))
 
-    def vocabulary(self, used: Records) -> tuple[Vocabulary, Records]:
+    def containing(self, character: str) -> NDArray[np.bool_]:
+        """Whether each recorded term has an ASCII character."""
+        places = np.flatnonzero(self._blob == ord(character))
+        return np.diff(np.searchsorted(places, self._offsets)) > 0
+
+    def vocabulary(self, used: NDArray[np.integer]) -> tuple[Vocabulary, Records]:
         """The vocabulary of the terms of some first records, and the number in it of each of these records."""
         wanted = np.zeros(len(self.first), bool)
         wanted[used] = True
