@@ -152,6 +152,12 @@ class Settings(RequestLimits):
     worker_batch_tokens: int = Field(
         default=16_384, gt=0, description="Most subwords of queries and passages scored in one batch."
     )
+    worker_batch_seconds: float = Field(
+        default=0.5,
+        gt=0,
+        description="How long a forward pass of several texts should take at most, by the pace of those before; what"
+        " comes next waits for it.",
+    )
     worker_seconds: float = Field(
         default=60.0, gt=0, description="How long a request waits for the models, including loading them."
     )

@@ -16,7 +16,7 @@ import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Condition, Thread
 from typing import Any, Protocol
 
@@ -44,18 +44,24 @@ _SHARE = 8
 _ABANDONED: list[Thread] = []
 """Threads of closed workers that were still computing."""
 _WAIT_SECONDS = 5.0
+_UNMEASURED = 8
+"""The first batch of a kind of task may have one of so many parts of the greatest cost."""
+_RECENT = 0.3
+"""Weight of the last batch in the pace."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The maximum number of items in one batch, and the maximum total cost of a batch of several items.
 
-    Where a batch is `padded`, each of its items costs as much as its most expensive one.
+    Where a batch is `padded`, each of its items costs as much as its most expensive one. With ``seconds`` a batch of
+    several items costs no more than its kind of task has lately computed in that time.
     """
 
     items: int
     cost: int
     padded: bool = False
+    seconds: float | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -139,6 +145,8 @@ class Worker:
         self._background: _Queue = OrderedDict()
         self._waiting = 0
         self._turns = 0
+        self._paces: dict[type, float] = {}
+        """Cost per second of recent batches, by kind of task."""
         self._closing = False
         self._computing: tuple[Hashable, float] | None = None
         self._thread: Thread | None = None
@@ -252,8 +260,22 @@ class Worker:
                 self._continue(task, unfinished)
             self._computing = None
             seconds = time.perf_counter() - started
+            cost = sum(item.cost for item in items)
             self._limit.pace.done(len(items) - len(unfinished), seconds)
-            self._observer.batch(task, len(items), sum(item.cost for item in items), seconds)
+            self._measure(task, cost, seconds)
+            self._observer.batch(task, len(items), cost, seconds)
+
+    def _measure(self, task: Hashable, cost: int, seconds: float) -> None:
+        last = cost / max(seconds, 1e-6)
+        self._paces[type(task)] = _RECENT * last + (1 - _RECENT) * self._paces.get(type(task), last)
+
+    def _current_limits(self, task: Hashable) -> Limits:
+        limits = self._limits(task)
+        if limits.seconds is None:
+            return limits
+        pace = self._paces.get(type(task))
+        cost = limits.cost // _UNMEASURED if pace is None else int(pace * limits.seconds)
+        return replace(limits, cost=min(limits.cost, max(1, cost)))
 
     def _take(self) -> tuple[Hashable, list[_Item]] | None:
         """The next batch, its items marked as running; None when the worker is closed."""
@@ -284,7 +306,7 @@ class Worker:
         Where a request leaves room, background items that were begun are computed further.
         """
         task, requests = queue.popitem(last=False)
-        batch = _Batch(self._limits(task))
+        batch = _Batch(self._current_limits(task))
         taken: Counter[Hashable] = Counter()
         while requests:
             place = min(range(len(requests)), key=lambda place: taken[requests[place][0].caller])

@@ -213,13 +213,14 @@ class Models:
 
     def _limits(self, task: Any) -> Limits:
         settings = self._settings
-        if isinstance(task, Score | Read | Judge):
-            return Limits(settings.worker_batch_tokens, settings.worker_batch_tokens)
         if isinstance(task, Generate):
             return Limits(settings.reason_answers, settings.reason_batch_tokens, padded=True)
-        if isinstance(task, Embed):  # in the background: requests wait for a batch that is being computed
-            return Limits(settings.worker_batch, min(settings.worker_batch_chars, _EMBED_CHARS))
-        return Limits(settings.worker_batch, settings.worker_batch_chars)
+        items, cost = settings.worker_batch, settings.worker_batch_chars
+        if isinstance(task, Score | Read | Judge):
+            items = cost = settings.worker_batch_tokens
+        elif isinstance(task, Embed):  # in the background: requests wait for a batch that is being computed
+            cost = min(cost, _EMBED_CHARS)
+        return Limits(items, cost, seconds=settings.worker_batch_seconds)
 
     def _compute(self, task: Any, texts: list[Any]) -> Sequence[Any]:
         if isinstance(task, Load):

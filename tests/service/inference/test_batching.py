@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.service.core.errors import TooManyRequests, Unavailable
+from dragoman.service.inference import batching
 from dragoman.service.inference.batching import UNFINISHED, Limits, Worker
 from dragoman.service.inference.gathering import gathered
 
@@ -95,6 +96,39 @@ def test_a_batch_has_its_limits() -> None:
         machine.gate.set()
         gathered(futures, 10)
         assert [texts for _, texts in machine.batches[1:]] == [["x" * 50], ["abc", "abcd"], ["abcde"]]
+
+
+def test_a_batch_is_as_large_as_its_kind_of_task_computes_in_the_given_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(batching.time, "perf_counter", lambda: clock[0])
+    machine, costs = Machine(), [0.1, 0.05]
+
+    def compute(task: str, texts: list[str]) -> Sequence[Any]:
+        results = machine(task, texts)
+        clock[0] += costs[len(machine.batches) > 8] * sum(map(len, texts))
+        return results
+
+    worker = Worker(compute, 1000, lambda task: Limits(1000, 160, seconds=2.0))
+    first = worker.submit("t", ["x"])
+    assert machine.begun.wait(10)
+    futures = worker.submit("t", ["x"] * 560)
+    machine.gate.set()
+    gathered([*first, *futures], 10)
+    worker.close()
+    sizes = [len(texts) for _, texts in machine.batches]
+    assert sizes[:9] == [1] + [20] * 8  # ten characters a second
+    assert sizes[9:-1] == sorted(sizes[9:-1])
+    assert 35 < sizes[-2] <= 40  # twenty a second
+
+
+def test_of_a_kind_of_task_whose_pace_is_unknown_the_first_batch_is_small() -> None:
+    machine = Machine()
+    worker = Worker(machine, 1000, lambda task: Limits(1000, 160, seconds=2.0))
+    futures = worker.submit("t", ["x"] * 100)
+    machine.gate.set()
+    gathered(futures, 10)
+    worker.close()
+    assert len(machine.batches[0][1]) == 20
 
 
 def test_one_bad_item_fails_alone() -> None:
