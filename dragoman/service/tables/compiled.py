@@ -9,6 +9,8 @@ import shutil
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from dragoman.lexicon.table.compose import Member, analysed, merge
 from dragoman.lexicon.table.table import CorruptTable, Table
 from dragoman.lexicon.text.tokens import Analysis
@@ -143,6 +145,24 @@ class CompiledTables:
 def named(members: Sequence[ActiveVersion]) -> str:
     """These versions, for people."""
     return ", ".join(f"table '{one.name}' version {one.version}" for one in members)
+
+
+def content_checksum(table: Table) -> str:
+    """SHA-256 of the normalised entries in their canonical order: same content, same checksum."""
+    digest = hashlib.sha256()
+    side = table.by_source
+    for array, dtype in (
+        (table.sources.offsets, "<i8"),
+        (table.sources.blob, "u1"),
+        (table.targets.offsets, "<i8"),
+        (table.targets.blob, "u1"),
+        (side.indptr, "<i8"),
+        (side.ids, "<i4"),
+        (side.forward, "<f4"),
+        (side.backward, "<f4"),
+    ):
+        digest.update(np.ascontiguousarray(array, dtype=dtype).data)
+    return digest.hexdigest()
 
 
 def _open(path: Path, what: str) -> Table | None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from threading import Event, Lock, Thread
 from typing import TypeVar
-
-import numpy as np
 
 from dragoman.lexicon.formats.build import Normalised
 from dragoman.lexicon.formats.reader import Rejection
@@ -22,7 +19,7 @@ from dragoman.service.core.names import check_name
 from dragoman.service.core.priority import in_background
 from dragoman.service.core.settings import Settings
 from dragoman.service.storage.database import Store
-from dragoman.service.tables.compiled import CompiledTables
+from dragoman.service.tables.compiled import CompiledTables, content_checksum
 from dragoman.service.tables.lookup import Lookup, TermLookup
 from dragoman.service.tables.reading import read_table
 from dragoman.service.tables.repository import Counts, NewVersion, TableInfo, TableRepository, check_languages
@@ -372,24 +369,6 @@ def check_detectable(snapshot: Snapshot, languages: Collection[str]) -> None:
     for pair, unserved in snapshot.unserved.items():
         if in_background() and not (languages and joined.isdisjoint(pair)):
             raise Unavailable(f"a language cannot be detected now: {unserved}")
-
-
-def content_checksum(table: Table) -> str:
-    """SHA-256 of the normalised entries in their canonical order: same content, same checksum."""
-    digest = hashlib.sha256()
-    side = table.by_source
-    for array, dtype in (
-        (table.sources.offsets, "<i8"),
-        (table.sources.blob, "u1"),
-        (table.targets.offsets, "<i8"),
-        (table.targets.blob, "u1"),
-        (side.indptr, "<i8"),
-        (side.ids, "<i4"),
-        (side.forward, "<f4"),
-        (side.backward, "<f4"),
-    ):
-        digest.update(np.ascontiguousarray(array, dtype=dtype).data)
-    return digest.hexdigest()
 
 
 def _checked(upload: Upload) -> Upload:

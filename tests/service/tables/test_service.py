@@ -21,7 +21,8 @@ from dragoman.service.core.errors import Conflict, InvalidRequest, MalformedBody
 from dragoman.service.core.settings import Settings
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import TableEntry, TableVersion, TranslationTable
-from dragoman.service.tables.service import Tables, Upload, Uploaded, content_checksum
+from dragoman.service.tables.compiled import content_checksum
+from dragoman.service.tables.service import Tables, Upload, Uploaded
 
 pytestmark = pytest.mark.slow
 
