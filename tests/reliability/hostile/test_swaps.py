@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 REQUESTS = 2_000
 BEFORE = 200
 REQUESTS_PER_SWAP = 20
-ENTRIES = 2_000
+ENTRIES = 500
 GLOSSARIES = 7
 """With the statistical table there are 127 choices of some of the tables, and one of them all."""
 
