@@ -31,7 +31,9 @@ def answers(checkout: Path) -> dict[str, Any]:
     lines = (files("dragoman") / "demo" / "queries.en.jsonl").read_text(encoding="utf-8").splitlines()
     given: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
-        service = Service(checkout, Path(folder, "data"), encoder_precision="float32", torch_threads="1")
+        service = Service(
+            checkout, Path(folder, "data"), encoder_precision="float32", torch_threads="1", request_seconds="600"
+        )
         service.load_demo()
         service.start()
         try:

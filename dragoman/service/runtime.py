@@ -17,7 +17,7 @@ from dragoman.service.core.priority import Traffic
 from dragoman.service.core.settings import Settings
 from dragoman.service.gauges import ServiceState
 from dragoman.service.inference.gauges import WorkerState
-from dragoman.service.inference.models import Load, Models, has_encoder, has_reranker
+from dragoman.service.inference.models import Models, has_encoder, has_reranker
 from dragoman.service.inference.scoring import LocalScoring, Scoring
 from dragoman.service.inference.text_translation import Translations
 from dragoman.service.jobs.line import LineAnswers
@@ -124,7 +124,7 @@ class Runtime:
             return
         by_default = self.settings.rerank == "auto" and not _embeds_all(self.settings)
         if by_default and self.settings.worker_url is None and has_reranker(self.settings):
-            self.models.worker.submit(Load("reranker"), ["reranker"], background=True)
+            self.models.load("reranker", background=True)
         self.jobs.start()
 
     def close(self) -> None:

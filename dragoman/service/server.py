@@ -90,12 +90,13 @@ class _Server(uvicorn.Server):
             self._app.listening()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._begin_end(0)
+        starting = not self._app.started
+        if not starting:  # a start that fails is bounded by `stopped`, and its caller may go on
+            self._begin_end(0)
         self._app.drain()
         if self._app.fault is None:
             logger.info("stopping; %d requests are under way", len(self.server_state.tasks))
         self._app.stop_uploads()
-        starting = not self._app.started
         if starting:
             self._stopped()  # what is being opened cannot be cancelled, and has acknowledged nothing
         await super().shutdown(sockets)

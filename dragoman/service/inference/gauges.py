@@ -21,13 +21,15 @@ class WorkerState(Collector):
         items = gauge("worker_waiting_items", "Texts that wait for the models.", "task")
         cost = gauge("worker_waiting_cost", "Subwords (score) or characters (other tasks) that wait.", "task")
         waiting: dict[str, tuple[int, int]] = {}
-        for task, (many, much) in self._models.worker.waiting().items():
-            before = waiting.get(task_name(task), (0, 0))
-            waiting[task_name(task)] = (before[0] + many, before[1] + much)
+        for worker in self._models.workers:
+            for task, (many, much) in worker.waiting().items():
+                before = waiting.get(task_name(task), (0, 0))
+                waiting[task_name(task)] = (before[0] + many, before[1] + much)
         for name, (many, much) in waiting.items():
             items.add_metric([name], many)
             cost.add_metric([name], much)
         busy = gauge("worker_busy_seconds", "Time since the running forward pass started.", "task")
-        if (computing := self._models.worker.computing()) is not None:
-            busy.add_metric([task_name(computing[0])], computing[1])
+        for worker in self._models.workers:
+            if (computing := worker.computing()) is not None:
+                busy.add_metric([task_name(computing[0])], computing[1])
         yield from (items, cost, busy)

@@ -7,9 +7,11 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Lock, local
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,7 +47,7 @@ _EMBED_CHARS = 4_096
 """Most characters of passages in one forward pass."""
 _RETRY_SECONDS = 30.0
 _LOAD_SECONDS = 600.0
-"""How long a model may take to be loaded before the worker counts as hung."""
+"""How long a model may take to be loaded before others are not waited for."""
 NEARLY = 0.9
 """The share of its time after which a request counts as having waited in vain: work starts a little after its clock."""
 
@@ -96,13 +98,16 @@ class Models:
         self._loaded: dict[str, tuple[Any, Any]] = {}
         self._encoders: dict[str, tuple[Any, Encoder]] = {}
         self._failed: dict[str, tuple[float, str]] = {}
-        self._threads_set = False
+        self._threads = local()
+        self._loading = Lock()
         self.worker = Worker(
             self._compute,
             queue=settings.worker_queue,
             limits=self._limits,
             observer=metrics,
         )
+        self._loader = Worker(self._loaded_models, settings.worker_queue, lambda task: Limits(1, 1), metrics)
+        """Loads models one by one, while those that are loaded compute on."""
 
     def encoder(self, cancelled: Cancelled | None = None) -> EncoderInfo:
         """The configured sentence encoder, loaded now if necessary.
@@ -174,7 +179,25 @@ class Models:
 
     def close(self) -> None:
         """End the worker."""
-        self.worker.close()
+        for worker in self.workers:
+            worker.close()
+
+    @property
+    def workers(self) -> tuple[Worker, Worker]:
+        """What computes, and what loads models."""
+        return self.worker, self._loader
+
+    def load(self, model: str, *, background: bool = False) -> list[Future[Any]]:
+        """Begin to load a model; the result describes it.
+
+        Raises:
+            TooManyRequests: too many wait for models to be loaded.
+            Unavailable: the service is stopping, or the loading of a model hangs.
+        """
+        found = self._loader.computing()
+        if found is not None and found[1] > _LOAD_SECONDS:
+            raise Unavailable(f"a model has been loading for {found[1]:.0f} seconds")
+        return self._loader.submit(Load(model), [model], background=background)
 
     def loaded(self, model: str) -> Any:
         """The description of a loaded model; None for one that still has to be loaded through the queue."""
@@ -194,17 +217,15 @@ class Models:
         found = self.worker.computing()
         if found is None:
             return None
-        task, taken = found
+        taken = found[1]
         limit = min(self._settings.worker_hung_seconds, NEARLY * seconds)
-        if isinstance(task, Load):
-            limit = _LOAD_SECONDS
         return f"the models have been computing one batch for {taken:.0f} seconds" if taken > limit else None
 
     def _info(self, model: str, cancelled: Cancelled | None, seconds: float | None = None) -> Any:
         known = self.loaded(model)
         if known is not None:
             return known
-        return self._ask(Load(model), model, seconds or wait_limit(self._settings.worker_seconds), cancelled)
+        return gathered(self.load(model), seconds or wait_limit(self._settings.worker_seconds), cancelled)[0]
 
     def _ask(self, task: Any, content: Any, seconds: float, cancelled: Cancelled | None) -> Any:
         if reason := self.stuck(seconds):
@@ -223,8 +244,7 @@ class Models:
         return Limits(items, cost, seconds=settings.worker_batch_seconds)
 
     def _compute(self, task: Any, texts: list[Any]) -> Sequence[Any]:
-        if isinstance(task, Load):
-            return [self._load(task.model)[1]] * len(texts)
+        self._set_threads()
         if isinstance(task, Score):
             return self._score(texts)
         if isinstance(task, Translate):
@@ -252,15 +272,22 @@ class Models:
         values = scorer.values(documents)
         return [value if math.isfinite(value) else fault for value in values]
 
+    def _loaded_models(self, task: Load, models: Sequence[str]) -> Sequence[Any]:
+        self._set_threads()
+        return [self._load(task.model)[1] for _ in models]
+
     def _load(self, model: str) -> tuple[Any, Any]:
         if (loaded := self._loaded.get(model)) is not None:
             return loaded
+        with self._loading:
+            return self._loaded.get(model) or self._load_now(model)
+
+    def _load_now(self, model: str) -> tuple[Any, Any]:
         moment, reason = self._failed.get(model, (0.0, ""))
         if reason and time.monotonic() < moment + _RETRY_SECONDS:
             raise Unavailable(reason)
         started = time.perf_counter()
         try:
-            self._set_threads()
             loaded = _LOADERS[model](self._settings, self._shared)
         except ServiceError:
             raise
@@ -291,13 +318,13 @@ class Models:
         return self._encoders[place]
 
     def _set_threads(self) -> None:
-        """Set the thread count on the worker's thread: OpenMP keeps it per thread."""
-        if self._settings.torch_threads is None or self._threads_set:
+        """Set the thread count on this thread, the worker's or that which loads: OpenMP keeps it per thread."""
+        if self._settings.torch_threads is None or hasattr(self._threads, "set"):
             return
         import torch
 
         torch.set_num_threads(self._settings.torch_threads)
-        self._threads_set = True
+        self._threads.set = True
 
 
 def _load_encoder(settings: Settings, shared: Shared) -> tuple[SentenceEncoder, EncoderInfo]:

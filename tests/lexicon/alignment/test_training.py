@@ -201,7 +201,9 @@ def test_probabilities(texts: list[tuple[str, str]], symmetrisation: str, margin
         model=model, symmetrisation=symmetrisation, marginal=marginal, pruning=KEEP_ALL, min_link=0.0
     )
     entries = list(train(pairs(*texts), config).entries())
-    assert entries
+    if not entries:  # both directions may prefer NULL, and nothing is left of their hard links
+        assert symmetrisation in ("intersection", "grow-diag")
+        return
     assert all(0 < p_ts <= 1 + 1e-9 and 0 < p_st <= 1 + 1e-9 for _, _, p_ts, p_st in entries)
     for totals in (sums((s, p) for s, _, p, _ in entries), sums((t, p) for _, t, _, p in entries)):
         if marginal == "aligned":

@@ -13,7 +13,6 @@ from dragoman.service.core.settings import Settings
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.middleware import note_degraded
 from dragoman.service.http.waiting import wait_for_futures
-from dragoman.service.inference.models import Load
 from dragoman.service.inference.tagging import TaggerTask, Tagging, tagger_model, tagger_place
 from dragoman.service.schemas.search import Degraded
 from dragoman.service.schemas.tag import ConfiguredTaggers, Tagged, TagRequest, TagResponse
@@ -44,7 +43,7 @@ async def tag(body: TagRequest, request: Request, runtime: RuntimeDep, settings:
     model = tagger_model(body.task)
     info = runtime.models.loaded(model)
     if info is None:
-        futures = runtime.models.worker.submit(Load(model), [""])
+        futures = runtime.models.load(model)
         await wait_for_futures(futures, request, until)
         info = futures[0].result()
     underway = Tagging(runtime.models.worker, body.task, body.texts)

@@ -14,7 +14,6 @@ from dragoman.service.core.errors import NotInstalled
 from dragoman.service.core.names import model_name
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.waiting import wait_for_futures
-from dragoman.service.inference.models import Load
 from dragoman.service.inference.translating import ENGLISH, about_bridge, good, translator_place
 from dragoman.service.schemas.translate import ConfiguredTranslator, Quality, TranslateRequest, TranslateResponse
 
@@ -54,7 +53,7 @@ async def translate(
     until = time.monotonic() + settings.worker_seconds
     info = runtime.models.loaded("translator")
     if info is None:
-        futures = runtime.models.worker.submit(Load("translator"), [""])
+        futures = runtime.models.load("translator")
         await wait_for_futures(futures, request, until)
         info = futures[0].result()
     info.check(body.source, body.target)
