@@ -6,7 +6,8 @@ Each input goes to a service with keys, the demo, 20,000 words that sound alike 
 characters. Meanwhile another process asks ``/healthz`` fifty times a second, and searches with another key. An input
 ends when its clients have their answers or have left (after 30 seconds at most) and a search is answered again. Printed
 are the statuses of its answers, the longest silence of ``/healthz``, the longest wait of a ``psq`` search and of one by
-default, both until it is answered with 200, and how much more memory the service held than before the first input.
+default, both until it is answered with 200, and how much more memory the service held than before the first input,
+when all of its models were loaded.
 ``--baseline`` sends the same inputs to another checkout first. A service that dies is started again.
 """
 
@@ -158,12 +159,14 @@ def measure(checkout: Path, inputs: Iterable[Input]) -> list[Cost]:
         service.prepare()
         service.stop()
         service.start()
+        service.load_models()
         watcher = Watcher(service)
         try:
             for tried in inputs:
                 costs.append(try_input(service, watcher, tried))
                 print(f"{len(costs)} {costs[-1]}", flush=True)  # noqa: T201
                 if service.revive():
+                    service.load_models()
                     watcher.close()
                     watcher = Watcher(service)
         finally:

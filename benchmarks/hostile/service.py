@@ -145,6 +145,21 @@ class Service:
         base = f"http://{self.target.host}:{self.target.port}"
         return httpx.Client(base_url=base, headers=self.target.head(role), timeout=120, trust_env=False)
 
+    def load_models(self) -> None:
+        """Use each model once: it is loaded by its first use. What is not installed is left out."""
+        context = "Der Vulkan speit Asche. Das Schiff liegt im Hafen."
+        uses: list[tuple[str, dict[str, object]]] = [
+            ("/v1/tag", {"task": "ner", "texts": [context]}),
+            ("/v1/tag", {"task": "pos", "texts": [context]}),
+            ("/v1/translate", {"source": "de", "target": "en", "texts": [context]}),
+            ("/v1/qa", {"question": "Where is the ship?", "context": context}),
+            ("/v1/qa", {"statement": "The ship is at sea.", "context": context}),
+            ("/v1/reason", {"question": "Where is the ship?", "max_tokens": 4}),
+        ]
+        with self.client("search") as client:
+            for path, body in uses:
+                client.post(path, json=body)
+
     def revive(self) -> bool:
         """Start it again if it has ended; whether it had."""
         if self.process.poll() is None:

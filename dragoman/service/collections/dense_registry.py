@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from threading import Condition, Thread
 from typing import Any
@@ -26,6 +26,7 @@ from dragoman.indexes.errors import IndexCorrupt
 from dragoman.service.collections.changes import database_generation
 from dragoman.service.collections.dense_index import Coverage, DenseCollection, Unembedded
 from dragoman.service.core.errors import NotFound, ServiceError, TooManyRequests, Unavailable
+from dragoman.service.core.turns import waiting_for_models
 from dragoman.service.inference.encoding import Embedding, EncodedQuery, EncoderInfo
 from dragoman.service.inference.models import Embed, Models
 from dragoman.service.storage.database import Store
@@ -118,7 +119,7 @@ class DenseIndexes:
         missing = {id: one for id, one in opened.items() if not one.complete}
         for id, collection in missing.items():
             self._enqueue(collection, id, waiting=1)
-        with self._changed:
+        with waiting_for_models() if missing else nullcontext(), self._changed:
             self._changed.wait_for(
                 lambda: self._closing or not any(id in self._queue for id in missing), until - time.monotonic()
             )

@@ -74,7 +74,8 @@ class Turns:
 
     def _next(self) -> Future[None] | None:
         with self._lock:
-            if sum(self._held.values()) >= self._most or not self._waiting:
+            taken = sum(min(held, self._of_one) for held in self._held.values())  # more, where one went on anyway
+            if taken >= self._most or not self._waiting:
                 return None
             caller = min(self._waiting, key=lambda one: self._held.get(one, 0))
             if self._held.get(caller, 0) >= self._of_one:

@@ -56,6 +56,14 @@ def test_no_turn_is_lost_and_none_made_up(steps: list[tuple[str, bool]]) -> None
     assert [turns.take(name).done() for name in "abca"] == [True] * 4
 
 
+def test_of_a_caller_who_goes_on_without_a_turn_others_get_theirs() -> None:
+    turns = Turns(4, 3)
+    for _ in range(8):
+        turns.take_anyway("a")
+    assert turns.take("b").done()
+    assert not turns.take("a").done()
+
+
 def test_who_waits_for_the_models_lets_others_compute() -> None:
     turns = Turns(1, 1)
     assert turns.take("a").done()
