@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from dragoman.backbone.tokenizer import PAD
+from dragoman.deadline import check
 
 
 def padded(rows: Sequence[Sequence[int]], device: torch.device, pad: int = PAD) -> tuple[Tensor, Tensor]:
@@ -24,6 +25,7 @@ def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
     for number in sorted(range(len(lengths)), key=lambda row: -lengths[row]):
         if batch and (len(batch) + 1) * lengths[batch[0]] > tokens:
             yield batch
+            check()
             batch = []
         batch.append(number)
     if batch:

@@ -20,6 +20,7 @@ from dragoman.backbone.packing import packed
 from dragoman.backbone.padding import padded
 from dragoman.backbone.products import fastest
 from dragoman.backbone.tokenizer import cut
+from dragoman.deadline import check
 
 TOKENS_AT_ONCE = 2_048
 UNRELATED = (
@@ -254,6 +255,7 @@ def _batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
     for number in sorted(range(len(lengths)), key=lambda row: lengths[row]):
         if batch and size + lengths[number] > tokens:
             yield batch
+            check()
             batch, size = [], 0
         batch.append(number)
         size += lengths[number]

@@ -234,6 +234,7 @@ class Entities:
         """
         started, place = time.monotonic(), (document.key, document.generation)
         try:
+            self._models.tagger("ner", lambda: self._closing)
             underway = Tagging(self._models.worker, "ner", list(document.fields.values()), background=True)
             gathered(underway.futures, self._seconds, lambda: self._closing)
         except (TooManyRequests, Unavailable) as fault:

@@ -10,20 +10,22 @@ well.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import sys
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
 from threading import Condition, Thread
 from typing import Any, Protocol
 
+from dragoman.deadline import deadline
 from dragoman.service.core.admission import Limit
 from dragoman.service.core.errors import InternalError, ServiceError, TooManyRequests, Unavailable
 from dragoman.service.core.priority import in_background
 from dragoman.service.core.turns import caller
+from dragoman.service.inference.batches import Batch, Item, Limits, Paces
 from dragoman.service.observability.tracing import current_span, forward_span
 
 logger = logging.getLogger("dragoman")
@@ -44,55 +46,6 @@ _SHARE = 8
 _ABANDONED: list[Thread] = []
 """Threads of closed workers that were still computing."""
 _WAIT_SECONDS = 5.0
-_UNMEASURED = 8
-"""The first batch of a kind of task may have one of so many parts of the greatest cost."""
-_RECENT = 0.3
-"""Weight of the last batch in the pace."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The maximum number of items in one batch, and the maximum total cost of a batch of several items.
-
-    Where a batch is `padded`, each of its items costs as much as its most expensive one. With ``seconds`` a batch of
-    several items costs no more than its kind of task has lately computed in that time.
-    """
-
-    items: int
-    cost: int
-    padded: bool = False
-    seconds: float | None = None
-
-
-@dataclass(slots=True, eq=False)
-class _Item:
-    content: Any
-    cost: int
-    background: bool
-    caller: Hashable
-    origin: Any = None
-    """The span of its request, for traces."""
-    result: Future[Any] = field(default_factory=Future)
-
-
-class _Batch:
-    """Items within limits; one of any cost is always within."""
-
-    def __init__(self, limits: Limits) -> None:
-        self.items: list[_Item] = []
-        self._limits, self._total, self._longest = limits, 0, 0
-
-    def fits(self, item: _Item) -> bool:
-        """Whether there is room for one more."""
-        if not self.items:
-            return True
-        count, longest = len(self.items) + 1, max(self._longest, item.cost)
-        cost = longest * count if self._limits.padded else self._total + item.cost
-        return count <= self._limits.items and cost <= self._limits.cost
-
-    def add(self, item: _Item) -> None:
-        self.items.append(item)
-        self._total, self._longest = self._total + item.cost, max(self._longest, item.cost)
 
 
 class Observer(Protocol):
@@ -115,7 +68,7 @@ class _NullObserver:
     def dropped(self, task: Any, items: int) -> None: ...
 
 
-_Queue = OrderedDict[Hashable, deque[deque[_Item]]]
+_Queue = OrderedDict[Hashable, deque[deque[Item]]]
 """The waiting items by task and request; the next task comes first."""
 
 
@@ -127,6 +80,7 @@ class Worker:
         queue: the maximum number of waiting items.
         limits: the limits of a task's batches.
         observer: receives events about batches, and about items that were refused or dropped.
+        urgent: says which tasks a batch of another one makes way for, wherever it asks for its deadline.
     """
 
     def __init__(
@@ -135,8 +89,12 @@ class Worker:
         queue: int,
         limits: Callable[[Any], Limits],
         observer: Observer | None = None,
+        urgent: Callable[[Any], bool] = lambda task: False,
     ) -> None:
         self._compute = compute
+        self._urgent = urgent
+        self._aside = 0.0
+        """Seconds that urgent batches took while others waited."""
         self._limit = Limit(queue, "texts are waiting to be computed")
         self._limits = limits
         self._observer = observer or _NullObserver()
@@ -145,8 +103,7 @@ class Worker:
         self._background: _Queue = OrderedDict()
         self._waiting = 0
         self._turns = 0
-        self._paces: dict[type, float] = {}
-        """Cost per second of recent batches, by kind of task."""
+        self._paces = Paces()
         self._closing = False
         self._computing: tuple[Hashable, float] | None = None
         self._thread: Thread | None = None
@@ -167,7 +124,7 @@ class Worker:
         background = background or in_background()
         priced = zip(contents, costs if costs is not None else map(len, contents), strict=True)
         origin = current_span()
-        items = [_Item(content, cost, background, caller(), origin) for content, cost in priced]
+        items = [Item(content, cost, background, caller(), origin) for content, cost in priced]
         if not items:
             return []
         with self._changed:
@@ -253,31 +210,45 @@ class Worker:
 
     def _work(self) -> None:
         while (taken := self._take()) is not None:
-            task, items = taken
-            started = time.perf_counter()
-            with forward_span(type(task).__name__.lower(), [item.origin for item in items]):
-                unfinished = self._run(task, items)
-                self._continue(task, unfinished)
+            if self._urgent(taken[0]):
+                self._work_on(*taken)
+            else:
+                with deadline(math.inf, self._make_way):
+                    self._work_on(*taken)
             self._computing = None
-            seconds = time.perf_counter() - started
-            cost = sum(item.cost for item in items)
-            self._limit.pace.done(len(items) - len(unfinished), seconds)
-            self._measure(task, cost, seconds)
-            self._observer.batch(task, len(items), cost, seconds)
 
-    def _measure(self, task: Hashable, cost: int, seconds: float) -> None:
-        last = cost / max(seconds, 1e-6)
-        self._paces[type(task)] = _RECENT * last + (1 - _RECENT) * self._paces.get(type(task), last)
+    def _work_on(self, task: Hashable, items: list[Item]) -> None:
+        started, aside = time.perf_counter(), self._aside
+        with forward_span(type(task).__name__.lower(), [item.origin for item in items]):
+            unfinished = self._run(task, items)
+            self._continue(task, unfinished)
+        seconds = time.perf_counter() - started - (self._aside - aside)
+        cost = sum(item.cost for item in items)
+        self._limit.pace.done(len(items) - len(unfinished), seconds)
+        self._paces.done(task, cost, seconds)
+        self._observer.batch(task, len(items), cost, seconds)
 
-    def _current_limits(self, task: Hashable) -> Limits:
-        limits = self._limits(task)
-        if limits.seconds is None:
-            return limits
-        pace = self._paces.get(type(task))
-        cost = limits.cost // _UNMEASURED if pace is None else int(pace * limits.seconds)
-        return replace(limits, cost=min(limits.cost, max(1, cost)))
+    def _make_way(self) -> bool:
+        """Compute a batch of each urgent task that waits, in the middle of another batch; that one is not cancelled."""
+        if not self._request:
+            return False
+        started, computing = time.perf_counter(), self._computing
+        with self._changed:
+            urgent = [task for task in self._request if self._urgent(task)]
+        for task in urgent:
+            with self._changed:
+                if self._closing or task not in self._request:
+                    continue
+                self._request.move_to_end(task, last=False)
+                _, items = self._next_batch(self._request)
+                self._count_waiting()
+            if items:
+                self._work_on(task, items)
+        self._aside += time.perf_counter() - started
+        self._computing = computing
+        return False
 
-    def _take(self) -> tuple[Hashable, list[_Item]] | None:
+    def _take(self) -> tuple[Hashable, list[Item]] | None:
         """The next batch, its items marked as running; None when the worker is closed."""
         with self._changed:
             while True:
@@ -289,9 +260,12 @@ class Worker:
                     continue
                 task, items = self._next_batch(queue)
                 if queue is self._request:
-                    self._waiting = sum(map(len, (r for requests in self._request.values() for r in requests)))
+                    self._count_waiting()
                 if items:
                     return task, items
+
+    def _count_waiting(self) -> None:
+        self._waiting = sum(map(len, (one for requests in self._request.values() for one in requests)))
 
     def _next_queue(self) -> _Queue | None:
         if not self._request or (self._background and self._turns >= _BACKGROUND_INTERVAL - 1):
@@ -300,13 +274,13 @@ class Worker:
         self._turns += bool(self._background)
         return self._request
 
-    def _next_batch(self, queue: _Queue) -> tuple[Hashable, list[_Item]]:
+    def _next_batch(self, queue: _Queue) -> tuple[Hashable, list[Item]]:
         """Items taken in turn from callers and their requests, up to a full batch; cancelled ones are dropped.
 
         Where a request leaves room, background items that were begun are computed further.
         """
         task, requests = queue.popitem(last=False)
-        batch = _Batch(self._current_limits(task))
+        batch = Batch(self._paces.within(task, self._limits(task)))
         taken: Counter[Hashable] = Counter()
         while requests:
             place = min(range(len(requests)), key=lambda place: taken[requests[place][0].caller])
@@ -328,7 +302,7 @@ class Worker:
             self._add_begun(task, batch)
         return task, batch.items
 
-    def _add_begun(self, task: Hashable, batch: _Batch) -> None:
+    def _add_begun(self, task: Hashable, batch: Batch) -> None:
         requests = self._background.get(task, deque())
         while requests and requests[0][0].result.running() and batch.fits(requests[0][0]):
             batch.add(requests.popleft()[0])
@@ -349,7 +323,7 @@ class Worker:
                 del self._request[task]
         self._waiting = sum(1 for _ in _items(self._request))
 
-    def _continue(self, task: Hashable, items: Sequence[_Item]) -> None:
+    def _continue(self, task: Hashable, items: Sequence[Item]) -> None:
         """Put items that are not finished before all others of their task, background items before those."""
         if not items:
             return
@@ -363,7 +337,7 @@ class Worker:
         for item in items:
             item.result.set_exception(Unavailable("the service is stopping"))
 
-    def _run(self, task: Hashable, items: list[_Item]) -> list[_Item]:
+    def _run(self, task: Hashable, items: list[Item]) -> list[Item]:
         """Compute a batch, and return its unfinished items.
 
         If it fails, compute its halves, so that only the bad items fail.
@@ -382,7 +356,7 @@ class Worker:
                 item.result.set_result(result)
         return unfinished
 
-    def _results(self, task: Hashable, items: list[_Item]) -> Sequence[Any] | None:
+    def _results(self, task: Hashable, items: list[Item]) -> Sequence[Any] | None:
         """One result per item, or the exception that all failed with; None if the halves should be tried."""
         self._computing = (task, time.monotonic())
         try:
@@ -408,5 +382,5 @@ def exit_if_computing(status: int) -> None:
         os._exit(status)
 
 
-def _items(queue: _Queue) -> list[_Item]:
+def _items(queue: _Queue) -> list[Item]:
     return [item for requests in queue.values() for request in requests for item in request]

@@ -23,12 +23,13 @@ from dragoman.service.core.memory import return_freed
 from dragoman.service.core.names import without_folders
 from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
-from dragoman.service.inference.batching import Cancelled, Limits, Worker
+from dragoman.service.inference.batches import Limits
+from dragoman.service.inference.batching import Cancelled, Worker
 from dragoman.service.inference.encoding import EncodedQuery, EncoderInfo, SentenceEncoder, embedded, encoded_queries
 from dragoman.service.inference.gathering import gathered
 from dragoman.service.inference.generation import Generate, generated, load_reasoner
 from dragoman.service.inference.reading import Judge, Read, judgements, load_reader, load_statement_reader, spans
-from dragoman.service.inference.tagging import TagTexts, load_tagger, tagger_model, tags
+from dragoman.service.inference.tagging import TaggerTask, TagTexts, load_tagger, tagger_model, tags
 from dragoman.service.inference.translating import Translate, TranslatorInfo, load_translator, translated
 from dragoman.service.observability.metrics import Metrics
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from dragoman.ranking.scoring import AnyScorer
     from dragoman.reasoning.inference import SpanScorer, StatementScorer
     from dragoman.reasoning.layalign.reasoner import Reasoner
+    from dragoman.tagging.tagger import Tagger
 
 logger = logging.getLogger("dragoman")
 
@@ -105,6 +107,7 @@ class Models:
             queue=settings.worker_queue,
             limits=self._limits,
             observer=metrics,
+            urgent=lambda task: isinstance(task, Encode | TagTexts),
         )
         self._loader = Worker(self._loaded_models, settings.worker_queue, lambda task: Limits(1, 1), metrics)
         """Loads models one by one, while those that are loaded compute on."""
@@ -161,6 +164,15 @@ class Models:
             Unavailable: there is none, or it cannot be loaded.
         """
         info: Reasoner = self._info("reasoner", cancelled)
+        return info
+
+    def tagger(self, task: TaggerTask, cancelled: Cancelled | None = None) -> Tagger:
+        """The tagger of a task, loaded now if necessary.
+
+        Raises:
+            Unavailable: there is none, or it cannot be loaded.
+        """
+        info: Tagger = self._info(tagger_model(task), cancelled)
         return info
 
     def encode(self, text: str, cancelled: Cancelled | None = None) -> EncodedQuery:

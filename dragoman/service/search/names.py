@@ -47,6 +47,7 @@ class NameFinder:
             ServiceError: in background work, they cannot be found now.
         """
         try:
+            self._models.tagger("ner", found.cancelled)
             underway = Tagging(self._models.worker, "ner", [found.query.text])
             gathered(underway.futures, wait_limit(self._settings.worker_seconds), found.cancelled)
             (tags,) = underway.results()

@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.deadline import check
 from dragoman.service.core.errors import TooManyRequests, Unavailable
-from dragoman.service.inference import batching
-from dragoman.service.inference.batching import UNFINISHED, Limits, Worker
+from dragoman.service.inference.batches import Limits
+from dragoman.service.inference.batching import UNFINISHED, Worker
 from dragoman.service.inference.gathering import gathered
 
 pytestmark = pytest.mark.slow
@@ -100,7 +101,7 @@ def test_a_batch_has_its_limits() -> None:
 
 def test_a_batch_is_as_large_as_its_kind_of_task_computes_in_the_given_time(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
-    monkeypatch.setattr(batching.time, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
     machine, costs = Machine(), [0.1, 0.05]
 
     def compute(task: str, texts: list[str]) -> Sequence[Any]:
@@ -119,6 +120,33 @@ def test_a_batch_is_as_large_as_its_kind_of_task_computes_in_the_given_time(monk
     assert sizes[:9] == [1] + [20] * 8  # ten characters a second
     assert sizes[9:-1] == sorted(sizes[9:-1])
     assert 35 < sizes[-2] <= 40  # twenty a second
+
+
+def test_a_batch_makes_way_for_an_urgent_task_and_then_ends() -> None:
+    begun, done = Event(), Event()
+    batches: list[tuple[str, int]] = []
+
+    def compute(task: str, texts: list[str]) -> list[str]:
+        batches.append((task, len(texts)))
+        begun.set()
+        until = time.monotonic() + 30
+        while task == "long" and not done.is_set() and time.monotonic() < until:
+            check()
+            time.sleep(0.01)
+        return [f"{task}:{text}" for text in texts]
+
+    worker = Worker(compute, 100, lambda task: Limits(4, 100), urgent=lambda task: task == "urgent")
+    long = worker.submit("long", ["a", "b"])
+    assert begun.wait(10)
+    other = worker.submit("other", ["x"])
+    urgent = worker.submit("urgent", list("abcdef"))
+    assert gathered(urgent, 10) == [f"urgent:{letter}" for letter in "abcdef"]
+    assert not long[0].done() and not other[0].done()
+    done.set()
+    assert gathered([*long, *other], 10) == ["long:a", "long:b", "other:x"]
+    assert batches == [("long", 2), ("urgent", 4), ("urgent", 2), ("other", 1)]
+    assert worker.waiting() == {}
+    worker.close()
 
 
 def test_of_a_kind_of_task_whose_pace_is_unknown_the_first_batch_is_small() -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from dragoman.reasoning.layalign.decoding import Decoder
 from dragoman.service.core.errors import InternalError
-from dragoman.service.inference.batching import Limits, Worker
+from dragoman.service.inference.batches import Limits
+from dragoman.service.inference.batching import Worker
 from dragoman.service.inference.generation import Generate, Generation, generated
 from tests.reasoning.layalign.test_decoding import READER, alone, streams
 from tests.reasoning.layalign.tiny import joined, llm

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from dragoman.indexes.passages import PASSAGE_LENGTH
-from dragoman.service.inference.batching import Limits, Worker
+from dragoman.service.inference.batches import Limits
+from dragoman.service.inference.batching import Worker
 from dragoman.service.inference.gathering import gathered
 from dragoman.service.inference.tagging import Tagging
 from dragoman.tagging.tagger import Tag

@@ -1,0 +1,78 @@
+"""Batches of items within limits, and how fast each kind of task computes them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from concurrent.futures import Future
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+_UNMEASURED = 8
+"""The first batch of a kind of task may have one of so many parts of the greatest cost."""
+_RECENT = 0.3
+"""Weight of the last batch in the pace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The maximum number of items in one batch, and the maximum total cost of a batch of several items.
+
+    Where a batch is `padded`, each of its items costs as much as its most expensive one. With ``seconds`` a batch of
+    several items costs no more than its kind of task has lately computed in that time.
+    """
+
+    items: int
+    cost: int
+    padded: bool = False
+    seconds: float | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    content: Any
+    cost: int
+    background: bool
+    caller: Hashable
+    origin: Any = None
+    """The span of its request, for traces."""
+    result: Future[Any] = field(default_factory=Future)
+
+
+class Batch:
+    """Items within limits; one of any cost is always within."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.items: list[Item] = []
+        self._limits, self._total, self._longest = limits, 0, 0
+
+    def fits(self, item: Item) -> bool:
+        """Whether there is room for one more."""
+        if not self.items:
+            return True
+        count, longest = len(self.items) + 1, max(self._longest, item.cost)
+        cost = longest * count if self._limits.padded else self._total + item.cost
+        return count <= self._limits.items and cost <= self._limits.cost
+
+    def add(self, item: Item) -> None:
+        self.items.append(item)
+        self._total, self._longest = self._total + item.cost, max(self._longest, item.cost)
+
+
+class Paces:
+    """The cost per second of recent batches, by kind of task."""
+
+    def __init__(self) -> None:
+        self._paces: dict[type, float] = {}
+
+    def done(self, task: Hashable, cost: int, seconds: float) -> None:
+        """Count a batch."""
+        last = cost / max(seconds, 1e-6)
+        self._paces[type(task)] = _RECENT * last + (1 - _RECENT) * self._paces.get(type(task), last)
+
+    def within(self, task: Hashable, limits: Limits) -> Limits:
+        """The limits of a task's next batch, with no more than is computed in their time."""
+        if limits.seconds is None:
+            return limits
+        pace = self._paces.get(type(task))
+        cost = limits.cost // _UNMEASURED if pace is None else int(pace * limits.seconds)
+        return replace(limits, cost=min(limits.cost, max(1, cost)))
