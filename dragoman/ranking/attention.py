@@ -20,6 +20,7 @@ from dragoman.deadline import checked
 from dragoman.lexicon.table.table import Lookup
 
 Ints = NDArray[np.int64]
+_PAIR = np.dtype([("left", np.int64), ("right", np.int64), ("weight", np.float32), ("written", np.bool_)])
 Direction = Literal["forward", "backward", "mean"]
 ExtraLinks = Mapping[str, Mapping[str, float]]
 """T of passage terms by query term, from other sources than the table."""
@@ -89,17 +90,13 @@ class TranslationReference:
 
     def links(self, passage: Words, most: int | None = None) -> Links:
         """The linked word pairs of the query and a passage, the first ``most`` of them."""
-        found = list(islice(self._pairs(passage), most))
-        left, right, weights, written = zip(*found, strict=True) if found else ((), (), (), ())
-        return Links(
-            np.asarray(left, np.int64),
-            np.asarray(right, np.int64),
-            np.asarray(weights, np.float32),
-            np.asarray(written, np.bool_) if any(written) else None,
-        )
+        # From a generator, which lets other threads run on the way: there may be a million.
+        found = np.fromiter(islice(self._pairs(passage), most), _PAIR)
+        left, right, weights, written = (np.ascontiguousarray(found[name]) for name in _PAIR.names or ())
+        return Links(left, right, weights, written if written.any() else None)
 
     def _pairs(self, passage: Words) -> Iterator[tuple[int, int, float, bool]]:
-        for position, others in enumerate(map(self._links.get, passage.terms)):
+        for position, others in enumerate(checked(map(self._links.get, passage.terms), 100)):
             for number, weight, written in others or ():
                 yield number, position, weight, written
 
