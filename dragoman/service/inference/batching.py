@@ -80,7 +80,8 @@ class Worker:
         queue: the maximum number of waiting items.
         limits: the limits of a task's batches.
         observer: receives events about batches, and about items that were refused or dropped.
-        urgent: says which tasks a batch of another one makes way for, wherever it asks for its deadline.
+        urgent: says which tasks come before others, every other time, and which a batch of another one makes way for,
+            wherever it asks for its deadline.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class Worker:
     ) -> None:
         self._compute = compute
         self._urgent = urgent
+        self._last_urgent = False
         self._aside = 0.0
         """Seconds that urgent batches took while others waited."""
         self._limit = Limit(queue, "texts are waiting to be computed")
@@ -239,7 +241,7 @@ class Worker:
             with self._changed:
                 if self._closing or task not in self._request:
                     continue
-                self._request.move_to_end(task, last=False)
+                self._put_first(task)
                 _, items = self._next_batch(self._request)
                 self._count_waiting()
             if items:
@@ -258,11 +260,18 @@ class Worker:
                 if queue is None:
                     self._changed.wait()
                     continue
+                if queue is self._request and not self._last_urgent:
+                    self._put_first(next(filter(self._urgent, queue), None))
                 task, items = self._next_batch(queue)
+                self._last_urgent = self._urgent(task)
                 if queue is self._request:
                     self._count_waiting()
                 if items:
                     return task, items
+
+    def _put_first(self, task: Hashable) -> None:
+        if task is not None:
+            self._request.move_to_end(task, last=False)
 
     def _count_waiting(self) -> None:
         self._waiting = sum(map(len, (one for requests in self._request.values() for one in requests)))

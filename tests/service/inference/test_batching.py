@@ -149,6 +149,19 @@ def test_a_batch_makes_way_for_an_urgent_task_and_then_ends() -> None:
     worker.close()
 
 
+def test_an_urgent_task_comes_next_but_not_twice_in_a_row() -> None:
+    machine = Machine()
+    worker = Worker(machine, 100, lambda task: Limits(2, 100), urgent=lambda task: task == "urgent")
+    first = worker.submit("hold", ["first"])
+    assert machine.begun.wait(10)
+    others = worker.submit("other", list("abcd"))
+    urgent = worker.submit("urgent", list("abcdef"))
+    machine.gate.set()
+    gathered([*first, *others, *urgent], 10)
+    worker.close()
+    assert [task for task, _ in machine.batches[1:]] == ["urgent", "other", "urgent", "other", "urgent"]
+
+
 def test_of_a_kind_of_task_whose_pace_is_unknown_the_first_batch_is_small() -> None:
     machine = Machine()
     worker = Worker(machine, 1000, lambda task: Limits(1000, 160, seconds=2.0))
