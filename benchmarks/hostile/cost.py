@@ -6,8 +6,8 @@ Each input goes to a service with keys, the demo, 20,000 words that sound alike 
 characters. Meanwhile another process asks ``/healthz`` fifty times a second, and searches with another key. An input
 ends when its clients have their answers or have left (after 30 seconds at most) and a search is answered again. Printed
 are the statuses of its answers, the longest silence of ``/healthz``, the longest wait of a ``psq`` search and of one by
-default, both until it is answered with 200, and how much more memory the service held than before the first input,
-when all of its models were loaded.
+default, both until it is answered with 200, how much more memory the service held at its peak than just before the
+input, and what the inputs before it have left (all models are loaded before the first one).
 ``--baseline`` sends the same inputs to another checkout first. A service that dies is started again.
 """
 
@@ -36,6 +36,7 @@ MOST_SILENCE, MOST_WAIT, MOST_MEMORY = 1.0, 2.0, 300.0
 """Seconds without ``/healthz``, seconds that a search of another key waits, MiB above the memory before."""
 _GRANTED = 6 * 1024**3
 _QUIET_SECONDS = 60.0
+_SETTLE_SECONDS = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ class Cost:
     search: float
     default: float
     memory: float
+    held: float
+    """What those before it have left."""
     died: bool
 
     @property
@@ -62,6 +65,7 @@ class Cost:
         mark = "" if self.passed else "DIED " if self.died else "OVER "
         figures = (
             f"silence {self.silence:.2f} search {self.search:.2f} default {self.default:.2f} memory {self.memory:+.0f}"
+            f" held {self.held:+.0f}"
         )
         return f"{mark}{self.kind}: {self.title[:90]} [{answers}] {figures}"
 
@@ -86,6 +90,12 @@ class Watcher:
         self._process.stdin.flush()
         seen: dict[str, float] = json.loads(self._process.stdout.readline())
         return seen
+
+    def settled(self) -> float:
+        """The memory of now, MiB; what was seen until now is forgotten."""
+        self.report()
+        time.sleep(_SETTLE_SECONDS)
+        return self.report()["memory"]
 
     def close(self) -> None:
         self._process.kill()
@@ -112,6 +122,7 @@ def send(target: Target, request: Request) -> str:
 
 def try_input(service: Service, watcher: Watcher, tried: Input) -> Cost:
     """Send an input, wait until searches are answered again, and say what was seen."""
+    before = watcher.settled()
     if tried.scenario:
         SCENARIOS[tried.scenario](service.target)
         statuses: Counter[str] = Counter()
@@ -129,7 +140,8 @@ def try_input(service: Service, watcher: Watcher, tried: Input) -> Cost:
         seen["healthz"],
         seen["search"],
         seen["default"],
-        seen["memory"] - watcher.base,
+        seen["memory"] - before,
+        before - watcher.base,
         service.process.poll() is not None,
     )
 
@@ -179,15 +191,17 @@ def measure(checkout: Path, inputs: Iterable[Input]) -> list[Cost]:
 def summary(costs: list[Cost]) -> str:
     """A row for each kind, and one for all."""
     rows = [
-        "| inputs | | silence, s | search waits, s | default waits, s | memory, MiB | over | died |",
-        "|---|" * 1 + "---|" * 7,
+        "| inputs | | silence, s | search waits, s | default waits, s | memory, MiB | held, MiB | over | died |",
+        "|---|" + "---|" * 8,
     ]
     for kind in [*sorted({cost.kind for cost in costs}), "all"]:
         of_kind = [cost for cost in costs if kind in ("all", cost.kind)]
-        worst = [max(getattr(cost, name) for cost in of_kind) for name in ("silence", "search", "default", "memory")]
+        worst = [
+            max(getattr(cost, name) for cost in of_kind) for name in ("silence", "search", "default", "memory", "held")
+        ]
         over = sum(not cost.passed for cost in of_kind)
         died = sum(cost.died for cost in of_kind)
-        figures = f"{worst[0]:.2f} | {worst[1]:.2f} | {worst[2]:.2f} | {worst[3]:.0f}"
+        figures = f"{worst[0]:.2f} | {worst[1]:.2f} | {worst[2]:.2f} | {worst[3]:.0f} | {worst[4]:.0f}"
         rows.append(f"| {kind} | {len(of_kind)} | {figures} | {over} | {died} |")
     return "\n".join(rows)
 

@@ -22,7 +22,7 @@ _STEP = 64
 """Rows grow by so many places at a time."""
 _SPARE = 2
 """Rows that are so many times as long as need be are made shorter."""
-_TOKENS = 4_096
+_TOKENS = 512
 """Most tokens of prompts that are read at once."""
 
 
