@@ -113,6 +113,7 @@ def autocast(device_type: str, lower: bool | Literal["auto"] = "auto") -> torch.
     return torch.autocast(device_type, torch.bfloat16, enabled=lower)
 
 
+@cache  # so that what is compared later is not measured while other models compute
 def _seconds(dtype: torch.dtype) -> float:
     """The least seconds of a product with GELU among some; infinity without a kernel."""
     generator = torch.Generator().manual_seed(1)

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import and_, delete, false, func, insert, or_, select, true
 
 from dragoman.service.collections.entity_names import Mention, MentionField, forms, sounds_like, sounds_of
-from dragoman.service.core.errors import ServiceError, TooManyRequests, Unavailable
+from dragoman.service.core.errors import ClientDisconnected, ServiceError, TooManyRequests, Unavailable
 from dragoman.service.inference.gathering import gathered
 from dragoman.service.inference.models import Models
 from dragoman.service.inference.tagging import Tagging
@@ -195,6 +195,7 @@ class Entities:
         last = late = 0
         while documents := self._next(collection_id, last):
             last = documents[-1].key
+            self._load_tagger()
             read: dict[Untagged, list[Mention] | None] = {}
             for document in documents:
                 try:
@@ -204,6 +205,13 @@ class Entities:
             self._keep(collection_id, list(read), list(read.values()))
         if late:
             raise Unavailable(f"{late} documents took longer than {self._seconds:g} seconds each")
+
+    def _load_tagger(self) -> None:
+        """Load it before the time of a document begins."""
+        try:
+            self._models.tagger("ner", lambda: self._closing)
+        except ClientDisconnected:
+            raise _Closing from None
 
     def _next(self, collection_id: int, last: int) -> list[Untagged]:
         statement = (
@@ -234,7 +242,6 @@ class Entities:
         """
         started, place = time.monotonic(), (document.key, document.generation)
         try:
-            self._models.tagger("ner", lambda: self._closing)
             underway = Tagging(self._models.worker, "ner", list(document.fields.values()), background=True)
             gathered(underway.futures, self._seconds, lambda: self._closing)
         except (TooManyRequests, Unavailable) as fault:

@@ -59,7 +59,7 @@ class Batch:
 
 
 class Paces:
-    """The cost per second of recent batches, by kind of task."""
+    """The cost per second of recent batches, by kind of task; one that was cheap for its cost counts for little."""
 
     def __init__(self) -> None:
         self._paces: dict[type, float] = {}
@@ -67,7 +67,8 @@ class Paces:
     def done(self, task: Hashable, cost: int, seconds: float) -> None:
         """Count a batch."""
         last = cost / max(seconds, 1e-6)
-        self._paces[type(task)] = _RECENT * last + (1 - _RECENT) * self._paces.get(type(task), last)
+        before = self._paces.get(type(task), last)
+        self._paces[type(task)] = min(last, _RECENT * last + (1 - _RECENT) * before)
 
     def within(self, task: Hashable, limits: Limits) -> Limits:
         """The limits of a task's next batch, with no more than is computed in their time."""

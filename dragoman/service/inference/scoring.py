@@ -170,7 +170,7 @@ class LocalScoring:
         return Pending(futures, lambda: _collected(futures, shares, scores))
 
     def ready(self) -> None:
-        if reason := self._models.failure("reranker") or self._models.stuck():
+        if reason := self._models.failure("reranker") or self._models.stuck() or self._models.loading_hangs():
             raise Unavailable(reason)
         if self._models.loaded("reranker") is None:
             return

@@ -28,6 +28,8 @@ class TagTexts:
     """The task of tagging texts; a result is the list of a text's tags."""
 
     task: TaggerTask
+    query: bool = False
+    """Whether a search waits for it."""
 
 
 class Tagging:
@@ -37,7 +39,9 @@ class Tagging:
     tagger reads.
     """
 
-    def __init__(self, worker: Worker, task: TaggerTask, texts: Sequence[str], *, background: bool = False) -> None:
+    def __init__(
+        self, worker: Worker, task: TaggerTask, texts: Sequence[str], *, background: bool = False, query: bool = False
+    ) -> None:
         """Queue the passages of all texts.
 
         Raises:
@@ -46,7 +50,7 @@ class Tagging:
         """
         self._spans = [passages(text) for text in texts]
         parts = [text[start:end] for text, own in zip(texts, self._spans, strict=True) for start, end in own]
-        self.futures: list[Future[list[Tag]]] = worker.submit(TagTexts(task), parts, background=background)
+        self.futures: list[Future[list[Tag]]] = worker.submit(TagTexts(task, query), parts, background=background)
 
     def results(self) -> list[list[Tag]]:
         """The tags of each text at their places in it, once all futures are done.
