@@ -132,7 +132,10 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Reads:
 def client(tmp_path: Path, reader: Path, reads: Reads, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:
     # In bfloat16, where that is faster, scores are rounded more coarsely than they are compared here.
     monkeypatch.setattr(inference, "fastest", lambda device, among: torch.float32)
-    settings = Settings(data_dir=tmp_path, reader=str(reader), rerank="never", embed="on_demand", torch_threads=1)
+    whole = {"worker_batch_seconds": 0}  # or the pace of what is held would count
+    settings = Settings(
+        data_dir=tmp_path, reader=str(reader), rerank="never", embed="on_demand", torch_threads=1, **whole
+    )
     with TestClient(create_app(settings)) as client:
         yield client
 

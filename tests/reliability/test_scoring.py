@@ -124,7 +124,8 @@ def test_when_memory_runs_out_in_the_forward_pass_smaller_batches_give_the_same_
 ) -> None:
     """The worker's address space is limited to less and less above what it takes when idle."""
     at_once = {"MALLOC_MMAP_THRESHOLD_": "65536"}  # what a batch frees leaves the address space at once
-    worker = Worker(LARGE_BATCHES, at_once, torch_threads=1, worker_batch_tokens=64_000, reranker=str(reranker))
+    batches = {"worker_batch_tokens": 64_000, "worker_batch_seconds": 0}
+    worker = Worker(LARGE_BATCHES, at_once, torch_threads=1, **batches, reranker=str(reranker))
     worker.start()
     try:
         with server(tmp_path, worker_url=worker.url, worker_seconds=120) as running:

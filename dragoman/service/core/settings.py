@@ -153,10 +153,10 @@ class Settings(RequestLimits):
         default=16_384, gt=0, description="Most subwords of queries and passages scored in one batch."
     )
     worker_batch_seconds: float = Field(
-        default=0.2,
-        gt=0,
+        default=0.5,
+        ge=0,
         description="How long a forward pass of several texts should take at most, by the pace of those before; what"
-        " comes next waits for it.",
+        " comes next waits for it. 0: no limit.",
     )
     worker_seconds: float = Field(
         default=60.0, gt=0, description="How long a request waits for the models, including loading them."

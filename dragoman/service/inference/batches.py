@@ -7,8 +7,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-_UNMEASURED = 8
-"""The first batch of a kind of task may have one of so many parts of the greatest cost."""
+_PARTS = 8
+"""A batch may always have one of so many parts of the greatest cost: smaller ones take longer in all."""
 _RECENT = 0.3
 """Weight of the last batch in the pace."""
 
@@ -74,6 +74,6 @@ class Paces:
         """The limits of a task's next batch, with no more than is computed in their time."""
         if limits.seconds is None:
             return limits
-        pace = self._paces.get(type(task))
-        cost = limits.cost // _UNMEASURED if pace is None else int(pace * limits.seconds)
-        return replace(limits, cost=min(limits.cost, max(1, cost)))
+        pace = self._paces.get(type(task), 0.0)
+        least = max(1, limits.cost // _PARTS)
+        return replace(limits, cost=min(limits.cost, max(least, int(pace * limits.seconds))))

@@ -262,7 +262,7 @@ class Models:
             items = cost = settings.worker_batch_tokens
         elif isinstance(task, Embed):  # in the background: requests wait for a batch that is being computed
             cost = min(cost, _EMBED_CHARS)
-        return Limits(items, cost, seconds=settings.worker_batch_seconds)
+        return Limits(items, cost, seconds=settings.worker_batch_seconds or None)
 
     def _compute(self, task: Any, texts: list[Any]) -> Sequence[Any]:
         self._set_threads()

@@ -139,8 +139,9 @@ def test_many_clients_share_batches_and_too_many_are_told_to_wait(
 ) -> None:
     gate = tmp_path / "gate"
     monkeypatch.setenv("STANDING_IN_GATE", str(gate))
+    whole = {"worker_batch_seconds": 0}  # or the pace of what is held would count
     with (
-        server(tmp_path / "data", STANDING_IN, translator="upper", worker_queue=8, worker_batch=4) as running,
+        server(tmp_path / "data", STANDING_IN, translator="upper", worker_queue=8, worker_batch=4, **whole) as running,
         ThreadPoolExecutor(41) as clients,
     ):
         held = clients.submit(translate, running, text="hold")

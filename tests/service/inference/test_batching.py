@@ -102,24 +102,24 @@ def test_a_batch_has_its_limits() -> None:
 def test_a_batch_is_as_large_as_its_kind_of_task_computes_in_the_given_time(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: clock[0])
-    machine, costs = Machine(), [0.1, 0.05]
+    machine, costs = Machine(), [0.125, 0.0625]
 
     def compute(task: str, texts: list[str]) -> Sequence[Any]:
         results = machine(task, texts)
         clock[0] += costs[len(machine.batches) > 8] * sum(map(len, texts))
         return results
 
-    worker = Worker(compute, 1000, lambda task: Limits(1000, 160, seconds=2.0))
+    worker = Worker(compute, 2000, lambda task: Limits(1000, 160, seconds=5.0))
     first = worker.submit("t", ["x"])
     assert machine.begun.wait(10)
-    futures = worker.submit("t", ["x"] * 560)
+    futures = worker.submit("t", ["x"] * 1100)
     machine.gate.set()
     gathered([*first, *futures], 10)
     worker.close()
     sizes = [len(texts) for _, texts in machine.batches]
-    assert sizes[:9] == [1] + [20] * 8  # ten characters a second
+    assert sizes[:9] == [1] + [40] * 8  # eight characters a second
     assert sizes[9:-1] == sorted(sizes[9:-1])
-    assert 35 < sizes[-2] <= 40  # twenty a second
+    assert 60 < sizes[-2] <= 80  # sixteen a second
 
 
 def test_a_batch_makes_way_for_an_urgent_task_and_then_ends() -> None:
