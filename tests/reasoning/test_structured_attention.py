@@ -99,7 +99,9 @@ def test_the_fast_form_of_a_long_row_equals_the_formula(kernel: bool, monkeypatc
         monkeypatch.setattr(attention, "_CPU_KERNEL", None)
     parts = inputs(1, 512, heads=12, size=32)
     expected = reference(*parts, structured_masks(languages_of([(450, 62)])))
-    assert float((bilingual_attention(*parts, second=450) - expected).abs().max()) < 2e-5  # in float32
+    assert (
+        float((bilingual_attention(*parts, second=450) - expected).abs().max()) < 2e-5
+    )  # another processor sums in another order: 1.07e-5
 
 
 def test_with_the_same_queries_and_full_masks_it_is_plain_attention() -> None:

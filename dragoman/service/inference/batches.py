@@ -18,7 +18,7 @@ class Limits:
     """The maximum number of items in one batch, and the maximum total cost of a batch of several items.
 
     Where a batch is `padded`, each of its items costs as much as its most expensive one. With ``seconds`` a batch of
-    several items costs no more than its kind of task has lately computed in that time.
+    several items costs no more than its kind of task has lately computed in that time, or an eighth of ``cost``.
     """
 
     items: int
