@@ -15,6 +15,8 @@ __all__ = ["IndexedDocument", "Row", "analysed", "batches"]
 
 _DOCUMENTS_PER_BATCH = 256
 _CHARACTERS_PER_BATCH = 1_000_000
+_MANY = 4096
+"""Terms after which the deadline is asked for; most documents have fewer, and need no check within them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ def analysed(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analys
     rows: list[Row] = []
     for document in checked(documents):
         words, terms = next(found[document.language])
-        phonetic = " ".join([sounds(term) for term in checked(set(terms), 4096)])
+        distinct = set(terms)
+        phonetic = " ".join([sounds(term) for term in (distinct if len(distinct) < _MANY else checked(distinct, _MANY))])
         rows.append(Row(document.key, document.language, " ".join(words), " ".join(terms), phonetic))
     return rows
 

@@ -190,19 +190,21 @@ def create_collection(new: NewCollection, runtime: RuntimeDep, record: RecordDep
     """Create an empty collection; 409 if there is one of this name."""
     with record("collection.create", new.name):
         made = runtime.collections.create(new.name, new.language, new.description, new.late_interaction, new.entities)
-    return _collection(made, runtime)
+    return _collection(made, runtime, failed=0)
 
 
 @router.get("")
 def list_collections(runtime: RuntimeDep) -> CollectionList:
     """All collections, by name."""
-    return CollectionList(collections=[_collection(info, runtime) for info in runtime.collections.all()])
+    failed, infos = runtime.collections.unindexed_counts(), runtime.collections.all()
+    return CollectionList(collections=[_collection(info, runtime, failed.get(info.key, 0)) for info in infos])
 
 
 @router.get("/{name}")
 def get_collection(name: CollectionName, runtime: RuntimeDep) -> CollectionBody:
     """One collection: how many documents it has, its generation, and the state of its index."""
-    return _collection(runtime.collections.get(name), runtime)
+    info = runtime.collections.get(name)
+    return _collection(info, runtime, runtime.collections.unindexed_counts(info.key).get(info.key, 0))
 
 
 @router.delete("/{name}", status_code=204, response_class=Response)
@@ -291,14 +293,14 @@ def _entities(info: CollectionInfo, runtime: Runtime) -> EntitiesInfo | None:
     return EntitiesInfo(state=state, tagged=found.tagged, failed=found.failed, total=found.total)
 
 
-def _collection(info: CollectionInfo, runtime: Runtime) -> CollectionBody:
+def _collection(info: CollectionInfo, runtime: Runtime, failed: int) -> CollectionBody:
     return CollectionBody(
         name=info.name,
         language=info.language,
         description=info.description,
         documents=info.documents,
         generation=info.generation,
-        index=IndexInfo(state=info.index_state, generation=info.index_generation, failed=info.unindexed),
+        index=IndexInfo(state=info.index_state, generation=info.index_generation, failed=failed),
         embeddings=_embeddings(info, runtime),
         entities=_entities(info, runtime),
         created_at=info.created_at,

@@ -167,20 +167,21 @@ class DocumentImport:
             self._done.replaced += replaced
             self._done.generation = generation
             self._stored_line = batch.last_line
-            self._index.apply([rows[id]._replace(key=key) for id, key in keys.items()], generation)
+            self._index.apply([Row(key, *rows[id][1:]) for id, key in keys.items()], generation)
         self._metrics.stage("store", stored - begun)
         self._metrics.stage("index", time.perf_counter() - stored + analysed - started)
         self._metrics.documents("stored", len(batch.documents))
 
     def _analysed(self, batch: _Batch) -> dict[str, Row]:
         """The analysed documents of a batch by their ids; a document that cannot be analysed is rejected."""
+        own = self._collection.language
         while True:
             last = {document.id: number for number, document in enumerate(batch.documents)}
             rows, faults = self._index.analysed(
                 [
                     IndexedDocument(
                         number,
-                        document.language or self._collection.language,
+                        document.language or own,
                         indexed_text(document.title, document.text),
                     )
                     for number, document in ((number, batch.documents[number]) for number in last.values())

@@ -33,6 +33,8 @@ logger = logging.getLogger("dragoman")
 _FOLLOW_SECONDS = 2.0
 """How long a deletion waits for the right to write to the index."""
 
+_ALL = select(Collection).order_by(Collection.name)
+
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
@@ -46,8 +48,6 @@ class CollectionInfo:
     generation: int
     index_state: str
     index_generation: int
-    unindexed: int
-    """Documents that could not be indexed."""
     languages: tuple[str, ...]
     entities: bool
     """Whether names are found in its documents."""
@@ -128,7 +128,7 @@ class Collections:
 
     def all(self) -> list[CollectionInfo]:
         """All collections by name."""
-        return self._infos(select(Collection).order_by(Collection.name))
+        return self._infos(_ALL)
 
     def chosen(self, names: Sequence[str] | None) -> list[CollectionInfo]:
         """The collections of these names, in their order; all for None.
@@ -152,8 +152,7 @@ class Collections:
         Raises:
             NotFound: there is none of this name.
         """
-        row = self._row(name)
-        return self._info(row, counts(self._store, row.id).get(row.id, 0))
+        return self._info(self._row(name))
 
     def delete(self, name: str) -> None:
         """Delete a collection with its documents and its index.
@@ -260,6 +259,10 @@ class Collections:
         listed = self.index_of(name).unindexed
         return listed.all(limit), listed.count()
 
+    def unindexed_counts(self, collection_id: int | None = None) -> dict[int, int]:
+        """How many documents of each collection could not be indexed, by its key; those without any are left out."""
+        return counts(self._store, collection_id)
+
     def retry_unindexed(self, name: str) -> tuple[int, int]:
         """Try the documents again that could not be indexed, those first whose last try is the longest ago.
 
@@ -311,11 +314,9 @@ class Collections:
 
     def _infos(self, chosen: Select[Collection]) -> list[CollectionInfo]:
         with self._store.read() as session:
-            rows = session.scalars(chosen).all()
-        unindexed = counts(self._store) if rows else {}
-        return [self._info(row, unindexed.get(row.id, 0)) for row in rows]
+            return [self._info(row) for row in session.scalars(chosen)]
 
-    def _info(self, row: Collection, unindexed: int = 0) -> CollectionInfo:
+    def _info(self, row: Collection) -> CollectionInfo:
         index = self._indexes.find(row.id)
         return CollectionInfo(
             key=row.id,
@@ -326,7 +327,6 @@ class Collections:
             generation=row.generation,
             index_state=index.state.value if index else IndexState.BUILDING.value,
             index_generation=index.generation if index else -1,
-            unindexed=unindexed,
             languages=index.languages if index else (),
             entities=row.entities,
             created_at=row.created_at,

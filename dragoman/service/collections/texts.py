@@ -20,6 +20,15 @@ PIECE = 1_000_000
 
 _CHUNK = 100
 
+_BEGINNINGS = select(
+    Document.key,
+    Document.id,
+    Document.language,
+    Document.title,
+    Document.generation,
+    func.substr(Document.text, 1, BEGINNING + 1),
+).where(Document.deleted.is_(False))
+
 T = TypeVar("T")
 
 
@@ -69,14 +78,12 @@ class StoredText:
 
 def stored_texts(store: Store, keys: Sequence[int]) -> dict[int, StoredText]:
     """Documents by their database keys, each with the beginning of its text; deleted ones are left out."""
-    columns = (Document.key, Document.id, Document.language, Document.title, Document.generation)
-    beginning = func.substr(Document.text, 1, BEGINNING + 1)
     texts: dict[int, StoredText] = {}
     with store.read() as session:
         for start in range(0, len(keys), _CHUNK):
             check()
             chosen = Document.key.in_(keys[start : start + _CHUNK])
-            for row in session.execute(select(*columns, beginning).where(chosen, Document.deleted.is_(False))):
+            for row in session.execute(_BEGINNINGS.where(chosen)):
                 key, id, language, title, generation, text = row
                 complete = len(text) <= BEGINNING
                 texts[key] = StoredText(key, id, language, title, generation, text[:BEGINNING], complete, store)

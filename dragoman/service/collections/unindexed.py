@@ -105,7 +105,7 @@ class UnindexedList:
 
     def put(self, reasons: Mapping[int, str], indexed: Sequence[int] = ()) -> None:
         """Add documents by key, each with its reason, and take out those that are ``indexed`` now."""
-        gone = [*reasons, *(indexed if self.count() else ())]
+        gone = [*reasons, *(indexed if indexed and self.count() else ())]
         if not gone:
             return
         with self._store.write() as session:

