@@ -68,7 +68,8 @@ def analysed(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analys
     for document in checked(documents):
         words, terms = next(found[document.language])
         distinct = set(terms)
-        phonetic = " ".join([sounds(term) for term in (distinct if len(distinct) < _MANY else checked(distinct, _MANY))])
+        steps = distinct if len(distinct) < _MANY else checked(distinct, _MANY)
+        phonetic = " ".join([sounds(term) for term in steps])
         rows.append(Row(document.key, document.language, " ".join(words), " ".join(terms), phonetic))
     return rows
 

@@ -237,15 +237,17 @@ class Worker:
         if not self._request or computing is None or (self._last_urgent or self._aside_now):
             return False
         started, self._aside_now = time.perf_counter(), True
-        with self._changed:
-            urgent = [task for task in self._request if self._urgent(task)]
-        for task in urgent:
-            if items := self._take_of(task):
-                self._work_on(task, items)
-        spent = time.perf_counter() - started
-        self._aside += spent
-        self._aside_now = False
-        self._computing = computing[0], computing[1] + spent
+        try:
+            with self._changed:
+                urgent = [task for task in self._request if self._urgent(task)]
+            for task in urgent:
+                if items := self._take_of(task):
+                    self._work_on(task, items)
+        finally:
+            spent = time.perf_counter() - started
+            self._aside += spent
+            self._aside_now = False
+            self._computing = computing[0], computing[1] + spent
         return False
 
     def _take(self) -> tuple[Hashable, list[Item]] | None:
