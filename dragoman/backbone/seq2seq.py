@@ -18,6 +18,7 @@ from torch.nn import functional as F
 
 from dragoman.backbone.tokenizer import EOS, SPECIAL_TOKENS
 from dragoman.backbone.veco import KeyValues, Layer, Veco, attention_mask, causal_mask
+from dragoman.deadline import checked
 
 Which = Literal["last", "first"]
 Finished = tuple[float, list[int], bool]
@@ -129,7 +130,7 @@ def beam_search(
     scores[:, 0] = 0.0  # all beams start equal, so only one is continued
     finished: list[list[Finished]] = [[] for _ in range(batch)]
     past: list[KeyValues] = []
-    for length in range(1, max(limits) + 1):
+    for length in checked(range(1, max(limits) + 1)):
         found, past = model.step(tokens[:, -1], length - 1, memories, memory_mask, past)
         found[:, forbidden] = -torch.inf
         total = (scores.view(-1, 1) + found).view(batch, -1)

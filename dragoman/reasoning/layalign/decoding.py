@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.padding import batches
+from dragoman.deadline import check
 from dragoman.reasoning.layalign.model import FusedCache, LayAlign, Prompt, Read
 from dragoman.reasoning.layalign.states import read_texts
 
@@ -156,6 +157,7 @@ class Decoder:
         if new:
             self._begin(new)
         for _ in range(steps - bool(new)):
+            check()
             self._keep([not one.done for one in self._streams])
             if self._streams:
                 self._step()

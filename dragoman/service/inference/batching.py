@@ -95,8 +95,8 @@ class Worker:
         self._compute = compute
         self._urgent = urgent
         self._last_urgent = self._aside_now = False
-        self._aside = 0.0
-        """Seconds that urgent batches took while others waited."""
+        self._aside = self._aside_since = 0.0
+        """Seconds that urgent batches took in the middle of others, in all and since the last batch began."""
         self._limit = Limit(queue, "texts are waiting to be computed")
         self._limits = limits
         self._observer = observer or _NullObserver()
@@ -216,6 +216,7 @@ class Worker:
 
     def _work(self) -> None:
         while (taken := self._take()) is not None:
+            self._aside_since = 0.0
             with deadline(math.inf, self._make_way):
                 self._work_on(*taken)
             self._computing = None
@@ -232,9 +233,14 @@ class Worker:
         self._observer.batch(task, len(items), cost, seconds)
 
     def _make_way(self) -> bool:
-        """Compute a batch of each urgent task that waits, in the middle of another batch; that one is not cancelled."""
+        """Compute a batch of each urgent task that waits, in the middle of another batch; that one is not cancelled.
+
+        A batch that has made way for longer than it has been computed itself does not do so now.
+        """
         computing = self._computing
-        if not self._request or computing is None or (self._last_urgent or self._aside_now):
+        if not self._request or computing is None or self._aside_now:
+            return False
+        if self._aside_since > time.monotonic() - computing[1]:
             return False
         started, self._aside_now = time.perf_counter(), True
         try:
@@ -246,6 +252,7 @@ class Worker:
         finally:
             spent = time.perf_counter() - started
             self._aside += spent
+            self._aside_since += spent
             self._aside_now = False
             self._computing = computing[0], computing[1] + spent
         return False

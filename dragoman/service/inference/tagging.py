@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 TaggerTask = Literal["ner", "pos"]
 
+SHORT_QUERY = 1_000
+"""Characters of a query from which on others should not wait until it is computed."""
+
 
 @dataclass(frozen=True, slots=True)
 class TagTexts:
@@ -29,7 +32,7 @@ class TagTexts:
 
     task: TaggerTask
     query: bool = False
-    """Whether a search waits for it."""
+    """Whether a search waits for it, with a query that is not long."""
 
 
 class Tagging:
@@ -50,7 +53,8 @@ class Tagging:
         """
         self._spans = [passages(text) for text in texts]
         parts = [text[start:end] for text, own in zip(texts, self._spans, strict=True) for start, end in own]
-        self.futures: list[Future[list[Tag]]] = worker.submit(TagTexts(task, query), parts, background=background)
+        work = TagTexts(task, query and sum(map(len, parts)) <= SHORT_QUERY)
+        self.futures: list[Future[list[Tag]]] = worker.submit(work, parts, background=background)
 
     def results(self) -> list[list[Tag]]:
         """The tags of each text at their places in it, once all futures are done.
