@@ -30,7 +30,7 @@ from dragoman.tagging.words import word_states
 MODEL_TYPE = "tagger"
 CHANGED = "pretrained."
 """What the names of the encoder's changed weights begin with."""
-WORDS_AT_ONCE = 4_096
+WORDS_AT_ONCE = 1_024
 APOSTROPHES = ("'", "’")
 
 

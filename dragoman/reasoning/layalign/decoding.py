@@ -23,7 +23,7 @@ _STEP = 64
 """Rows grow by so many places at a time."""
 _SPARE = 2
 """Rows that are so many times as long as need be are made shorter."""
-_TOKENS = 512
+_TOKENS = 256
 """Most tokens of prompts that are read at once."""
 
 
@@ -169,6 +169,7 @@ class Decoder:
             some = [new[place] for place in places]
             device = self._model.bridge.separator.device
             read = read_texts(self._encoder, [one.ids for one in some], device)
+            check()
             cache = self._model.cache(read)
             embeds, mask, _ = self._model.embedded(read, [replace(one.prompt, answer=one.tokens) for one in some])
             states = self._model.states(embeds, mask, cache)
