@@ -37,6 +37,10 @@ _ALPHABETIC = regex.compile(r"[\p{L}\p{M}']+")
 _LATIN = regex.compile(r"\p{Latin}")
 
 
+Place = tuple[int, int]
+"""Where a word begins and ends in a query."""
+
+
 @dataclass(frozen=True, slots=True)
 class Alternative:
     """A document-language index term that may translate a query term."""
@@ -62,7 +66,7 @@ class TermGroup:
     """How often the term occurs in the query."""
     oov: bool = False
     """Whether the term has no translation in the active tables."""
-    repeated: tuple[tuple[int, int], ...] = ()
+    repeated: tuple[Place, ...] = ()
     """Offsets of its further occurrences in a structured query."""
     kept: bool = False
     """Whether it is a word of a name, and matched by its form and sound alone."""
@@ -134,7 +138,7 @@ def psq(
     they match by their form and sound, unless the collection has nothing like them. The same word elsewhere in the
     query is a term of its own.
     """
-    groups: dict[tuple[str, bool], TermGroup] = {}
+    groups: dict[tuple[str, bool], tuple[TermGroup, dict[Place, None]]] = {}
     units = list(_units(tokens, table, glossaries))
     for token in checked([unit for unit in checked(units) if not aside(unit)] or units):
         name = next((one for one in names if one.start <= token.start and token.end <= one.end), None)
@@ -148,15 +152,19 @@ def psq(
         if not known:
             found = _with_sounds(tuple(found), tuple(bridge.sounds_like(token.term)), identical)
         _add(groups, TermGroup(token.word, token.term, token.start, token.end, found, oov=not known))
-    return TranslatedQuery("psq", list(groups.values()))
+    return TranslatedQuery("psq", [_repeated(group, list(places)) for group, places in groups.values()])
 
 
-def _add(groups: dict[tuple[str, bool], TermGroup], group: TermGroup) -> None:
-    """Add a term, or count it where it is repeated; each word of a whole name has the same group."""
-    key, place = (group.query_term, group.kept), (group.start, group.end)
-    known = groups.setdefault(key, group)
-    if place not in ((known.start, known.end), *known.repeated):
-        groups[key] = replace(known, weight=known.weight + 1, repeated=(*known.repeated, place))
+def _add(groups: dict[tuple[str, bool], tuple[TermGroup, dict[Place, None]]], group: TermGroup) -> None:
+    """Add a term, or note where it is repeated; each word of a whole name has the same group and place."""
+    _, places = groups.setdefault((group.query_term, group.kept), (group, {}))
+    places[group.start, group.end] = None
+
+
+def _repeated(group: TermGroup, places: Sequence[Place]) -> TermGroup:
+    """The group with the weight of all its places, of which the first is its own."""
+    more = tuple(places[1:])
+    return replace(group, weight=group.weight + len(more), repeated=more) if more else group
 
 
 def _named(token: Token, name: Name, tokens: Sequence[Token], found: list[Alternative]) -> TermGroup:

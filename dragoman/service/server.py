@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -31,6 +32,8 @@ _BACKLOG = 512
 _NO_MORE = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _ROOM = 16
 """Connections that are closed where the system has no room for a new one."""
+_SWITCH_SECONDS = 0.001
+"""How long a thread of Python may compute while others wait. Each product of a model ends with such a wait."""
 _SWEEP_TICKS = 5
 """Tenths of a second between two looks at all connections' timers."""
 _FORCED_EXIT_SECONDS = 5.0
@@ -166,6 +169,8 @@ def _run(settings: Settings, name: str, make: Callable[[], Application], ready: 
     raise_file_limit()
     connections = Connections(ConnectionLimits.of(settings))
     with ExitStack() as opened:
+        opened.callback(sys.setswitchinterval, sys.getswitchinterval())
+        sys.setswitchinterval(_SWITCH_SECONDS)
         listener = opened.enter_context(_listen(settings.host, settings.port))
         forced_exit = Timer(_FORCED_EXIT_SECONDS, os._exit, [0])
         forced_exit.daemon = True
