@@ -17,6 +17,7 @@ import numpy as np
 
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError, read_json
 from dragoman.backbone.sentences import TOKENS_AT_ONCE, SentenceEncoder
+from dragoman.deadline import checked
 from dragoman.ranking.about import SHIPPED, Floats, LateAbout, RerankerAbout, shipped_names
 from dragoman.ranking.attention import Links
 from dragoman.ranking.maxsim import GLOSSARY, LINKED, MAX_RARITY, matches
@@ -72,7 +73,7 @@ class LateScorer:
         texts = list(dict.fromkeys(text for document in pairs for _, text in document))
         asked, read = self._encoded(queries, "query"), self._encoded(texts, "passage")
         cosines, found = np.empty(len(documents)), np.empty(len(documents))
-        for number, (document, own) in enumerate(zip(documents, pairs, strict=True)):
+        for number, (document, own) in enumerate(checked(zip(documents, pairs, strict=True))):
             query, passages = asked[own[0][0]], [read[text] for _, text in own]
             cosines[number] = np.max([passage.vector @ query.vector for passage in passages])
             found[number] = self._match(document, own[0][0], query.states, [passage.states for passage in passages])

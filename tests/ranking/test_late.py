@@ -12,7 +12,7 @@ import torch
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
-from dragoman.backbone.sentences import SentenceEncoder
+from dragoman.backbone.sentences import TOKENS_AT_ONCE, SentenceEncoder
 from dragoman.backbone.tokenizer import Subwords
 from dragoman.lexicon.table.table import Table
 from dragoman.ranking.about import LATE, LateAbout
@@ -135,7 +135,7 @@ def test_memory_that_runs_out_leads_to_smaller_batches(scorer: LateScorer, monke
 
     monkeypatch.setattr(scorer.sentences, "encode_ids", encode)
     assert scorer.values(documents) == pytest.approx(expected, abs=1e-4)
-    assert tried == [("query", 2048), ("passage", 2048), ("passage", 1024), ("passage", 512)]
+    assert tried == [("query", TOKENS_AT_ONCE), ("passage", TOKENS_AT_ONCE), ("passage", TOKENS_AT_ONCE // 2)]
 
 
 def test_states_that_are_no_numbers_fail_their_document_alone(

@@ -230,7 +230,7 @@ class Decoder:
         self._fuse()
 
     def _fuse(self) -> None:
-        """Put what the rows attend to of the encoder into one batch."""
+        """Put what the rows attend to of the encoder into one batch, and keep of each row only its part of that."""
         if not self._streams:
             self._cache = RowsCache(self._model)
             return
@@ -246,3 +246,5 @@ class Decoder:
                 for part in (0, 1)
             ]
             self._cache.fused.append((both[0], both[1]))
+            for number, (fused, own) in enumerate(self._fused):
+                fused[layer] = both[0][number, :, : len(own)], both[1][number, :, : len(own)]
