@@ -157,6 +157,30 @@ def test_a_batch_makes_way_for_an_urgent_task_and_then_ends() -> None:
     worker.close()
 
 
+def test_a_batch_makes_way_no_longer_than_it_is_computed_itself() -> None:
+    begun = Event()
+    spans: list[tuple[str, float, float]] = []
+
+    def compute(task: str, texts: list[str]) -> list[str]:
+        started = time.monotonic()
+        begun.set()
+        for _ in range(60 if task == "long" else 1):
+            check()
+            time.sleep(0.02 if task == "long" else 0.2)
+        spans.append((task, started, time.monotonic()))
+        return texts
+
+    worker = Worker(compute, 100, lambda task: Limits(1, 100), urgent=lambda task: task == "urgent")
+    long = worker.submit("long", ["a"])
+    assert begun.wait(10)
+    urgent = worker.submit("urgent", list("abcdefghijklmnop"))
+    gathered([*long, *urgent], 60)
+    worker.close()
+    (_, started, ended), *_ = [span for span in spans if span[0] == "long"]
+    aside = [end - begin for task, begin, end in spans if task == "urgent" and started < begin and end < ended]
+    assert 2 <= len(aside) <= 10  # 16 of them take 3.2 seconds, and the batch itself 1.2
+
+
 def test_an_urgent_task_comes_next_but_not_twice_in_a_row() -> None:
     machine = Machine()
     worker = Worker(machine, 100, lambda task: Limits(2, 100), urgent=lambda task: task == "urgent")
