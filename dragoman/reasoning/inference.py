@@ -54,6 +54,9 @@ class StructuredPackedAttention(PackedAttention):
         return out
 
 
+TOKENS_AT_ONCE, TOKENS_AT_ONCE_ON_GPU = 1_024, 16_384
+
+
 class PackedReader:
     """An encoder with the deltas of a trained reader, for inference."""
 
@@ -69,6 +72,8 @@ class PackedReader:
         self._structured = bool(self.about.get("structured"))
         structured = load_structured(folder, self.about, self.head, device)
         self.encoder, self._device = structured.encoder, torch.device(device)
+        self.tokens_at_once = TOKENS_AT_ONCE if self._device.type == "cpu" else TOKENS_AT_ONCE_ON_GPU
+        """Subwords of a pass: on a CPU more are no faster, and whoever waits for the pass waits longer."""
         precision = dtype or fastest(self._device.type, (torch.float32, torch.bfloat16))
         more = [block.cross for block in structured.attention] if self._structured else None
         fast = self.encoder.for_inference(precision, whole=True, more=more)

@@ -139,6 +139,7 @@ class _Collected:
         pruned = int(np.sum(~kept))
         if pruned == len(kept):
             raise self._nothing_left()
+        p_ts, p_st = p_ts.astype(np.float32), p_st.astype(np.float32)
         if pruned:
             s, t, p_ts, p_st = s[kept], t[kept], p_ts[kept], p_st[kept]
         table = Table.from_records(*self._languages, sources, targets, s, t, p_ts, p_st)

@@ -204,6 +204,7 @@ class Table:
         if len(s) and np.any((np.diff(s[order]) == 0) & (np.diff(t[order]) == 0)):
             raise ValueError("a pair of terms is given twice")
         by_source = _adjacency(len(sources), s, t, forward, backward, origin, order)
+        del order  # eight bytes an entry, before there are as many again
         by_target = _adjacency(len(targets), t, s, backward, forward, origin, np.lexsort((s, t)))
         return cls(source, target, sources, targets, by_source, by_target)
 
@@ -335,10 +336,10 @@ def _side(arrays: dict[str, NDArray[np.generic]], name: str) -> tuple[Vocabulary
 
 
 def _probabilities(name: str, values: ArrayLike) -> NDArray[np.float32]:
-    exact = np.asarray(values, dtype=np.float64)
-    if not np.all((exact >= 0) & (exact <= 1)):
+    given = np.asarray(values)
+    if not np.all((given >= 0) & (given <= 1)):
         raise ValueError(f"{name} must be between 0 and 1")
-    return exact.astype(np.float32)
+    return given.astype(np.float32, copy=False)
 
 
 def _origins(values: ArrayLike | None, entries: int) -> NDArray[np.uint8]:

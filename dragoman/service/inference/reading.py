@@ -25,9 +25,6 @@ OFF = "off"
 Kind = Literal["answers", "statements"]
 T = TypeVar("T")
 
-_TOKENS_AT_ONCE = 1_024
-"""Most subwords of windows in one pass."""
-
 
 @dataclass(frozen=True, slots=True)
 class Read:
@@ -99,7 +96,7 @@ def spans(scorer: SpanScorer, parts: Sequence[Part]) -> list[list[Span] | Except
     from dragoman.reasoning.reading import spans_of
 
     fault = InternalError("the reader's score of a text is not a number")
-    found = _in_passes(lambda some: spans_of(scorer, some), parts)
+    found = _in_passes(lambda some: spans_of(scorer, some), parts, scorer.tokens_at_once)
     return [own if all(math.isfinite(one.score) for one in own) else fault for own in found]
 
 
@@ -110,7 +107,9 @@ def judgements(scorer: StatementScorer, parts: Sequence[Part]) -> list[Judged | 
     fault = InternalError("the reader's score of a text is not a number")
     found: list[Judged | Exception] = []
     judged = _in_passes(
-        lambda some: scorer.judge([part.row for part in some], [part.bilingual for part in some]), parts
+        lambda some: scorer.judge([part.row for part in some], [part.bilingual for part in some]),
+        parts,
+        scorer.tokens_at_once,
     )
     for one, part in zip(judged, parts, strict=True):
         evidence = best_spans(one.scores, part.row, 1)
@@ -119,11 +118,11 @@ def judgements(scorer: StatementScorer, parts: Sequence[Part]) -> list[Judged | 
     return found
 
 
-def _in_passes(compute: Callable[[Sequence[Part]], Sequence[T]], parts: Sequence[Part]) -> list[T]:
-    """What is computed of each part, in passes between which what is urgent gets its turn."""
+def _in_passes(compute: Callable[[Sequence[Part]], Sequence[T]], parts: Sequence[Part], tokens: int) -> list[T]:
+    """What is computed of each part, in passes of so many subwords, between which what is urgent gets its turn."""
     from dragoman.backbone.padding import batches
 
     found: dict[int, T] = {}
-    for numbers in batches([len(part.row.ids) for part in parts], _TOKENS_AT_ONCE):
+    for numbers in batches([len(part.row.ids) for part in parts], tokens):
         found.update(zip(numbers, compute([parts[number] for number in numbers]), strict=True))
     return [found[number] for number in range(len(parts))]
