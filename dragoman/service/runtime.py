@@ -17,7 +17,8 @@ from dragoman.service.core.priority import Traffic
 from dragoman.service.core.settings import Settings
 from dragoman.service.gauges import ServiceState
 from dragoman.service.inference.gauges import WorkerState
-from dragoman.service.inference.models import Models, has_encoder, has_reranker
+from dragoman.service.inference.loading import has_encoder, has_reranker
+from dragoman.service.inference.models import Models
 from dragoman.service.inference.scoring import LocalScoring, Scoring
 from dragoman.service.inference.text_translation import Translations
 from dragoman.service.jobs.line import LineAnswers

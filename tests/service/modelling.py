@@ -21,7 +21,7 @@ from dragoman.ranking.about import RerankerAbout, StandaloneAbout
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference import models
 from dragoman.service.inference.encoding import EncoderInfo
-from dragoman.service.inference.models import RerankerInfo
+from dragoman.service.inference.loading import RerankerInfo
 from dragoman.service.inference.translating import TranslatorInfo
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
@@ -202,7 +202,7 @@ def standing_in(
 
     loaders = {"encoder": load_encoder, "translator": load_translator, "reranker": load_reranker}
     with monkeypatch.context() as patch:
-        patch.setattr(models, "_LOADERS", loaders)
+        patch.setattr(models, "LOADERS", loaders)
         yield
 
 

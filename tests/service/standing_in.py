@@ -19,7 +19,7 @@ from dragoman.service.cli import main as command_line
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference import models
 from dragoman.service.inference.encoding import EncoderInfo
-from dragoman.service.inference.models import RerankerInfo
+from dragoman.service.inference.loading import RerankerInfo
 from dragoman.service.inference.translating import TranslatorInfo
 from tests.service.modelling import LinkScorer, Piece, UpperTranslator, WordEncoder
 
@@ -74,7 +74,7 @@ def _reranker(settings: Settings, shared: Any) -> tuple[Any, RerankerInfo]:
 
 
 def main() -> None:
-    models._LOADERS |= {"encoder": _encoder, "translator": _translator, "reranker": _reranker}
+    models.LOADERS |= {"encoder": _encoder, "translator": _translator, "reranker": _reranker}
     command_line.main()
 
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dragoman.service.core.errors import ClientDisconnected, ServiceError, TooManyRequests, Unavailable
 from dragoman.service.core.turns import waiting_for_models
 from dragoman.service.inference.batching import Cancelled
-from dragoman.service.inference.models import Models, RerankerInfo, Score
+from dragoman.service.inference.loading import RerankerInfo
+from dragoman.service.inference.models import Models, Score
 
 if TYPE_CHECKING:
     from dragoman.ranking.about import RerankerAbout

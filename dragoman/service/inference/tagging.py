@@ -53,7 +53,7 @@ class Tagging:
         """
         self._spans = [passages(text) for text in texts]
         parts = [text[start:end] for text, own in zip(texts, self._spans, strict=True) for start, end in own]
-        work = TagTexts(task, query and sum(map(len, parts)) <= SHORT_QUERY)
+        work = TagTexts(task, query and sum(map(len, texts)) <= SHORT_QUERY)
         self.futures: list[Future[list[Tag]]] = worker.submit(work, parts, background=background)
 
     def results(self) -> list[list[Tag]]:

@@ -214,7 +214,7 @@ def test_a_model_that_failed_to_load_is_not_tried_with_every_request(monkeypatch
         tried.append(time.monotonic())
         raise OSError("no such file\nand more")
 
-    monkeypatch.setattr("dragoman.service.inference.models._LOADERS", {"encoder": fail})
+    monkeypatch.setattr("dragoman.service.inference.models.LOADERS", {"encoder": fail})
     models = Models(Settings(), Metrics())
     for _ in range(3):
         with pytest.raises(Unavailable, match=r"the encoder cannot be loaded: no such file$"):

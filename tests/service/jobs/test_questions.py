@@ -36,7 +36,7 @@ Opened = Callable[[], AbstractContextManager[TestClient]]
 @pytest.fixture
 def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Start the service, each time on the same data, with a real reader and a stand-in for the encoder."""
-    load_reader = models._LOADERS["reader"]
+    load_reader = models.LOADERS["reader"]
     settings = Settings(
         data_dir=tmp_path / "data",
         reader=str(tiny_reader(tmp_path / "reader")),
@@ -45,7 +45,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         rerank="never",
     )
     with standing_in(monkeypatch, WordEncoder()):
-        monkeypatch.setitem(models._LOADERS, "reader", load_reader)
+        monkeypatch.setitem(models.LOADERS, "reader", load_reader)
         yield lambda: TestClient(create_app(settings))
 
 

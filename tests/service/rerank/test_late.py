@@ -17,8 +17,9 @@ from dragoman.ranking import scoring
 from dragoman.service.app import create_app
 from dragoman.service.core.errors import Unavailable
 from dragoman.service.core.settings import Settings
-from dragoman.service.inference import models
-from dragoman.service.inference.models import Models, has_reranker, reranker_place
+from dragoman.service.inference import loading as service_loading
+from dragoman.service.inference.loading import has_reranker, reranker_place
+from dragoman.service.inference.models import Models
 from dragoman.service.inference.scoring import ScoreRequest, Text
 from dragoman.service.inference.wire import ScoreBody
 from dragoman.service.observability.metrics import Metrics
@@ -116,7 +117,7 @@ def test_searches_and_reranking_share_one_encoder(monkeypatch: pytest.MonkeyPatc
 def test_without_its_encoder_there_is_no_reranker(monkeypatch: pytest.MonkeyPatch) -> None:
     assert reranker_place(Settings()) == "late"
     assert reranker_place(Settings(reranker="mart")) == "mart"
-    monkeypatch.setattr(models, "find_spec", lambda name: None)
+    monkeypatch.setattr(service_loading, "find_spec", lambda name: None)
     assert not has_reranker(Settings())
     found = Models(Settings(), Metrics())
     try:

@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 
 from dragoman.service.app import create_app
 from dragoman.service.core.settings import Settings
-from dragoman.service.inference import models
+from dragoman.service.inference import loading
 from dragoman.service.search.dense import DenseStage
 from tests.service.job_client import finished, read, submit
 from tests.service.modelling import WordEncoder, standing_in
@@ -120,7 +120,7 @@ def test_a_document_that_cannot_be_embedded_is_counted_and_hinders_nothing(clien
 
 
 def test_without_an_encoder_everything_else_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "find_spec", lambda name: None)
+    monkeypatch.setattr(loading, "find_spec", lambda name: None)
     monkeypatch.setattr("dragoman.backbone.pretrained.e5_file.find_spec", lambda name: None)
     with TestClient(create_app(Settings(data_dir=tmp_path, embed="always"))) as client:
         upload(client, "de", DOCUMENTS)
