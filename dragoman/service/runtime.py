@@ -16,13 +16,13 @@ from dragoman.service.core.errors import InvalidRequest, NotInstalled, Unavailab
 from dragoman.service.core.priority import Traffic
 from dragoman.service.core.settings import Settings
 from dragoman.service.gauges import ServiceState
-from dragoman.service.inference.gauges import WorkerState
 from dragoman.service.inference.loading import has_encoder, has_reranker
 from dragoman.service.inference.models import Models
 from dragoman.service.inference.scoring import LocalScoring, Scoring
 from dragoman.service.inference.text_translation import Translations
 from dragoman.service.jobs.line import LineAnswers
 from dragoman.service.jobs.service import Jobs
+from dragoman.service.observability.gauges import WorkerState
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.query import language
 from dragoman.service.reading.qa import QuestionAnswering
@@ -108,7 +108,7 @@ class Runtime:
             answers = LineAnswers(self.search, self.qa, self.rerank_requests, settings)
             self.jobs = Jobs(self.store, self.tables, answers, settings, self.metrics, self.traffic)
             opened.callback(self.jobs.close)
-            self.metrics.watch(WorkerState(self.models))
+            self.metrics.watch(WorkerState(self.models.workers))
             self.metrics.watch(ServiceState(self.store, self.tables.registry, self.indexes, self.scoring))
             self._opened = opened.pop_all()
 

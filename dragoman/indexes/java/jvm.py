@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -137,6 +138,26 @@ class _Attached:
             java_class("java.lang.Thread").detach()
 
 
+_LUCENE = "org.apache.lucene."
+_CALLED = {
+    "dragoman.Rows": "write delete",
+    "dragoman.Searcher": "search parts frequencies completions documents",
+    "java.io.File": "",
+    "java.io.PrintWriter": "",
+    "java.lang.Throwable": "printStackTrace",
+    "java.util.HashMap": "put",
+    _LUCENE + "analysis.custom.CustomAnalyzer$Builder": "withTokenizer addTokenFilter",
+    _LUCENE + "analysis.ja.JapaneseAnalyzer": "",
+    _LUCENE + "codecs.CodecUtil": "checksumEntireFile",
+    _LUCENE + "index.IndexWriter": "setLiveCommitData",
+    _LUCENE + "index.IndexWriterConfig": "setOpenMode setRAMBufferSizeMB setCommitOnClose setSimilarity",
+    _LUCENE + "index.SegmentInfos": "readLatestCommit files",
+    _LUCENE + "search.BooleanQuery": "toString",
+    _LUCENE + "store.MMapDirectory": "openInput",
+    _LUCENE + "util.QueryBuilder": "createPhraseQuery",
+}
+"""The methods, beside constructors, that are called with arguments, by their class."""
+
 _MACHINE = _Machine()
 _THREAD = threading.local()
 os.register_at_fork(after_in_child=_MACHINE.after_fork)
@@ -229,6 +250,7 @@ def _start(heap: str) -> None:
     logger = java_class("java.util.logging.Logger").getLogger("org.apache.lucene")
     logger.setLevel(java_class("java.util.logging.Level").WARNING)
     _kept.append(logger)
+    _make_parameter_classes()
 
 
 def _unlink_collectors() -> None:
@@ -243,6 +265,21 @@ def _unlink_collectors() -> None:
     sentinel.setAccessible(True)
     undying = java_class("java.lang.ref.PhantomReference")(queue.class_, queue.getInstance())
     sentinel.set(queue.getInstance(), undying)
+
+
+def _make_parameter_classes() -> None:
+    """Make JPype's class of each parameter that a call from Python may be matched with, while one thread alone does.
+
+    JPype shows a class to all threads before it has the rules of conversion, and a thread that matches an argument
+    with it then ends the process (SIGSEGV in ``JPConversionObject::matches``, seen with 1.7.1).
+    """
+    import jpype
+
+    for name, methods in _CALLED.items():
+        called = java_class(name).class_
+        named = [method for method in called.getMethods() if str(method.getName()) in methods.split()]
+        for parameter in chain.from_iterable(one.getParameterTypes() for one in (*named, *called.getConstructors())):
+            jpype.JClass(parameter)
 
 
 _kept: list[Any] = []

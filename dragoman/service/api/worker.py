@@ -27,10 +27,10 @@ from dragoman.service.http.bodies import StrictRoute, bearer
 from dragoman.service.http.middleware import CheckedAddress, RequestContext
 from dragoman.service.http.probes import METRICS_TYPE, Health, SharedCheck, check_not_stopping
 from dragoman.service.http.waiting import wait_for_futures
-from dragoman.service.inference.gauges import WorkerState
 from dragoman.service.inference.models import Models
 from dragoman.service.inference.scoring import LocalScoring, Pending
 from dragoman.service.inference.wire import ModelBody, ScoreBody, ScoresBody
+from dragoman.service.observability.gauges import WorkerState
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.observability.refusals import report_refusal
 
@@ -67,7 +67,7 @@ class WorkerRuntime:
         self.metrics = Metrics()
         self.models = Models(settings.model_copy(update={"worker_url": None}), self.metrics)
         self.scoring = LocalScoring(self.models)
-        self.metrics.watch(WorkerState(self.models))
+        self.metrics.watch(WorkerState(self.models.workers))
 
 
 @router.get("/v1/model")

@@ -1,4 +1,4 @@
-"""Counters and histograms for Prometheus. The gauges, read on each scrape, are in `gauges` and `inference.gauges`."""
+"""Counters and histograms for Prometheus. Gauges, read on each scrape, are in `gauges`, here and in the service."""
 
 from __future__ import annotations
 

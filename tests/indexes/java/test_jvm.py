@@ -18,10 +18,10 @@ from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
 
-def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def python(code: str, *arguments: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if name != "JAVA_TOOL_OPTIONS"}  # Java as it starts alone
     return subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", code, *map(str, arguments)],
         capture_output=True,
         text=True,
         env={**kept, **environment},
@@ -70,6 +70,62 @@ def test_strings_cross_unchanged() -> None:
         return str(jvm.java_class("java.util.HashMap")({"k": text}).get("k"))
 
     assert jvm.run(there_and_back, "ä\x00 日本 𠮷😀") == "ä\x00 日本 𠮷😀"
+
+
+CROWD = """
+import sys, threading, time
+from pathlib import Path
+import _jpype, jpype
+from dragoman.indexes import IndexedDocument, LuceneIndex
+from dragoman.indexes.analysis.analyzers import ANALYZERS, Stemmer
+from dragoman.indexes.analysis.pipeline import analysis
+from dragoman.indexes.java import jvm
+from dragoman.indexes.lucene.files import check_files
+
+finish = _jpype._jclassPost  # gives a class its rules of conversion; other threads see the class before
+
+def finish_late(made, *rest):
+    if jvm._MACHINE.started:
+        time.sleep(0.02)
+    finish(made, *rest)
+
+_jpype._jclassPost = finish_late
+begin = threading.Barrier(6)
+
+def work(number):
+    folder = Path(sys.argv[1]) / str(number)
+    begin.wait()
+    for _ in range(2):
+        with LuceneIndex(folder) as index:
+            index.add([IndexedDocument(1, "ja", "日本語の文章"), IndexedDocument(2, "de", "Häuser")], analyses())
+            index.commit(1, {"a": "b"})
+            index.delete([2])
+            index.refresh()
+            index.document_frequencies("de", ["haus"])
+        check_files(folder)
+    for language in sorted(ANALYZERS)[number::6]:
+        jvm.run(lambda: Stemmer(language).terms(["hello"]))
+    try:
+        jvm.run(lambda: jvm.java_class("java.lang.Integer").parseInt("x"))
+    except jvm.JavaError:
+        done.append(number)
+
+def analyses():
+    return {language: analysis(language) for language in ("ja", "de")}
+
+done = []
+threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(sorted(done))
+"""
+
+
+def test_threads_that_meet_a_class_of_java_for_the_first_time_together_survive(tmp_path: Path) -> None:
+    ended = python(CROWD, tmp_path)
+    assert (ended.returncode, ended.stdout) == (0, "[0, 1, 2, 3, 4, 5]\n"), ended.stdout + ended.stderr
 
 
 @pytest.mark.parametrize("heap", ["lots", "64", "-5m", "1m", "64mb", ""])
