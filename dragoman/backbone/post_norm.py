@@ -21,6 +21,7 @@ from torch.nn import functional as F
 
 from dragoman.backbone.products import Product, product
 from dragoman.backbone.veco import Added, BertEncoder
+from dragoman.deadline import checked
 
 BERTS = ("BertModel", "RobertaModel", "XLMRobertaModel")
 
@@ -132,7 +133,7 @@ class PostNormEncoder:
     ) -> list[Tensor]:
         x = self._norm(self._embeddings(tokens))
         found = [x] if wanted[0] == 0 else []
-        for number, layer in enumerate(self._layers[: wanted[-1]]):
+        for number, layer in enumerate(checked(self._layers[: wanted[-1]])):
             extra = added[number](x) if number in added else None
             x = layer.joined(x, rows(layer.read(x)), extra)
             if number + 1 in wanted:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import logging
 import os
 import signal
@@ -32,7 +33,7 @@ _BACKLOG = 512
 _NO_MORE = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _ROOM = 16
 """Connections that are closed where the system has no room for a new one."""
-_SWITCH_SECONDS = 0.001
+_SWITCH_SECONDS = 0.0002
 """How long a thread of Python may compute while others wait. Each product of a model ends with such a wait."""
 _SWEEP_TICKS = 5
 """Tenths of a second between two looks at all connections' timers."""
@@ -177,7 +178,13 @@ def _run(settings: Settings, name: str, make: Callable[[], Application], ready: 
         opened.callback(forced_exit.cancel)
         opened.enter_context(traced(settings, name))
         address = _address(settings.host, listener.getsockname()[1])
-        app = StartingApp(make, lambda: ready(address) if ready else None)
+
+        def started() -> None:
+            gc.freeze()  # a collection of garbage reads all objects there are, and holds every thread for so long
+            if ready:
+                ready(address)
+
+        app = StartingApp(make, started)
         config = uvicorn.Config(
             app,
             log_config=None,

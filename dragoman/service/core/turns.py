@@ -12,8 +12,8 @@ from threading import Lock
 
 from dragoman.deadline import paused
 
-_PATIENCE_SECONDS = 1.0
-"""How long a thread waits to go on after the models: it may hold what those need whose turn it is."""
+_PATIENCE_SECONDS = 10.0
+"""How long a thread waits to go on after the models, should it hold what those need whose turn it is."""
 
 
 class Turns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import math
 import time
@@ -300,6 +301,7 @@ class Models:
                 done.set_result(self._load(task.model)[1])
             except BaseException as fault:
                 done.set_exception(fault)
+            gc.freeze()  # a collection of garbage reads all objects there are, and holds every thread for so long
 
         thread = Thread(target=load, name="dragoman-load", daemon=True)
         thread.start()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from dragoman.lexicon.text.tokens import Analysis, Token
 
@@ -17,7 +16,10 @@ class AnalysedText:
     language: str
     analysis: Callable[[str], Analysis] = field(repr=False)
 
-    @cached_property
+    @property
     def tokens(self) -> list[Token]:
         """Its words in order."""
-        return self.analysis(self.language).tokens(self.text)
+        found: list[Token] | None = self.__dict__.get("_tokens")
+        if found is None:  # no cached_property: that of Python 3.11 analyses all texts of all threads one by one
+            found = self.__dict__["_tokens"] = self.analysis(self.language).tokens(self.text)
+        return found

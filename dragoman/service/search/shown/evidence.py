@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
 from typing import Literal
 
 import regex
@@ -82,6 +81,7 @@ class Evidence:
         self._form: Literal["term", "word"] = "word" if query.method == "smt" else "term"
         self._evidence = _as_evidence(part.translated)
         self._matcher = Matcher(self._evidence, self._form)
+        self._found_keys: list[Key] | None = None
         self._importance = [group.weight * rarity(group, statistics, query.method == "psq") for group in query.groups]
 
     def of(self, document: RankedDocument, explained: bool) -> Shown:
@@ -94,10 +94,12 @@ class Evidence:
             return self._of_whole(document, explained)
         return self._of_parts(document, explained)
 
-    @cached_property
+    @property
     def _keys(self) -> list[Key]:
-        translated = replace(self._translated, query=self._evidence)
-        return keys_of(translated, self._statistics.frequencies, self._importance)
+        if self._found_keys is None:
+            translated = replace(self._translated, query=self._evidence)
+            self._found_keys = keys_of(translated, self._statistics.frequencies, self._importance)
+        return self._found_keys
 
     def _of_whole(self, document: RankedDocument, explained: bool) -> Shown:
         title, text, tokens = document.stored.title or "", document.stored.text, document.whole.tokens
