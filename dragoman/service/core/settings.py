@@ -252,7 +252,7 @@ class Settings(RequestLimits):
     )
     reason_answers: int = Field(default=32, gt=0, description="Most answers that are generated together.")
     reason_batch_tokens: int = Field(
-        default=4_096,
+        default=2_048,
         gt=0,
         description="Most tokens of prompts and answers that are generated together, where each counts as the longest.",
     )
