@@ -1,5 +1,7 @@
 """Sentence encoding: unit rows that depend on nothing but the text."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,7 @@ import torch
 from dragoman.backbone.encoder import VecoEncoder
 from dragoman.backbone.sentences import UNRELATED, SentenceEncoder
 from dragoman.backbone.tokenizer import BOS, EOS, Subwords, cut
+from dragoman.deadline import deadline
 from tests.backbone.samples import SENTENCES, raw_lines, tiny
 
 
@@ -43,6 +46,27 @@ def test_a_long_text_is_the_mean_over_its_windows(encoder: VecoEncoder) -> None:
     np.testing.assert_allclose(
         SentenceEncoder(encoder, dtype=torch.float32).encode([text])[0], mean / mean.norm(), atol=1e-5
     )
+
+
+def test_a_pass_makes_way_between_its_layers_and_goes_on_as_if_it_had_not(
+    encoder: VecoEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dragoman.deadline._POLL_SECONDS", 0.0)
+    sentences = SentenceEncoder(encoder, 2, torch.float32)
+    long, short = [raw_lines("sw")[0] * 3], ["honey"]
+    expected, other = sentences.encode(long), sentences.encode(short)
+    inside: list[bool] = []
+
+    def make_way() -> bool:
+        if not inside or not inside[-1]:
+            inside.append(True)
+            np.testing.assert_array_equal(sentences.encode(short), other)
+            inside[-1] = False
+        return False
+
+    with deadline(math.inf, make_way):
+        np.testing.assert_array_equal(sentences.encode(long), expected)
+    assert len(inside) >= 2  # layers
 
 
 def test_layers(encoder: VecoEncoder) -> None:
