@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict, deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,7 +12,9 @@ from dataclasses import dataclass
 from threading import Lock
 
 from dragoman.deadline import paused
+from dragoman.service.core.errors import ClientDisconnected, Unavailable
 
+_POLL_SECONDS = 0.2
 _PATIENCE_SECONDS = 10.0
 """How long a thread waits to go on after the models, should it hold what those need whose turn it is."""
 
@@ -115,6 +118,27 @@ def caller() -> Hashable:
     """Whose turn it is on this thread; None outside of requests."""
     turn = _turn.get()
     return None if turn is None else turn.caller
+
+
+@contextmanager
+def turn(turns: Turns, seconds: float, cancelled: Callable[[], bool] | None = None) -> Iterator[None]:
+    """One of ``turns`` for the block; while the thread waits for it, ``seconds`` at most, it leaves its own to others.
+
+    Raises:
+        Unavailable: it did not come in time, or the client disconnected.
+    """
+    whose, until = caller(), time.monotonic() + seconds
+    coming = turns.take(whose)
+    try:
+        with waiting_for_models():
+            while not wait([coming], _POLL_SECONDS).done:
+                if cancelled is not None and cancelled():
+                    raise ClientDisconnected("the client disconnected")
+                if time.monotonic() >= until:
+                    raise Unavailable("the service has too much to do: the request waited too long for its turn")
+        yield
+    finally:
+        turns.withdraw(whose, coming)
 
 
 @contextmanager

@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.service.core.errors import ClientDisconnected, InternalError, InvalidRequest, ServiceError
-from dragoman.service.core.priority import Traffic, in_background
+from dragoman.service.core.priority import Traffic, in_background, wait_limit
 from dragoman.service.core.settings import Settings
+from dragoman.service.core.turns import Turns, turn
 from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.models import Models
 from dragoman.service.inference.reading import reader_place
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("dragoman")
 
 STAGE = "qa"
+_READING = 4
+"""Requests whose texts are read at a time, half of them of one caller. One's windows take up to a hundred megabytes."""
 Response = QaResponse | StatementResponse
 
 
@@ -41,6 +45,7 @@ class QuestionAnswering:
     def __init__(self, models: Models, search: Search, settings: Settings, metrics: Metrics, traffic: Traffic) -> None:
         self._models, self._search, self._settings = models, search, settings
         self._metrics, self._traffic = metrics, traffic
+        self._turns = Turns(_READING, _READING // 2)
         self._answers, self._statements = Answers(models, settings), Statements(models, settings)
 
     def answer(
@@ -111,7 +116,8 @@ class QuestionAnswering:
             degraded=degraded,
             truncated=[],
         )
-        work.fill(response, reader, self._asked(request, language, snapshot), [text], cancelled)
+        with self._reading(cancelled):
+            work.fill(response, reader, self._asked(request, language, snapshot), [text], cancelled)
         self._metrics.degraded(degraded)
         return response
 
@@ -141,7 +147,8 @@ class QuestionAnswering:
             languages = [(_field(request), found.query.language)]
             languages += [("documents", language) for language in sorted({one.language for one in texts})]
             _note_unlearned(languages, reader, response.degraded)
-            work.fill(response, reader, self._asked(request, found.query.language, snapshot), texts, cancelled)
+            with self._reading(cancelled):
+                work.fill(response, reader, self._asked(request, found.query.language, snapshot), texts, cancelled)
         except (ClientDisconnected, InvalidRequest, DeadlinePassed, WorkCancelled):
             raise
         except ServiceError as fault:
@@ -155,6 +162,10 @@ class QuestionAnswering:
             self._failed(response, InternalError("the reader failed"))
         self._metrics.stage(STAGE, time.perf_counter() - started)
         return response
+
+    def _reading(self, cancelled: Cancelled | None) -> AbstractContextManager[None]:
+        """A turn to read: more texts in rows at a time take memory, and the worker reads them no sooner."""
+        return turn(self._turns, wait_limit(self._settings.worker_seconds), cancelled)
 
     def _work(self, request: QaRequest) -> Answers | Statements:
         return self._answers if request.statement is None else self._statements
