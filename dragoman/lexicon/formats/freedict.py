@@ -16,6 +16,8 @@ _DEPTH = 100
 _TERMS = 200
 _TRANSLATION = ("trans", "translation")
 _INFLECTED = ("infl", "inflected")
+_LONGEST_TAG = 1 << 18
+"""Bytes of a tag or comment. The parser reads one that is not whole again with each block."""
 
 
 def freedict_pairs(content: Iterable[bytes], limits: Limits) -> Iterator[tuple[int, str, str] | Rejection]:
@@ -37,6 +39,7 @@ def freedict_pairs(content: Iterable[bytes], limits: Limits) -> Iterator[tuple[i
 class _Reader:
     def __init__(self, limits: Limits) -> None:
         self._limit = limits.term_characters
+        self._fed = 0
         self._found: list[tuple[int, str, str] | Rejection] = []
         self._path: list[tuple[str, str]] = []
         self._entry_line = 0
@@ -54,8 +57,12 @@ class _Reader:
         self._parser.SkippedEntityHandler = self._skipped
 
     def feed(self, block: bytes, final: bool) -> None:
+        self._fed += len(block)
         try:
             self._parser.Parse(block, final)
+            if self._fed - max(0, self._parser.CurrentByteIndex) > _LONGEST_TAG:
+                reason = f"a tag or comment is longer than {_LONGEST_TAG:,} bytes"
+                raise TableFormatError(reason, self._parser.CurrentLineNumber)
         except expat.ExpatError as fault:
             reason = expat.ErrorString(fault.code)
             raise TableFormatError(f"not well-formed XML: {reason}", fault.lineno) from fault

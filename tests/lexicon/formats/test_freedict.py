@@ -101,3 +101,41 @@ def test_long_terms_and_huge_entries_are_rejected() -> None:
     many = "".join(f"<orth>{i}</orth>" for i in range(300))
     found = entries(HEAD + BODY + BODY.replace("<orth>Thür</orth>", many) + TAIL)
     assert Rejection(25, "the entry has more than 200 headwords or translations") in found
+
+
+LONG = "ab" * 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("document", "line"),
+    [
+        (LONG, 1),
+        ("<!--" + LONG, 1),
+        (HEAD + "<entry><!--" + LONG, 5),
+        (HEAD + "<" + LONG, 5),
+        (HEAD + "<entry kind='" + LONG, 5),
+        (HEAD + "<?" + LONG, 5),
+        (HEAD + "&" + LONG, 5),
+        ("<!DOCTYPE TEI SYSTEM '" + LONG, 1),
+    ],
+)
+def test_a_tag_that_does_not_end_is_refused_before_it_is_read_again_and_again(document: str, line: int) -> None:
+    read_so_far = 0
+
+    def chunks() -> Iterator[bytes]:
+        nonlocal read_so_far
+        for start in range(0, len(document), 1 << 16):
+            read_so_far = start
+            yield document[start : start + (1 << 16)].encode()
+
+    with pytest.raises(TableFormatError, match=f"line {line}: (a tag or comment is longer than|not well-formed)"):
+        list(read(chunks(), "freedict", Limits()))
+    assert read_so_far < 1 << 20
+
+
+@pytest.mark.parametrize("size", [1 << 16, 1_000])
+def test_text_between_tags_may_be_long(size: int) -> None:
+    long = BODY.replace("<pron>haʊs</pron>", f"<pron>{LONG}</pron>").replace("leer", LONG)
+    found = entries(HEAD + long + TAIL, size)
+    assert found[:4] == EXPECTED[:4]
+    assert found[4:] == [Rejection(15, "the orth is longer than 1,000 characters"), EXPECTED[5]]
