@@ -26,6 +26,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers.cache_utils import DynamicCache
 
 from dragoman.backbone.pretrained.llm import LanguageModel
+from dragoman.deadline import check
 
 ADAPTERS = ("mlp", "linear", "none")
 FUSIONS = ("layers", "last", "mean", "none")
@@ -211,6 +212,7 @@ def _hook(attention: Any, number: int) -> None:
     """Three hooks: the cache is taken before the attention, the queries where they are made, and CA is added to SA."""
 
     def begin(_: nn.Module, _args: Any, given: dict[str, Any]) -> None:
+        check()  # a pass over a long prompt takes seconds, and others wait
         cache = given.get("past_key_values")
         _call.cache = cache if isinstance(cache, FusedCache) and cache.fused else None
         _call.rotation = given.get("position_embeddings")
