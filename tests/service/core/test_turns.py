@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.service.core.turns import Turn, Turns, caller, held, waiting_for_models
+from dragoman.service.core.errors import ClientDisconnected, Unavailable
+from dragoman.service.core.turns import Turn, Turns, caller, held, turn, waiting_for_models
 
 
 def test_one_caller_leaves_a_turn_to_another() -> None:
@@ -75,3 +77,16 @@ def test_who_waits_for_the_models_lets_others_compute() -> None:
             turns.give_back("b")
         assert not turns.take("b").done()
     assert caller() is None
+
+
+def test_a_block_waits_for_its_turn_and_gives_it_back_whatever_happens() -> None:
+    turns = Turns(1, 1)
+    with turn(turns, 5.0):
+        with pytest.raises(Unavailable, match="waited too long"), turn(turns, 0.0):
+            raise AssertionError("there is no second turn")
+        with pytest.raises(ClientDisconnected), turn(turns, 5.0, lambda: True):
+            raise AssertionError("there is no second turn")
+    with pytest.raises(ZeroDivisionError), turn(turns, 5.0):
+        raise ZeroDivisionError
+    with turn(turns, 0.0):
+        assert turns.waiting() == 0
