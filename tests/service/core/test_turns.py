@@ -51,10 +51,10 @@ def test_no_turn_is_lost_and_none_made_up(steps: list[tuple[str, bool]]) -> None
         holding = [name for name, turn in open_ if turn.done()]
         assert len(holding) <= 4
         assert all(holding.count(name) <= 3 for name in holding)
-        idle = {name for name, turn in open_ if not turn.done()}
+        idle = {name for name, one in open_ if not one.done()}
         assert len(holding) == 4 or all(holding.count(name) == 3 for name in idle)
-    for name, turn in open_:
-        turns.withdraw(name, turn)
+    for name, one in open_:
+        turns.withdraw(name, one)
     assert [turns.take(name).done() for name in "abca"] == [True] * 4
 
 
