@@ -25,8 +25,8 @@ from dragoman.service.inference.batching import Cancelled
 T = TypeVar("T")
 
 _COMPUTING = min(4, max(2, os.cpu_count() or 1))
-"""Threads that compute at a time. More contend for Python's interpreter lock, with each other and with the models': they
-answer no more searches, and a crowd keeps others waiting for longer."""
+"""Threads that compute at a time. More contend for Python's interpreter lock, with each other and with the models':
+they answer no more searches, and a crowd keeps others waiting for longer."""
 _SPARE = 8
 """Threads beside those that wait for the models, so that a search that is made without them still gets one."""
 _SUBNET = 64

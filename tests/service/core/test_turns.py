@@ -48,7 +48,7 @@ def test_no_turn_is_lost_and_none_made_up(steps: list[tuple[str, bool]]) -> None
             open_.append((name, turns.take(name)))
         elif open_:
             turns.withdraw(*open_.pop(0))
-        holding = [name for name, turn in open_ if turn.done()]
+        holding = [name for name, one in open_ if one.done()]
         assert len(holding) <= 4
         assert all(holding.count(name) <= 3 for name in holding)
         idle = {name for name, one in open_ if not one.done()}
