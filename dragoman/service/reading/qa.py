@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled
@@ -35,7 +35,9 @@ logger = logging.getLogger("dragoman")
 
 STAGE = "qa"
 _READING = 4
-"""Requests whose texts are read at a time, half of them of one caller. One's windows take up to a hundred megabytes."""
+"""Requests whose long texts are read at a time, half of them of one caller. One's windows take up to 100 MB."""
+_SHORT_CHARS = 16_384
+"""Texts of one request that are read without a turn. Any number of such requests may be read in one batch."""
 Response = QaResponse | StatementResponse
 
 
@@ -116,7 +118,7 @@ class QuestionAnswering:
             degraded=degraded,
             truncated=[],
         )
-        with self._reading(cancelled):
+        with self._reading([text], cancelled):
             work.fill(response, reader, self._asked(request, language, snapshot), [text], cancelled)
         self._metrics.degraded(degraded)
         return response
@@ -147,7 +149,7 @@ class QuestionAnswering:
             languages = [(_field(request), found.query.language)]
             languages += [("documents", language) for language in sorted({one.language for one in texts})]
             _note_unlearned(languages, reader, response.degraded)
-            with self._reading(cancelled):
+            with self._reading(texts, cancelled):
                 work.fill(response, reader, self._asked(request, found.query.language, snapshot), texts, cancelled)
         except (ClientDisconnected, InvalidRequest, DeadlinePassed, WorkCancelled):
             raise
@@ -163,8 +165,10 @@ class QuestionAnswering:
         self._metrics.stage(STAGE, time.perf_counter() - started)
         return response
 
-    def _reading(self, cancelled: Cancelled | None) -> AbstractContextManager[None]:
-        """A turn to read: more texts in rows at a time take memory, and the worker reads them no sooner."""
+    def _reading(self, texts: Sequence[Text], cancelled: Cancelled | None) -> AbstractContextManager[None]:
+        """A turn to read long texts: more of them in rows at a time take memory, and the worker reads none sooner."""
+        if sum(len(one.text) for one in texts) <= _SHORT_CHARS:
+            return nullcontext()
         return turn(self._turns, wait_limit(self._settings.worker_seconds), cancelled)
 
     def _work(self, request: QaRequest) -> Answers | Statements:
