@@ -100,7 +100,7 @@ class RequestLimits(BaseSettings):
         default=10.0, gt=0, description="Request-header timeout, after which the connection is closed."
     )
     concurrent_uploads: int = Field(
-        default=8, gt=0, description="Streamed uploads processed concurrently, while they have data; others wait."
+        default=4, gt=0, description="Streamed uploads processed concurrently, while they have data; others wait."
     )
     open_uploads: int = Field(
         default=32,
