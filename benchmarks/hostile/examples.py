@@ -143,8 +143,9 @@ def large_answer(service: Service, watcher: Watcher) -> str:
     with service.client("admin") as client:
         kind = {"Content-Type": NDJSON}
         client.post("/v1/collections/scratch/documents", content="\n".join(lines), headers=kind).raise_for_status()
-        body = {"query": words, "query_language": "de", "collections": ["scratch"], "method": "psq", "rerank": False}
-        more = {"explain": True, "gloss": True, "top_k": 1000}
+    body = {"query": words, "query_language": "de", "collections": ["scratch"], "method": "psq", "rerank": False}
+    more = {"explain": True, "gloss": True, "top_k": 1000}
+    with service.client("search") as client:
         answer = client.post("/v1/search", json=body | more)
     return f"{answer.status_code}, {len(answer.content) / 1e6:.1f} MB"
 

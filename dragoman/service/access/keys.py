@@ -97,7 +97,7 @@ class Keys:
 
         Raises:
             NotFound: there is no key of this id.
-            Conflict: it was revoked or has expired.
+            Conflict: it was revoked, has expired or was replaced before.
             InvalidRequest: the expiry is not allowed.
         """
         at = now()
@@ -111,7 +111,10 @@ class Keys:
             if not info.usable(at):
                 raise Conflict(f"the key {info.label} was revoked or has expired; make another")
             if expires_at is None and info.expires_at is not None:
-                expires_at = at + (info.expires_at - info.created_at)
+                try:
+                    expires_at = at + (info.expires_at - info.created_at)
+                except OverflowError as fault:
+                    raise InvalidRequest("expires_at: a key of this lifetime would expire too late") from fault
             limits = (info.requests_per_second, info.burst, info.concurrent_requests)
             successor, key = _made(NewKey(info.scopes, info.name, expires_at, *limits))
             session.add(successor)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from functools import cache
+from importlib.resources import files
 
-import fastapi_offline
-from fastapi import FastAPI
+from fastapi import FastAPI, HTTPException
 from fastapi.responses import HTMLResponse, Response
-from fastapi.staticfiles import StaticFiles
 
 from dragoman.service.http.authentication import ASSETS, OPENAPI
 
@@ -39,6 +38,11 @@ _SCRIPT = f"""SwaggerUIBundle({{
   presets: [SwaggerUIBundle.presets.apis, SwaggerUIBundle.SwaggerUIStandalonePreset],
 }});
 """
+_ASSETS = {
+    "swagger-ui.css": "text/css",
+    "swagger-ui-bundle.js": "text/javascript",
+    "favicon.png": "image/png",
+}
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src data:;"
     " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -64,4 +68,14 @@ def install(app: FastAPI) -> None:
     async def start() -> Response:
         return Response(_SCRIPT, media_type="text/javascript")
 
-    app.mount(ASSETS, StaticFiles(directory=Path(fastapi_offline.__file__).parent / "static"), name="documentation")
+    @app.get(f"{ASSETS}/{{name}}", include_in_schema=False)
+    async def asset(name: str) -> Response:
+        if (media_type := _ASSETS.get(name)) is None:
+            raise HTTPException(404)
+        return Response(_content(name), media_type=media_type)
+
+
+@cache
+def _content(name: str) -> bytes:
+    """A file, read once: one that is read while it is sent would stay open for as long as a client takes."""
+    return files("fastapi_offline").joinpath("static", name).read_bytes()

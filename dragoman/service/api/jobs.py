@@ -109,7 +109,7 @@ async def create_job(
         str | None, Query(description="Name of its TREC run; default: dragoman-rerank, -search or -qa.")
     ] = None,
     idempotency_key: Annotated[
-        str | None, Header(description="The same key with the same request gives the same job.")
+        str | None, Header(description="The same key with the same request of one API key gives the same job.")
     ] = None,
 ) -> JobBody:
     """Create a job from a batch of requests, streamed as NDJSON. When this returns, the job is durable.
@@ -121,9 +121,7 @@ async def create_job(
     new = NewJob(type, f"dragoman-{type}" if tag is None else tag, idempotency_key, actor.key_id)
 
     def submit(parts: Iterator[bytes]) -> JobInfo:
-        job = runtime.jobs.submit(new, parts, gzip)  # with an idempotency key perhaps another key's
-        with _told(runtime, actor, "read", job):
-            return job
+        return runtime.jobs.submit(new, parts, gzip)
 
     return _body(await work_on_upload(request, submit))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -53,7 +53,17 @@ def memory_of(text: bytes | bytearray, values: int = VALUES) -> int:
     """About how many bytes the value of a JSON text of ``values`` at most takes, without reading it."""
     narrow = text.isascii() and b"\\u" not in text
     width = 1 if narrow else 4 if _ASTRAL.search(text) else 2  # one character decides for all of a string
-    return len(text) * width + _VALUE_BYTES * min(values, sum(map(text.count, (b",", b"[", b"{"))))
+    return len(text) * width + _VALUE_BYTES * _counted(text, (b",", b"[", b"{"), values)
+
+
+def _counted(text: bytes | bytearray, parts: Sequence[bytes], most: int) -> int:
+    """How often any of ``parts`` stands in a text, ``most`` at most; it is not read further than that."""
+    counted = 0
+    for start in range(0, len(text), _PART_BYTES):
+        counted += sum(text.count(part, start, start + _PART_BYTES) for part in parts)
+        if counted >= most:
+            return most
+    return counted
 
 
 def _check_size(text: bytes | bytearray, depth: int, values: int) -> None:
@@ -62,7 +72,7 @@ def _check_size(text: bytes | bytearray, depth: int, values: int) -> None:
         TooLarge: the text holds more than ``values``.
         MalformedBody: and it begins with more than ``depth`` levels.
     """
-    if sum(map(text.count, _PARTS)) < values:
+    if _counted(text, _PARTS, values) < values:
         return
     counted = 0
     for end, part in _outside_strings(text):

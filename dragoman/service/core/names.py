@@ -42,5 +42,5 @@ def without_folders(text: str) -> str:
 
 
 def model_name(place: str) -> str:
-    """The name of a model to tell callers: that of its folder where it is in one."""
-    return Path(place).name if Path(place).is_dir() else place
+    """The name of a model to tell callers: that of its folder where it is in one, or was to be."""
+    return Path(place).name if Path(place).is_absolute() or Path(place).is_dir() else place

@@ -12,10 +12,12 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.service.core.errors import AmbiguousLength, InvalidRequest, Unavailable
+from dragoman.service.http.authentication import is_open
+from dragoman.service.http.connections.exchange import has_two_lengths
 from dragoman.service.http.errors import error_response, unexpected
 from dragoman.service.http.plain import with_security_headers
 from dragoman.service.http.request_id import request_identifier
-from dragoman.service.observability.logs import access, request_id
+from dragoman.service.observability.logs import access, known_method, request_id
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.observability.tracing import request_span
 from dragoman.service.schemas.search import Degraded
@@ -42,7 +44,7 @@ class RequestContext:
         request = request_identifier(scope)
         scope.setdefault("state", {})["request_id"] = request
         request_id.set(request)
-        method = scope["method"]
+        method = known_method(scope["method"])
         attributes: dict[str, Any] = {"http.request.method": method, "dragoman.request_id": request}
         with request_span(scope["headers"], attributes):
             started = time.perf_counter()
@@ -52,9 +54,8 @@ class RequestContext:
         seconds = time.perf_counter() - started
         metrics: Metrics = scope["app"].state.metrics
         metrics.request(method, route, status, seconds)
-        access(
-            method, route, status, seconds, {name: scope["state"][name] for name in _LOGGED if scope["state"].get(name)}
-        )
+        noted = {name: scope["state"][name] for name in _LOGGED if scope["state"].get(name)}
+        access(method, route, status, seconds, noted, open=is_open(scope["path"]))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, identifier: str) -> int:
         """Run the application and always send a response; returns its status, or 0 if the client left before it."""
@@ -97,7 +98,8 @@ class CheckedAddress:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             _check_address(scope)
-            _check_framing(scope)
+            if has_two_lengths(scope):
+                raise AmbiguousLength("a body has Content-Length or Transfer-Encoding, and the latter in HTTP/1.1 only")
         await self.app(scope, receive, send)
 
 
@@ -109,10 +111,3 @@ def _check_address(scope: Scope) -> None:
             unquote_to_bytes(part).decode("utf-8")
         except UnicodeDecodeError as fault:
             raise InvalidRequest(f"the address's {where} is not UTF-8: {fault.reason}") from fault
-
-
-def _check_framing(scope: Scope) -> None:
-    """Refuse a body of two lengths: a proxy that goes by the other one takes its end for another caller's request."""
-    names = {name for name, _ in scope["headers"]}
-    if b"transfer-encoding" in names and (b"content-length" in names or scope.get("http_version") == "1.0"):
-        raise AmbiguousLength("a body has Content-Length or Transfer-Encoding, and the latter in HTTP/1.1 only")

@@ -16,10 +16,11 @@ import anyio.to_thread
 from starlette.types import Receive, Scope, Send
 
 from dragoman.service.core.errors import Unavailable
-from dragoman.service.http.plain import send_error, send_plain
+from dragoman.service.http.plain import NO_STORE, NOSNIFF, send_error, send_plain
 from dragoman.service.http.request_id import request_identifier
 
 _STARTING = b'{"status":"starting"}'
+_HEADERS = {"Content-Type": "application/json", "X-Content-Type-Options": NOSNIFF, "Cache-Control": NO_STORE}
 _WAIT_SECONDS = 30.0
 """How long a request waits for the start. Clients that take `/healthz` for readiness are served so."""
 
@@ -112,7 +113,7 @@ class StartingApp:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["path"] == "/healthz" and scope["method"] in ("GET", "HEAD"):
-            await send_plain(send, 200, {"Content-Type": "application/json"}, _STARTING, head=scope["method"] == "HEAD")
+            await send_plain(send, 200, _HEADERS, _STARTING, head=scope["method"] == "HEAD")
             return
         if scope["path"] != "/readyz":
             with anyio.move_on_after(_WAIT_SECONDS):

@@ -9,7 +9,7 @@ from contextlib import suppress
 from threading import Lock
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import and_, or_, select
 
 from dragoman.service.core.errors import Conflict, InvalidRequest
 from dragoman.service.core.priority import Traffic
@@ -18,7 +18,7 @@ from dragoman.service.core.trec import RunLine, trec_run
 from dragoman.service.jobs.line import LineAnswers
 from dragoman.service.jobs.repository import FAILED, PENDING, UPLOADING, JobInfo, JobRepository
 from dragoman.service.jobs.scheduler import JobScheduler
-from dragoman.service.jobs.submission import JobSubmission, NewJob, line_error
+from dragoman.service.jobs.submission import JobSubmission, NewJob, line_error, own_idempotency_key
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Job, JobLine
@@ -74,7 +74,7 @@ class Jobs:
         """
         _check(new)
         upload = JobSubmission(self._store, self._tables, self._answers, self._settings, new)
-        if new.idempotency_key is not None and (known := self._known(new.idempotency_key)) is not None:
+        if new.idempotency_key is not None and (known := self._known(new)) is not None:
             id, fingerprint = known
             if upload.fingerprint(parts, gzip) != fingerprint:
                 raise Conflict("this Idempotency-Key was sent before with another body or other parameters")
@@ -163,10 +163,11 @@ class Jobs:
         job = self._jobs.get(id)
         return (b"".join(_error(row, job) for row in rows) for rows in self._jobs.lines(id, errors=True))
 
-    def _known(self, key: str) -> tuple[str, str] | None:
+    def _known(self, new: NewJob) -> tuple[str, str] | None:
         """The job of an idempotency key and its fingerprint; an upload that died is no job."""
+        before = and_(Job.idempotency_key == new.idempotency_key, Job.key_id == new.key_id)  # as it was once stored
         with self._store.read() as session:
-            job = session.scalar(select(Job).where(Job.idempotency_key == key))
+            job = session.scalar(select(Job).where(or_(Job.idempotency_key == own_idempotency_key(new), before)))
         if job is None:
             return None
         if job.status != UPLOADING:

@@ -47,6 +47,13 @@ class _Batch:
     size: int = 0
 
 
+def own_idempotency_key(new: NewJob) -> str | None:
+    """A job's idempotency key as it is stored: that of another API key is another one."""
+    if new.idempotency_key is None:
+        return None
+    return hashlib.sha256(f"{new.key_id or ''}\0{new.idempotency_key}".encode()).hexdigest()
+
+
 class JobSubmission:
     """Takes one body. Nothing of it is left where it cannot be read to its end."""
 
@@ -76,7 +83,7 @@ class JobSubmission:
             type=self._new.type,
             tag=self._new.tag,
             status=UPLOADING,
-            idempotency_key=self._new.idempotency_key,
+            idempotency_key=own_idempotency_key(self._new),
             key_id=self._new.key_id,
             expires_at=now() + timedelta(hours=self._settings.job_expire_hours),
         )

@@ -24,8 +24,9 @@ _LINES = 100
 """Lines of one kind that are logged in one window; the rest is counted."""
 _WINDOW_SECONDS = 10.0
 _KINDS = 1_000
-_REFUSED = (400, 401, 403, 404, 408, 413, 429, 503)
-"""Statuses of which anyone can cause any number; of other requests each has its line."""
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_REFUSED = (400, 401, 403, 404, 405, 408, 413, 416, 429, 431, 501, 503)
+"""Statuses of which anyone can cause any number."""
 
 _QUIET = ("alembic", "uvicorn.error", "kivy", "httpx", "opentelemetry")
 
@@ -41,14 +42,21 @@ def configure_log(level: str, format: Format = "text") -> None:
         logging.getLogger(name).setLevel("WARNING")
 
 
-def access(method: str, route: str, status: int, seconds: float, extra: dict[str, Any]) -> None:
+def known_method(method: str) -> str:
+    """A request's method as it is logged and counted: one that HTTP does not have may be of any length."""
+    return method if method in _METHODS else "other"
+
+
+def access(method: str, route: str, status: int, seconds: float, extra: dict[str, Any], open: bool = False) -> None:
     """Log one line for a finished request, without its text.
 
-    ``extra`` has further fields: ``key_id``, ``degraded``, and ``query`` if queries are logged.
+    ``extra`` has further fields: ``key_id``, ``degraded``, and ``query`` if queries are logged. ``open``: the route is
+    open to all, so of many lines some are left out.
     """
+    method = known_method(method)
     fields = {"method": method, "route": route, "status": status, "seconds": round(seconds, 6), **extra}
     more = "".join(f" {name}={value}" for name, value in extra.items())
-    _access.info("%s %s %d in %.4f s%s", method, route, status, seconds, more, extra=fields)
+    _access.info("%s %s %d in %.4f s%s", method, route, status, seconds, more, extra=fields | {"open": open})
 
 
 def announce(line: str) -> None:
@@ -60,7 +68,8 @@ def announce(line: str) -> None:
 class LimitedHandler(logging.StreamHandler[TextIO]):
     """Writes at most so many lines of one kind, and then how many more there were.
 
-    A kind is a place in the code that logs; for refused requests it is their status. Other requests have their lines.
+    A kind is a place in the code that logs, and an address where callers are refused for their key. Requests to what is
+    open to all are a kind by their route, and refused ones by their status; others have their lines.
     """
 
     def __init__(self, lines: int = _LINES, seconds: float = _WINDOW_SECONDS) -> None:
@@ -117,9 +126,11 @@ class _Window:
 def _kind(record: logging.LogRecord) -> tuple[object, ...] | None:
     """What a line is one of many of; None where each is to be written."""
     if record.name != _access.name:
-        return record.name, record.levelno, record.pathname, record.lineno
-    status = getattr(record, "status", 0)
-    return (record.name, status) if status in _REFUSED else None
+        return record.name, record.levelno, record.pathname, record.lineno, getattr(record, "client", None)
+    status, route = getattr(record, "status", 0), getattr(record, "route", "")
+    if status in _REFUSED:
+        return record.name, status
+    return (record.name, route) if getattr(record, "open", False) else None
 
 
 def _with_request_id(record: logging.LogRecord) -> bool:
@@ -161,6 +172,6 @@ def _json() -> logging.Formatter:
         "{levelname}{name}{message}",
         style="{",
         rename_fields={"levelname": "level", "name": "logger", "exc_info": "traceback"},
-        reserved_attrs=[*RESERVED_ATTRS, "color_message", "taskName"],
+        reserved_attrs=[*RESERVED_ATTRS, "color_message", "taskName", "open"],
         timestamp=True,
     )

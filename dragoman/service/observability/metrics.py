@@ -10,7 +10,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+from dragoman.service.observability.logs import known_method
+
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 _TEXTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _COSTS = (16, 64, 256, 1_024, 4_096, 16_384, 65_536)
@@ -87,7 +88,7 @@ class Metrics:
         self._job_lines.labels("failed").inc(failed)
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
-        method = method if method in _METHODS else "other"
+        method = known_method(method)
         self._requests.labels(method, route, str(status)).inc()
         self._latency.labels(method, route).observe(seconds)
 

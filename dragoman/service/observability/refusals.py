@@ -7,6 +7,7 @@ import re
 from collections.abc import MutableMapping
 from typing import Any
 
+from dragoman.service.observability.logs import known_method
 from dragoman.service.observability.metrics import Metrics
 
 logger = logging.getLogger("dragoman.refused")
@@ -26,7 +27,7 @@ def report_refusal(scope: MutableMapping[str, Any], reason: str, key_id: str | N
     fields = {
         "reason": reason,
         "client": client[0] if client else "unknown",
-        "method": scope["method"],
+        "method": known_method(scope["method"]),
         "path": _shown(scope["path"]),
     } | ({"key_id": key_id} if key_id else {})
     logger.warning("%s", " ".join(f"{name}={value}" for name, value in fields.items()), extra=fields)

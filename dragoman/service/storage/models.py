@@ -281,6 +281,7 @@ class Job(Base):
     status: Mapped[str] = mapped_column(String(16), index=True)
     message: Mapped[str | None] = mapped_column(Text)
     idempotency_key: Mapped[str | None] = mapped_column(String(255), unique=True)
+    """SHA-256 of the API key's id and what it sent; what was sent itself in older rows."""
     fingerprint: Mapped[str] = mapped_column(String(64), default="")
     """SHA-256 of the parameters and the body, which identifies a repeated request."""
     key_id: Mapped[str | None] = mapped_column(String(12))

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from threading import Lock
+from threading import Lock, Semaphore
 
+from dragoman import deadline
 from dragoman.lexicon.table.forms import Forms
 from dragoman.lexicon.table.table import Entry, Table
 from dragoman.lexicon.text.tokens import Analysis, fold_term
+from dragoman.service.core.errors import Unavailable
 from dragoman.service.tables.views import ActiveVersion
 
 _KEPT = 4
+_WAITING = 8
+"""Look-ups that wait at a time, while one analyses a side of a table."""
+_WAIT_SECONDS = 0.1
+_Key = tuple[int, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +35,19 @@ class Lookup:
 class TermLookup:
     """Look-ups in any version. It keeps the index terms of the last few that needed them. Thread-safe."""
 
-    def __init__(self, analysis: Callable[[str], Analysis]) -> None:
+    def __init__(self, analysis: Callable[[str], Analysis], seconds: float) -> None:
+        """``seconds``: the longest that a look-up waits for the index terms of a side, and takes to make them."""
         self._analysis = analysis
-        self._kept: dict[tuple[int, str, str, str], Forms] = {}
+        self._seconds = seconds
+        self._kept: dict[_Key, Forms] = {}
         self._ready: frozenset[int] | None = None
+        self._lock = Lock()
         self._making = Lock()
+        self._places = Semaphore(_WAITING)
 
     def keep_only(self, versions: Collection[ActiveVersion]) -> None:
         """Let go of all other versions, also of those that are looked up from now on."""
-        with self._making:
+        with self._lock:
             self._ready = frozenset(version.id for version in versions)
             for key in [key for key in self._kept if key[0] not in self._ready]:
                 del self._kept[key]
@@ -46,6 +56,10 @@ class TermLookup:
         """The entries of a term in the first of these sides of a version that has the term, folded.
 
         If none has it, the entries of the first side's terms that have the same index terms; empty if there are none.
+
+        Raises:
+            Unavailable: many look-ups wait for index terms.
+            DeadlinePassed: it has waited too long for them.
         """
         answers = [_exact(side, term, version.version) for side in sides]
         found = next((answer for answer in answers if answer.entries), None)
@@ -60,13 +74,35 @@ class TermLookup:
     def _forms(self, version: ActiveVersion, side: Table) -> Forms:
         analysis = self._analysis(side.source)
         key = (version.id, version.checksum, side.source, analysis.fingerprint)
-        with self._making:
-            forms = self._kept.pop(key, None) or Forms(side, analysis)
-            if self._ready is None or version.id in self._ready:
+        if (kept := self._kept_forms(key)) is not None:
+            return kept
+        if not self._places.acquire(blocking=False):
+            raise Unavailable("many look-ups wait for the index terms of a table; try again in a moment")
+        try:
+            with deadline.deadline(self._seconds):
+                while not self._making.acquire(timeout=_WAIT_SECONDS):
+                    deadline.check()
+                try:
+                    forms = self._kept_forms(key) or Forms(side, analysis)
+                    self._keep(key, forms)
+                    return forms
+                finally:
+                    self._making.release()
+        finally:
+            self._places.release()
+
+    def _kept_forms(self, key: _Key) -> Forms | None:
+        with self._lock:
+            if (forms := self._kept.pop(key, None)) is not None:
+                self._kept[key] = forms  # as the one that was used last
+            return forms
+
+    def _keep(self, key: _Key, forms: Forms) -> None:
+        with self._lock:
+            if self._ready is None or key[0] in self._ready:
                 self._kept[key] = forms
-            if len(self._kept) > _KEPT:
-                del self._kept[next(iter(self._kept))]
-        return forms
+                if len(self._kept) > _KEPT:
+                    del self._kept[next(iter(self._kept))]
 
 
 def _exact(table: Table, term: str, version: int) -> Lookup:

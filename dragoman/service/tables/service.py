@@ -90,7 +90,7 @@ class Tables:
         self._pinned = pinned
         self._installed = installed
         self._closing = Event()
-        self._terms = TermLookup(analysis)
+        self._terms = TermLookup(analysis, settings.request_seconds)
         self._files = CompiledTables(settings.tables_dir, self._load, analysis)
         self.registry = TableRegistry(self._files, settings.table_selection_bytes)
 

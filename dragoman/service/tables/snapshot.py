@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from dragoman.service.core.errors import classify
@@ -86,6 +86,7 @@ class TableRegistry:
         """``selection_bytes`` limits the compiled files of the tables that requests choose."""
         self.files = files
         self._snapshot = self._previous = Snapshot()
+        """Of the previous one only the views' files matter."""
         self._compiling = Lock()
         self._selections = Selections(files, selection_bytes, lambda *views: self._snapshot.pivots.forget(*views))
 
@@ -130,14 +131,17 @@ class TableRegistry:
         """
         with self._compiling:
             if snapshot.versions != self._snapshot.versions:
-                self._previous = self._snapshot
+                self._previous = replace(self._snapshot, pivots=Pivots())  # or what these hold open would stay
             self._snapshot = snapshot
         self.clean(ready)
         self._selections.keep_only(snapshot.versions)
 
     def clean(self, ready: Iterable[ActiveVersion]) -> None:
         """Delete the files of versions that are not ``ready``, and those of views of neither snapshot."""
+        ready = list(ready)
         with self._compiling:
+            if not {version.id for version in self._previous.versions} <= {version.id for version in ready}:
+                self._previous = Snapshot()  # nothing of a version that was deleted stays
             views = [*self._previous.views.items(), *self._snapshot.views.items()]
             keys = {self.files.key(pair, view.members) for pair, view in views if pair[0] < pair[1]}
             self.files.keep_only(ready, keys)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.lexicon.table import aggregation
 from dragoman.lexicon.table.aggregation import marginals, strongest
 from dragoman.lexicon.table.table import Table
 
@@ -61,8 +62,8 @@ contributions = st.lists(
 )
 
 
-@given(contributions)
-def test_sums_and_strongest_origins(rows: list[tuple[int, int, float, float, int]]) -> None:
+@given(contributions, st.sampled_from([0, 2, 1 << 16]))
+def test_sums_and_strongest_origins(rows: list[tuple[int, int, float, float, int]], block: int) -> None:
     sums: dict[tuple[int, int], list[float]] = defaultdict(lambda: [0.0, 0.0])
     by_origin: dict[tuple[int, int], dict[int, float]] = defaultdict(lambda: defaultdict(float))
     for s, t, forward, backward, origin in rows:
@@ -73,5 +74,8 @@ def test_sums_and_strongest_origins(rows: list[tuple[int, int, float, float, int
         (*pair, *sums[pair], min(by_origin[pair], key=lambda o: (-by_origin[pair][o], o))) for pair in sorted(sums)
     ]
     columns = [np.array([row[i] for row in rows], dtype=float if i in (2, 3) else int) for i in range(5)]
-    found = [column.tolist() for column in strongest(*columns)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(aggregation, "_BLOCK", block)
+        patch.setattr(aggregation, "_BLOCKS", 20)
+        found = [column.tolist() for column in strongest(*columns)]
     assert list(zip(*found, strict=True)) == expected

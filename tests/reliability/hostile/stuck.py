@@ -1,10 +1,12 @@
 """The ``dragoman`` command whose stop hangs.
 
-``STUCK`` is ``closing``, a lock that is never free, or ``computing``, C code that keeps the interpreter's lock.
+``STUCK`` is ``closing``, a lock that is never free, ``computing``, C code that keeps the interpreter's lock, or
+``muted``, a log that nobody reads.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from threading import Event
@@ -17,6 +19,9 @@ from dragoman.service.runtime import Runtime
 def _never_closed(runtime: Runtime) -> None:
     if os.environ["STUCK"] == "computing":
         re.match(r"(a+)+$", "a" * 64 + "b")
+    if os.environ["STUCK"] == "muted":
+        for handler in logging.getLogger().handlers:
+            handler.acquire()
     Event().wait()
 
 

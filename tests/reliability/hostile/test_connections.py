@@ -226,7 +226,8 @@ def test_a_fast_beginning_earns_no_slow_end(opened: Server) -> None:
             assert connection.recv(1 << 16).startswith(b"HTTP/1.1 408")
 
 
-def test_a_body_in_the_smallest_chunks_takes_no_other_s_turn(opened: Server) -> None:
+@pytest.mark.parametrize("chunk", [b"1\r\n \r\n", b"2a\r\n" + b" " * 42 + b"\r\n"])
+def test_a_body_in_small_chunks_takes_no_other_s_turn(opened: Server, chunk: bytes) -> None:
     with ExitStack() as held:
         sending = [held.enter_context(connected(opened)) for _ in range(40)]
         for connection in sending:
@@ -237,7 +238,7 @@ def test_a_body_in_the_smallest_chunks_takes_no_other_s_turn(opened: Server) -> 
             while not done.is_set():
                 for connection in sending:
                     try:
-                        connection.send(b"1\r\n \r\n" * 20_000)
+                        connection.send(chunk * (120_000 // len(chunk)))
                     except OSError:
                         done.wait(0.001)
 
@@ -247,8 +248,23 @@ def test_a_body_in_the_smallest_chunks_takes_no_other_s_turn(opened: Server) -> 
         with httpx.Client(base_url=opened.url, timeout=5, trust_env=False) as client:
             for _ in range(10):
                 assert client.get("/healthz").status_code == 200
+        lines = b"".join(b"neno%d\tWort%d\t0.5\t0.5\n" % (number, number) for number in range(50_000))
+        parts = (lines[start : start + 50_000] for start in range(0, len(lines), 50_000))
+        for content in (lines, parts):  # with a length and in chunks of a usual size
+            table = opened.client.put("/v1/tables/quick", params={"source": "sw", "target": "de"}, content=content)
+            assert table.status_code == 201, table.text
         done.set()
         flooding.join()
+
+
+def test_requests_that_come_before_their_time_are_all_answered(opened: Server) -> None:
+    head = b"POST /v1/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    whole = head + b"Content-Length: 2\r\n\r\n{}"
+    chunked = head + CHUNKED + b"\r\n" + b"1\r\n{\r\n1\r\n}\r\n0\r\n\r\n"
+    last = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    answer = answered(opened, (whole + chunked) * 200 + last)
+    assert answer.count(b"HTTP/1.1 404") == 400
+    assert answer.count(b"HTTP/1.1 200") == 1
 
 
 @pytest.mark.parametrize(
@@ -262,6 +278,18 @@ def test_a_body_in_the_smallest_chunks_takes_no_other_s_turn(opened: Server) -> 
 )
 def test_a_body_of_two_lengths_ends_the_connection(opened: Server, request_of_two_lengths: bytes) -> None:
     assert error_of(answered(opened, request_of_two_lengths)) == (400, "malformed_body")
+
+
+def test_a_caller_without_a_key_cannot_send_two_lengths_either(guarded: Server) -> None:
+    body = b"Content-Length: 4\r\n" + CHUNKED
+    answer = answered(guarded, POST % (b"/v1/search", b"application/json", body) + b"0\r\n\r\n" + HEALTHZ)
+    assert error_of(answer)[0] in (401, 429)
+
+
+def test_a_caller_without_a_key_that_is_too_fast_loses_its_connection(guarded: Server) -> None:
+    answer = answered(guarded, b"GET /docs HTTP/1.1\r\nHost: localhost\r\n\r\n" * 200)
+    assert answer.count(b"HTTP/1.1 429") == 1
+    assert b"connection: close" in answer.rpartition(b"HTTP/1.1 429")[2].lower()
 
 
 @pytest.mark.parametrize(

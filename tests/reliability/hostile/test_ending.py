@@ -18,7 +18,7 @@ STUCK = [sys.executable, "-m", "tests.reliability.hostile.stuck"]
 NDJSON = {"content-type": "application/x-ndjson"}
 
 
-@pytest.mark.parametrize("stuck", ["closing", "computing"])
+@pytest.mark.parametrize("stuck", ["closing", "computing", "muted"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_stop_that_hangs_ends_and_nothing_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stuck: str, number: signal.Signals

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from dragoman.service.core.names import without_folders
@@ -70,6 +71,32 @@ def test_a_key_in_a_path_is_not_logged(closed: Closed) -> None:
     ask(closed.running, None, "GET", f"/v1/keys/{closed.admin}")
     wait_for(lambda: any("path=/v1/keys/dragoman_" in line for line in _refusals(closed.running)))
     assert closed.admin.split("_", 2)[2] not in "".join(closed.running.log)
+
+
+def test_a_method_that_http_does_not_have_fills_no_log(closed: Closed) -> None:
+    before = len("".join(closed.running.log))
+    for _ in range(20):
+        for path in ("/healthz", "/v1/tables"):
+            assert ask(closed.running, None, "A" * 15_000, path).status_code in (401, 405)
+    assert ask(closed.running, closed.admin, "GET", "/v1/tables").status_code == 200
+    wait_for(lambda: "GET /v1/tables 200" in "".join(closed.running.log)[before:])
+    assert len("".join(closed.running.log)) - before < 20_000
+
+
+def test_an_idempotency_key_is_of_the_api_key_that_sent_it(closed: Closed) -> None:
+    def job_of(key: str, lines: int) -> httpx.Response:
+        headers = NDJSON | authorization(key) | {"Idempotency-Key": "nightly"}
+        return closed.running.client.post("/v1/jobs?type=search", content=body(search_lines(lines)), headers=headers)
+
+    first, other = job_of(closed.jobs, 2), job_of(closed.admin, 3)
+    assert first.status_code == other.status_code == 202, other.text
+    assert first.json()["id"] != other.json()["id"]
+    assert job_of(closed.jobs, 2).json()["id"] == first.json()["id"]
+    assert job_of(closed.jobs, 3).status_code == 409
+    for key, job in ((closed.jobs, first), (closed.admin, other)):
+        id = job.json()["id"]
+        wait_for(lambda key=key, id=id: _job(closed.running, key, id)["status"] in FINISHED)  # type: ignore[misc]
+        assert ask(closed.running, key, "DELETE", f"/v1/jobs/{id}").status_code == 204
 
 
 def test_what_a_key_does_with_the_jobs_of_another_is_audited(closed: Closed) -> None:

@@ -42,6 +42,23 @@ def test_after_its_time_a_kind_has_lines_again() -> None:
     assert written.getvalue() == "first\nsecond\n"
 
 
+def test_requests_to_what_is_open_and_refusals_of_an_address_are_each_a_kind() -> None:
+    made, written = handler(2)
+    for number in range(5):
+        for path, status, open in (("/healthz", 200, True), ("/v1/search", 200, False), ("/v1/keys", 401, False)):
+            line = logging.LogRecord("dragoman.access", logging.INFO, "logs.py", 1, f"{path} {number}", (), None)
+            line.route, line.status, line.open = path, status, open
+            made.emit(line)
+        for client in ("192.0.2.1", "192.0.2.2"):
+            line = logging.LogRecord("dragoman.refused", logging.WARNING, "refusals.py", 1, f"{client} no", (), None)
+            line.client = client
+            made.emit(line)
+    lines = written.getvalue().splitlines()
+    seen = {text: sum(line.startswith(text) for line in lines) for text in ("/healthz", "/v1/search", "/v1/keys")}
+    assert seen == {"/healthz": 2, "/v1/search": 5, "/v1/keys": 2}
+    assert sum("192.0.2.1" in line for line in lines) == sum("192.0.2.2" in line for line in lines) == 2
+
+
 def test_another_level_at_one_place_is_another_kind() -> None:
     made, written = handler(1)
     made.emit(record(1, "a warning"))

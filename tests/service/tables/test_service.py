@@ -355,6 +355,7 @@ def test_compiled_files_of_what_is_gone_are_deleted(tables: Tables, settings: Se
     tables.deactivate("words")
     tables.delete("words", 6)
     assert not list(settings.tables_dir.glob("[0-9]*"))
+    assert not list((settings.tables_dir / "merged").glob("*"))
 
 
 def test_terms_are_looked_up_folded_on_either_side(tables: Tables) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import logging
 import os
+from functools import partial
 from threading import Timer
 
 logger = logging.getLogger("dragoman")
@@ -19,9 +20,10 @@ _STANDARD_ERROR = 2
 class LastTimer:
     """Ends the process after a time that nothing extends or cancels; whatever was acknowledged is in the database.
 
-    There are two timers. The first is a Python thread: it says why the process ends. If it gets no turn, because C code
-    holds the interpreter's lock, the second one ends it: a thread of ``faulthandler``, which needs no lock and writes
-    where each thread stands.
+    There are three timers. The first is a Python thread: it says why the process ends. If it cannot, because nobody
+    reads standard error, the second one ends the process without a word. If neither gets a turn, because C code holds
+    the interpreter's lock, the third one does: a thread of ``faulthandler``, which needs no lock and writes where each
+    thread stands.
     """
 
     def __init__(self) -> None:
@@ -36,13 +38,18 @@ class LastTimer:
             return
         self._begun = True
         faulthandler.dump_traceback_later(max(seconds, _FEWEST_SECONDS), file=_STANDARD_ERROR, exit=True)
-        timer = Timer(max(seconds - _GRACE_SECONDS, _FEWEST_SECONDS), _end, [seconds])
-        timer.daemon = True
-        timer.start()
+        for left, end in ((_GRACE_SECONDS, partial(_end, seconds)), (_GRACE_SECONDS / 2, _end_silently)):
+            timer = Timer(max(seconds - left, _FEWEST_SECONDS), end)
+            timer.daemon = True
+            timer.start()
 
 
 def _end(seconds: float) -> None:
     try:
         logger.error("the stop was to take %g seconds at most: ending what still runs; nothing stored is lost", seconds)
     finally:
-        os._exit(OVERTIME_STATUS)
+        _end_silently()
+
+
+def _end_silently() -> None:
+    os._exit(OVERTIME_STATUS)

@@ -22,7 +22,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dragoman.service.core.errors import MalformedBody, Unavailable
-from dragoman.service.http.connections.exchange import PART, Exchange
+from dragoman.service.http.connections.exchange import PART, Exchange, has_two_lengths
 from dragoman.service.http.connections.table import Connections
 from dragoman.service.http.plain import raw_error, send_error
 from dragoman.service.http.request_id import request_identifier
@@ -34,11 +34,11 @@ _DISCARD_SECONDS = 5.0
 _SMALL_BODY = 64 * 1024
 """The unread rest of a body that is declared to be no longer is awaited, and the connection is used again."""
 _READ_BYTES = 64 * 1024
+_FEW_LINES = 64
+"""Data of no more lines is parsed at once. More of them may be as many chunks: one takes as long as 64 KiB would."""
 _PIECE_BYTES = 2 * 1024
-_SHORT_LINE = 24
-"""Data of shorter lines is costly to parse if they are chunks: one of a byte takes as long as one of 64 KiB."""
-_PARSING_SHARE = 0.2
-"""The share of the event loop's time that costly parsing may take, for all connections together."""
+_PARSING_SECONDS = 0.002
+"""How long a connection parses such data before others have their turns."""
 _SWEEP_SECONDS = 2.0
 _PROBES = ("/healthz", "/readyz")
 
@@ -57,8 +57,6 @@ class Connection(H11Protocol):
     """A connection of one client; it stands in a table with all others."""
 
     flow: _Flow
-    _parsing_until = -math.inf
-    """When all the costly parsing has had its share; of all connections, so it is set on the class."""
 
     def __init__(self, connections: Connections, **uvicorn: Any) -> None:
         super().__init__(**uvicorn)
@@ -71,6 +69,7 @@ class Connection(H11Protocol):
         self._begun = True
         """Whether some of a request's head has arrived; the first one's is expected at once."""
         self._unparsed = b""
+        self._awaits_turn = False
         self._within_limit = True
         self._discarding = False
         self._patience = connections.limits.send_seconds
@@ -98,26 +97,38 @@ class Connection(H11Protocol):
             self._expect(self._table.limits.head_seconds)
         if self._unparsed:
             self._unparsed += data
-        else:
+        elif data.count(b"\n") <= _FEW_LINES:
+            self._feed(data)
+        elif self._table.parsing.free() or self._body_has_length:
             self._parse(data)
+        else:
+            self._hold_up(data)
+            self._await_turn()
 
     def _parse(self, data: bytes) -> None:
-        """Parse what has arrived; if that is many short lines, piece by piece, as others get their turns."""
-        costly = len(data) > _PIECE_BYTES and data.count(b"\n") > len(data) // _SHORT_LINE
-        if costly and Connection._parsing_until > self.loop.time():
+        """Parse what has arrived, piece by piece, until others have their turns or a request is to be answered."""
+        seconds = 0.0
+        while data and seconds < _PARSING_SECONDS and not (self._answer_first or self.transport.is_closing()):
+            seconds += self._feed(data[:_PIECE_BYTES])
+            data = data[_PIECE_BYTES:]
+        if seconds >= _PARSING_SECONDS:
+            self._table.parsing.charge(seconds)
+        if data:
             self._hold_up(data)
-            return
+            if not self._answer_first:
+                self._await_turn()
+
+    def _feed(self, data: bytes) -> float:
+        """Have h11 read what has arrived; returns the seconds that it took."""
         discarding = self.conn.our_state is h11.DONE
         started = time.thread_time()
-        super().data_received(data[:_PIECE_BYTES] if costly else data)
+        super().data_received(data)
         seconds = time.thread_time() - started
         if self._under_way:
             self._work()
         elif discarding and self.conn.our_state is h11.IDLE:
             self._expect_next()
-        if costly:
-            Connection._parsing_until = max(self.loop.time(), Connection._parsing_until) + seconds / _PARSING_SHARE
-            self._hold_up(data[_PIECE_BYTES:])
+        return seconds
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -127,6 +138,8 @@ class Connection(H11Protocol):
             self._expect(_DISCARD_SECONDS)
         else:
             self._expect_next()
+        if self._unparsed:
+            self._await_turn()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP; where an answer has begun, the connection just ends."""
@@ -190,12 +203,22 @@ class Connection(H11Protocol):
     def _under_way(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete and not self._discarding
 
+    @property
+    def _answer_first(self) -> bool:
+        """Whether a whole request is here and not answered: h11 would gather what follows, and parse it all at once."""
+        return self.conn.their_state is h11.DONE and self._under_way
+
+    @property
+    def _body_has_length(self) -> bool:
+        """Whether what comes next is of a body without chunks, which takes no parsing."""
+        return self.conn.their_state is h11.SEND_BODY and all(name != b"transfer-encoding" for name, _ in self.headers)
+
     def _expect(self, seconds: float) -> None:
         self.expected_by = self.loop.time() + seconds
         self._table.wait(self)
 
     def _expect_next(self) -> None:
-        self._begun = bool(self.conn.trailing_data[0])
+        self._begun = bool(self.conn.trailing_data[0] or self._unparsed)
         self._expect(self._table.limits.head_seconds if self._begun else KEEP_ALIVE_SECONDS)
 
     def _work(self) -> None:
@@ -204,7 +227,7 @@ class Connection(H11Protocol):
             self._table.work(self)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = Exchange(self, scope, receive, send, last=not self._within_limit)
+        exchange = Exchange(self, scope, receive, send, last=not self._within_limit or has_two_lengths(scope))
         if self._within_limit or scope["path"] in _PROBES:
             await self._application(scope, receive, exchange.send)
         else:
@@ -212,21 +235,23 @@ class Connection(H11Protocol):
         await exchange.finish()
 
     def _hold_up(self, unparsed: bytes) -> None:
-        """Read and parse no more until costly parsing has its turn again."""
-        if self.transport.is_closing():
-            return
-        self._unparsed = unparsed
-        self.flow.held = True
-        self.flow.pause_reading()
-        self.loop.call_at(Connection._parsing_until, self._read_on)
+        """Read and parse no more for now."""
+        if not self.transport.is_closing():
+            self._unparsed = unparsed
+            self.flow.held = True
+            self.flow.pause_reading()
+
+    def _await_turn(self) -> None:
+        if not self._awaits_turn:
+            self._awaits_turn = True
+            self._table.parsing.wait(self._read_on)
 
     def _read_on(self) -> None:
+        self._awaits_turn = False
         unparsed, self._unparsed = self._unparsed, b""
         self.flow.held = False
-        if self.transport.is_closing():
-            return
-        self.flow.resume_reading()
-        if unparsed:
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
             self._parse(unparsed)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dragoman.service.core.settings import Settings
+from dragoman.service.http.connections.parsing import ParsingTurns
 
 logger = logging.getLogger("dragoman")
 
@@ -65,6 +66,7 @@ class Connections:
 
     def __init__(self, limits: ConnectionLimits) -> None:
         self.limits = limits
+        self.parsing = ParsingTurns()
         self._all: set[OpenConnection] = set()
         self._waiting: dict[OpenConnection, None] = {}
         """Those without a request under way, in the order in which they began to wait."""
