@@ -11,6 +11,8 @@ from dragoman.lexicon.table.table import Table
 
 Ids = NDArray[np.integer]
 Floats = NDArray[np.float64]
+Part = tuple[Ids, Ids, Floats, Floats, Ids]
+"""Columns of entries: both terms, both probabilities, and the origin of each."""
 
 ORIGINS = 256
 """Origins are 0 to 255."""
@@ -66,7 +68,7 @@ def ratio(values: Floats, by: Floats) -> Floats:
     return np.divide(values, by, out=np.zeros_like(values), where=by > 0)
 
 
-def strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) -> tuple[Ids, Ids, Floats, Floats, Ids]:
+def strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) -> Part:
     """Add up the contributions to each pair (s, t), and find the origin with the largest contribution.
 
     Among equal origins the first wins. Pairs are returned in ascending order, their ids and origins with the types that
@@ -74,14 +76,17 @@ def strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) -
     """
     if len(s) <= _BLOCK:
         return _strongest(s, t, forward, backward, origins)
-    columns = (s, t, forward, backward, origins)
-    blocks = [_strongest(*(column[chosen] for column in columns)) for chosen in _blocks(s)]
-    found = [[block[number] for block in blocks] for number in range(len(columns))]
-    blocks.clear()
-    joined = []
-    for column in columns:  # the parts of a column are let go when they are joined
-        joined.append(np.concatenate(found.pop(0)).astype(column.dtype, copy=False))
-    return joined[0], joined[1], joined[2], joined[3], joined[4]
+    return joined(
+        [_strongest(s[chosen], t[chosen], forward[chosen], backward[chosen], origins[chosen]) for chosen in _blocks(s)]
+    )
+
+
+def joined(parts: list[Part]) -> Part:
+    """The columns of all parts in one, which are taken from the list one by one."""
+    columns = [list(column) for column in zip(*parts, strict=True)]
+    parts.clear()
+    s, t, forward, backward, origins = (np.concatenate(columns.pop(0)) for _ in range(5))
+    return s, t, forward, backward, origins
 
 
 def _blocks(s: Ids) -> Iterator[NDArray[np.intp]]:
@@ -96,7 +101,7 @@ def _blocks(s: Ids) -> Iterator[NDArray[np.intp]]:
         first = last
 
 
-def _strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) -> tuple[Ids, Ids, Floats, Floats, Ids]:
+def _strongest(s: Ids, t: Ids, forward: Floats, backward: Floats, origins: Ids) -> Part:
     width = int(t.max()) + 1 if len(t) else 1
     distinct, inverse = np.unique((s.astype(np.int64) * width + t) * ORIGINS + origins, return_inverse=True)
     forward = totals(inverse, forward, len(distinct))

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from dragoman.lexicon.table.aggregation import ORIGINS, Floats, Ids, strongest
+from dragoman.lexicon.table.aggregation import ORIGINS, Floats, Ids, Part, joined, strongest
 from dragoman.lexicon.table.index_terms import Analysed, analyse, analysed
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.terms import SortedTerms, TermRecords
@@ -52,7 +52,7 @@ def merge(members: Sequence[Member]) -> Table:
     target_terms, target_maps = _union([member.table.targets for member in members])
     known_s = _known_weight(members, source_maps, len(source_terms.first))
     known_t = _known_weight(members, target_maps, len(target_terms.first))
-    parts = []
+    parts: list[Part] = []
     for k, member in enumerate(members):
         side = member.table.by_source
         s = source_maps[k][side.owners()]
@@ -63,7 +63,7 @@ def merge(members: Sequence[Member]) -> Table:
         forward = member.weight * side.forward[kept].astype(np.float64) / known_s[group][s]
         backward = member.weight * side.backward[kept].astype(np.float64) / known_t[group][t]
         parts.append((s, t, forward, backward, np.full(len(s), k, np.uint8)))
-    s, t, forward, backward, origins = strongest(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    s, t, forward, backward, origins = strongest(*joined(parts))
     return Table.from_records(
         first.source,
         first.target,

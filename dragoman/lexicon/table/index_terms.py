@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman import deadline
-from dragoman.lexicon.table.aggregation import Floats, Ids, marginals, ratio, strongest, totals
+from dragoman.lexicon.table.aggregation import Floats, Ids, Part, joined, marginals, ratio, strongest, totals
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.terms import TermRecords
 from dragoman.lexicon.table.vocabulary import Vocabulary
@@ -24,7 +24,6 @@ _ENTRIES_PER_BATCH = 1 << 16
 _SMOOTHING = 0.02
 
 Mask = NDArray[np.bool_]
-_Part = tuple[Ids, Ids, Floats, Floats, Ids]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +74,7 @@ def analyse(
     sources = _Side(table.sources, source_analysis, p_s, totals(side.owners(), side.forward, len(p_s)))
     targets = _Side(table.targets, target_analysis, p_t, totals(side.ids, side.backward, len(p_t)))
     parts, dropped = _parts(table, sources, targets, glossaries)
-    first, second, forward, backward, origins = _joined(parts)
+    first, second, forward, backward, origins = joined(parts)
     words = sources.single[first] & targets.single[second]
     forward = ratio(forward, np.where(words, sources.word_weight[first], sources.whole_weight[first]))
     backward = ratio(backward, np.where(words, targets.word_weight[second], targets.whole_weight[second]))
@@ -94,7 +93,7 @@ def analyse(
     return Analysed(found, dropped)
 
 
-def _parts(table: Table, sources: _Side, targets: _Side, glossaries: frozenset[int]) -> tuple[list[_Part], int]:
+def _parts(table: Table, sources: _Side, targets: _Side, glossaries: frozenset[int]) -> tuple[list[Part], int]:
     """The joint probabilities of classes, in parts whose pairs may be the same, and the number of dropped entries."""
     side = table.by_source
     s, t = side.owners(), side.ids
@@ -106,16 +105,8 @@ def _parts(table: Table, sources: _Side, targets: _Side, glossaries: frozenset[i
     s, t, in_glossary = s[kept], t[kept], in_glossary[kept]
     forward = side.forward[kept] * sources.p[s]
     backward = side.backward[kept] * targets.p[t]
-    entries: _Part = (sources.whole[s], targets.whole[t], forward, backward, side.origins[kept])
+    entries: Part = (sources.whole[s], targets.whole[t], forward, backward, side.origins[kept])
     return [entries, *_alignments(sources, targets, s, t, entries, in_glossary)], int(np.sum(~usable))
-
-
-def _joined(parts: list[_Part]) -> _Part:
-    """The columns of all parts in one, which are taken from the list one by one."""
-    columns = [list(column) for column in zip(*parts, strict=True)]
-    parts.clear()
-    first, second, forward, backward, origins = (np.concatenate(columns.pop(0)) for _ in range(5))
-    return first, second, forward, backward, origins
 
 
 def tokens_of(terms: Vocabulary, analysis: Analysis) -> Iterator[list[Token]]:
@@ -178,7 +169,7 @@ class _Side:
 class _Affinity:
     """Affinity of two words by the single-word entries: P(t|s) + P(s|t), 0 to 2."""
 
-    def __init__(self, pairs: _Part, sources: int, targets: int) -> None:
+    def __init__(self, pairs: Part, sources: int, targets: int) -> None:
         s, t, forward, backward, _ = pairs
         self._targets = targets
         self._pairs, inverse = np.unique(s.astype(np.int64) * targets + t, return_inverse=True)
@@ -213,7 +204,7 @@ def _shares(affinity: Floats, m: Ids, n: Ids) -> Floats:
     return np.asarray(by_source * of_source + (1.0 - by_source) * of_target)
 
 
-def _alignments(sources: _Side, targets: _Side, s: Ids, t: Ids, entries: _Part, in_glossary: Mask) -> Iterator[_Part]:
+def _alignments(sources: _Side, targets: _Side, s: Ids, t: Ids, entries: Part, in_glossary: Mask) -> Iterator[Part]:
     """The word pairs of multi-word entries, with their shares of the joint probabilities."""
     m, n = sources.length[s], targets.length[t]
     single = (m == 1) & (n == 1)
@@ -238,5 +229,5 @@ def _alignments(sources: _Side, targets: _Side, s: Ids, t: Ids, entries: _Part, 
             yield a, b, forward, backward, entries[4][picked]
 
 
-def _only(part: _Part, chosen: Mask) -> _Part:
+def _only(part: Part, chosen: Mask) -> Part:
     return part[0][chosen], part[1][chosen], part[2][chosen], part[3][chosen], part[4][chosen]

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("dragoman")
 
 STAGE = "qa"
-_READING = 4
-"""Requests whose long texts are read at a time, half of them of one caller. One's windows take up to 100 MB."""
+_READING = 2
+"""Requests whose long texts are read at a time, each of another caller. One's windows take up to 150 MB."""
 _SHORT_CHARS = 16_384
 """Texts of one request that are read without a turn. Any number of such requests may be read in one batch."""
 Response = QaResponse | StatementResponse
@@ -47,7 +47,7 @@ class QuestionAnswering:
     def __init__(self, models: Models, search: Search, settings: Settings, metrics: Metrics, traffic: Traffic) -> None:
         self._models, self._search, self._settings = models, search, settings
         self._metrics, self._traffic = metrics, traffic
-        self._turns = Turns(_READING, _READING // 2)
+        self._turns = Turns(_READING, 1)
         self._answers, self._statements = Answers(models, settings), Statements(models, settings)
 
     def answer(
