@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dragoman.deadline import checked
-from dragoman.indexes.analysis.pipeline import LuceneAnalysis
+from dragoman.indexes.analysis.pipeline import LuceneAnalysis, check_distinct
 from dragoman.indexes.analysis.transliteration import sounds
 from dragoman.lexicon.text.tokens import Analysis
 
@@ -59,6 +59,7 @@ def analysed(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analys
 
     Raises:
         KeyError: if ``analyses`` has no entry for a language.
+        TooManyWords: a document has too many distinct words to be indexed.
     """
     found: dict[str, Iterator[tuple[list[str], list[str]]]] = {}
     for language in {document.language for document in documents}:
@@ -79,4 +80,6 @@ def _indexed(analysis: Analysis, texts: list[str]) -> list[tuple[list[str], list
     if isinstance(analysis, LuceneAnalysis):
         return analysis.indexed(texts)
     kept = [[token for token in analysis.tokens(text) if token.term] for text in texts]
+    for tokens in kept:
+        check_distinct([token.word for token in tokens])
     return [([token.word for token in text], [token.term for token in text]) for text in kept]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dragoman.indexes.java.jvm import JavaError
 
-__all__ = ["IndexClosed", "IndexCorrupt", "IndexFault", "IndexLocked"]
+__all__ = ["IndexClosed", "IndexCorrupt", "IndexFault", "IndexLocked", "TooManyWords"]
 
 _CORRUPT = frozenset(
     {
@@ -47,6 +47,10 @@ class IndexLocked(IndexFault):
 
 class IndexClosed(IndexFault):
     """The index was closed, or Lucene closed it after a fatal error."""
+
+
+class TooManyWords(ValueError):
+    """A document has more distinct words than an index takes; the message says how many."""
 
 
 @contextmanager

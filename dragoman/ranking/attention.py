@@ -75,18 +75,23 @@ class TranslationReference:
         Glossary entries (origin in `glossaries`) with P(i | j) = 0 are ignored: see `lexicon.table.index_terms`.
         """
         self._links: dict[str, list[tuple[int, float, bool]]] = {}
-        known: dict[str, dict[str, float]] = {}
-        written: dict[str, set[str]] = {}
+        """By word of a passage: the first place of each query word that it is linked with, and how."""
+        self._places: dict[int, list[int]] = {}
+        """All places of a query word by its first one, where it stands more than once."""
+        first: dict[str, int] = {}
         for number, term in enumerate(checked(query.terms)):
             if not term:
                 continue
-            if term not in known:
-                known[term], written[term] = _translations(term, table, direction, threshold, glossaries)
-                for other, weight in ({term: 1.0} if extra is None else extra.get(term, {})).items():
-                    if weight >= threshold:
-                        known[term][other] = max(weight, known[term].get(other, 0.0))
-            for other, weight in known[term].items():
-                self._links.setdefault(other, []).append((number, weight, other in written[term]))
+            if term in first:
+                self._places.setdefault(first[term], [first[term]]).append(number)
+                continue
+            first[term] = number
+            known, written = _translations(term, table, direction, threshold, glossaries)
+            for other, weight in ({term: 1.0} if extra is None else extra.get(term, {})).items():
+                if weight >= threshold:
+                    known[other] = max(weight, known.get(other, 0.0))
+            for other, weight in known.items():
+                self._links.setdefault(other, []).append((number, weight, other in written))
 
     def links(self, passage: Words, most: int | None = None) -> Links:
         """The linked word pairs of the query and a passage, the first ``most`` of them."""
@@ -97,8 +102,18 @@ class TranslationReference:
 
     def _pairs(self, passage: Words) -> Iterator[tuple[int, int, float, bool]]:
         for position, others in enumerate(checked(map(self._links.get, passage.terms), 100)):
-            for number, weight, written in others or ():
+            for number, weight, written in self._at_all_places(others or ()):
                 yield number, position, weight, written
+
+    def _at_all_places(self, links: Sequence[tuple[int, float, bool]]) -> Sequence[tuple[int, float, bool]]:
+        """Links with the first places of query words, at all their places, in the order of these."""
+        if not any(number in self._places for number, _, _ in links):
+            return links
+        return sorted(
+            (place, weight, written)
+            for number, weight, written in links
+            for place in self._places.get(number, (number,))
+        )
 
 
 NO_LINKS = Links(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 
+from dragoman.deadline import check
 from dragoman.indexes.analysis.analyzers import ANALYZERS, Stemmer, lucene_version
 from dragoman.indexes.analysis.inflection import INFLECTED, DictionaryForms
 from dragoman.indexes.analysis.segmenters import segmenter
+from dragoman.indexes.errors import TooManyWords
 from dragoman.indexes.java import jvm
 from dragoman.lexicon.text.languages import check_language
 from dragoman.lexicon.text.segmentation import Segmenter
@@ -22,7 +24,22 @@ still span the whole word. Lucene's limit is 32,766 bytes."""
 VERSION = "2"
 """Increase it whenever a code change in this package may change the output for any text."""
 
+DISTINCT_WORDS = 250_000
+"""Most distinct words of one document: an index holds them all in memory until the document is written."""
+
 _CACHED_WORDS = 65_536
+_WORDS_AT_ONCE = 512
+_WAIT_SECONDS = 0.1
+"""How many words are stemmed at a time, and how long others wait before they look at their deadlines."""
+
+
+def check_distinct(words: Sequence[str]) -> None:
+    """
+    Raises:
+        TooManyWords: a document has more than :data:`DISTINCT_WORDS` distinct words.
+    """
+    if len(words) > DISTINCT_WORDS and (distinct := len(set(words))) > DISTINCT_WORDS:
+        raise TooManyWords(f"it has {distinct} distinct words; at most {DISTINCT_WORDS} can be indexed")
 
 
 class LuceneAnalysis:
@@ -66,9 +83,14 @@ class LuceneAnalysis:
     def indexed(self, texts: Sequence[str]) -> list[tuple[list[str], list[str]]]:
         """Each text's folded words and their terms, without stop words.
 
-        The result equals that of :meth:`tokens`; all uncached words go to Lucene in one call.
+        The result equals that of :meth:`tokens`.
+
+        Raises:
+            TooManyWords: one of them has too many distinct words to be indexed.
         """
         found = word_forms(texts, self.language, self._segment)
+        for text in found:
+            check_distinct(text)
         terms = self._terms({word for text in found for word in text})
         kept = [[word for word in text if terms[word]] for text in found]
         if any(len(word) > LONGEST_WORD for word in terms):
@@ -98,8 +120,17 @@ class LuceneAnalysis:
         return terms
 
     def _stem(self, unknown: list[str]) -> list[str]:
-        with self._stemming:
-            return self._stem_alone(unknown)
+        """The terms of words, some at a time: other threads have words, too."""
+        terms: list[str] = []
+        for start in range(0, len(unknown), _WORDS_AT_ONCE):
+            check()
+            while not self._stemming.acquire(timeout=_WAIT_SECONDS):
+                check()
+            try:
+                terms += self._stem_alone(unknown[start : start + _WORDS_AT_ONCE])
+            finally:
+                self._stemming.release()
+        return terms
 
     def _stem_alone(self, unknown: list[str]) -> list[str]:
         if self._stemmer is None:

@@ -16,6 +16,7 @@ from dragoman.service.collections.changes import indexed_text
 from dragoman.service.collections.document_line import DocumentLine, parse_document
 from dragoman.service.collections.lucene_index import CollectionIndex
 from dragoman.service.core.errors import InvalidRequest, NotFound, ServiceError, classify
+from dragoman.service.core.json import memory_of
 from dragoman.service.core.line import LineRejected
 from dragoman.service.core.settings import Settings
 from dragoman.service.observability.metrics import Metrics
@@ -141,7 +142,7 @@ class DocumentImport:
             return
         batch.documents.append(document)
         batch.lines.append(line.number)
-        batch.size += len(line.content)
+        batch.size += memory_of(line.content)
 
     def _reject(self, rejected: Rejected) -> None:
         if len(self._done.rejected) >= self._settings.rejected_lines:

@@ -328,6 +328,7 @@ class CollectionIndex:
             self._languages[language] = analysis(language).fingerprint
         faults = written(index.write, rows)
         if faults:
+            self.unindexed.put(faults)  # first, since the fault may have closed the index
             index.delete(list(faults))
         return faults
 

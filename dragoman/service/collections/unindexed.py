@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, and_, delete, false, func, insert, select
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled, deadline, remaining
 from dragoman.indexes.documents import IndexedDocument, Row, analysed, batches
+from dragoman.indexes.errors import TooManyWords
 from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.core.errors import classify
@@ -22,6 +23,7 @@ logger = logging.getLogger("dragoman")
 
 _REASON_CHARS = 500
 _KEYS_AT_ONCE = 500
+_OUT_OF_MEMORY = "java.lang.OutOfMemoryError"
 _SYSTEM = (MemoryError, JvmUnavailable, WorkCancelled)
 """Faults that are not the document's."""
 
@@ -78,8 +80,8 @@ def written(write: Callable[[Sequence[Row]], None], rows: Sequence[Row]) -> dict
     try:
         write(rows)
     except JavaError as fault:
-        if classify(fault) is not None:  # a full disk, or too many open files: not the document's fault
-            raise
+        if classify(fault) is not None or fault.classname == _OUT_OF_MEMORY:
+            raise  # a full disk, too many open files, no memory: not the document's fault, whose words are bounded
         if len(rows) == 1:
             logger.error("a document cannot be written to its index", exc_info=fault)
             return {rows[0].key: f"the index refuses it ({fault.classname})"[:_REASON_CHARS]}
@@ -92,6 +94,8 @@ def reason_of(fault: Exception, seconds: float) -> str:
     """Why a document cannot be indexed, in words for its owner."""
     if isinstance(fault, DeadlinePassed):
         return f"its analysis takes longer than {seconds:g} seconds"
+    if isinstance(fault, TooManyWords):
+        return str(fault)
     logger.error("a document cannot be analysed", exc_info=fault)
     return f"its text cannot be analysed ({type(fault).__name__})"[:_REASON_CHARS]
 

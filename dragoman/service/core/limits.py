@@ -34,7 +34,7 @@ class RequestLimits(BaseSettings):
         description="Most values in a JSON request body, all levels and the names of fields counted.",
     )
     bodies_bytes: int = Field(
-        default=160 * MIB,
+        default=128 * MIB,
         gt=0,
         description="Memory of all JSON request bodies under way together, as sent and as read, bytes; of one API key,"
         " half of it. Above it bodies over 64 KiB are refused with 503.",

@@ -102,6 +102,7 @@ class Turn:
 
 
 _turn: ContextVar[Turn | None] = ContextVar("dragoman_turn", default=None)
+_served: ContextVar[Hashable] = ContextVar("dragoman_served", default=None)
 
 
 @contextmanager
@@ -114,10 +115,20 @@ def held(turn: Turn) -> Iterator[None]:
         _turn.reset(token)
 
 
+@contextmanager
+def on_behalf_of(caller: Hashable) -> Iterator[None]:
+    """Note in the block for whom work is done that takes no turn to compute."""
+    token = _served.set(caller)
+    try:
+        yield
+    finally:
+        _served.reset(token)
+
+
 def caller() -> Hashable:
-    """Whose turn it is on this thread; None outside of requests."""
+    """Whose turn it is on this thread, or for whom it works without one; None outside of requests."""
     turn = _turn.get()
-    return None if turn is None else turn.caller
+    return _served.get() if turn is None else turn.caller
 
 
 @contextmanager

@@ -15,14 +15,15 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import Scope
 
 from dragoman.service.core.errors import InvalidRequest, ServiceError, UnsupportedMedia
-from dragoman.service.core.json import memory_of, parse
+from dragoman.service.core.json import count_values_at_most, memory_of, parse
 from dragoman.service.core.memory import BodyMemory
 from dragoman.service.core.settings import Settings
 from dragoman.service.core.validation import describe
 from dragoman.service.http.streaming import BodyStream
 
 _READ_AT_ONCE = 64 * 1024
-"""Bodies below so many bytes are read on the event loop, which is quicker than another thread."""
+_VALUES_AT_ONCE = 500
+"""Bodies below so many bytes, and values, are read on the event loop, which is quicker than another thread."""
 
 
 def settings_of(request: Request) -> Settings:
@@ -70,7 +71,7 @@ class StrictRequest(Request):
         """The body as the endpoint takes it, which FastAPI then leaves as it is."""
         if not hasattr(self, "_json"):
             body = await self.body()
-            if len(body) < _READ_AT_ONCE:
+            if len(body) < _READ_AT_ONCE and count_values_at_most(body, _VALUES_AT_ONCE) < _VALUES_AT_ONCE:
                 self._json = self._valid(body)
                 return self._json
             read = await anyio.to_thread.run_sync(self._read, body, limiter=_reading())

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import and_, delete, func, or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
+from sqlalchemy.orm import Session, defer
 
 from dragoman.service.core.errors import Conflict, NotFound
 from dragoman.service.storage.database import Store
@@ -24,6 +24,8 @@ PENDING = "pending"
 
 _DELETE_BATCH = 2_000
 _READ_BATCH = 100
+_READ_CHARS = 4_000_000
+"""Characters of answers after which a batch of lines ends early."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,11 +224,24 @@ class JobRepository:
         while True:
             chosen = (JobLine.job_id == id, JobLine.state.in_(wanted), JobLine.line > last)
             with self._store.read() as session:
-                rows = session.scalars(select(JobLine).where(*chosen).order_by(JobLine.line).limit(_READ_BATCH)).all()
+                if not (upto := _batch_end(session, chosen)):
+                    return
+                statement = select(JobLine).where(*chosen, JobLine.line <= upto).order_by(JobLine.line)
+                rows = session.scalars(statement.options(defer(JobLine.request))).all()
             yield rows
-            if len(rows) < _READ_BATCH:
-                return
-            last = rows[-1].line
+            last = upto
+
+
+def _batch_end(session: Session, chosen: Sequence[ColumnElement[bool]]) -> int:
+    """The last of the next lines to read at a time: answers are up to megabytes each; 0 if there is no line."""
+    sizes = select(JobLine.line, func.length(JobLine.answer)).where(*chosen).order_by(JobLine.line).limit(_READ_BATCH)
+    last = total = 0
+    for line, size in session.execute(sizes):
+        total += size or 0
+        if last and total > _READ_CHARS:
+            break
+        last = line
+    return last
 
 
 def pins(versions: Sequence[ActiveVersion]) -> list[dict[str, Any]]:

@@ -68,8 +68,8 @@ class JobSubmission:
         self._total = 0
         self._failed = 0
         self._reached = 0
-        self._methods: dict[tuple[str, ...] | None, Method | None] = {}
-        """The method of searches that name none, and of those for questions, by their collections."""
+        self._methods: dict[bytes, Method | None] = {}
+        """The method of searches that name none, and of those for questions, by the checksum of their collections."""
 
     def begin(self) -> None:
         """Make the row of the job.
@@ -158,7 +158,7 @@ class JobSubmission:
             return content
         if isinstance(request, QaRequest) and request.context is not None:
             return content
-        collections = None if request.collections is None else tuple(request.collections)
+        collections = hashlib.sha256(json.dumps(request.collections).encode()).digest()
         if collections not in self._methods:
             self._methods[collections] = self._answers.default_method(request)
         method = self._methods[collections]

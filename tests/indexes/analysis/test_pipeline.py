@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.deadline import DeadlinePassed, deadline
+from dragoman.indexes.analysis import pipeline
 from dragoman.indexes.analysis.analyzers import ANALYZERS
 from dragoman.indexes.analysis.inflection import INFLECTED, DictionaryForms
 from dragoman.indexes.analysis.pipeline import LONGEST_WORD, LuceneAnalysis, analysis
@@ -283,3 +285,16 @@ def test_eight_threads_get_the_results_of_one() -> None:
         }
         with ThreadPoolExecutor(8) as pool:
             assert list(pool.map(analysed, texts)) == expected
+
+
+@pytest.mark.parametrize("language", ["de", "en", "tr"])
+def test_words_are_stemmed_some_at_a_time(monkeypatch: pytest.MonkeyPatch, language: str) -> None:
+    expected = analysis(language).tokens(SENTENCES[language])
+    monkeypatch.setattr(pipeline, "_WORDS_AT_ONCE", 2)
+    assert LuceneAnalysis(language, None, "").tokens(SENTENCES[language]) == expected
+
+
+def test_who_waits_for_the_stemming_of_others_heeds_a_deadline() -> None:
+    waiting = LuceneAnalysis("de", None, "")
+    with waiting._stemming, pytest.raises(DeadlinePassed), deadline(0.2):
+        waiting.tokens("Häuser")

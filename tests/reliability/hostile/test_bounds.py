@@ -169,9 +169,11 @@ def test_many_large_bodies_at_once(watched: Watched) -> None:
         with http_client(watched.server.url) as client:
             return client.post("/v1/search", content=body, headers=JSON).status_code
 
-    for body, statuses in ((valid_but_large, {422, 503}), (too_large, {413})):
-        with ThreadPoolExecutor(25) as pool:
-            assert set(pool.map(send, [body] * 25)) <= statuses
+    short_of_many_values = b'{"query":"x","collections":["missing"],"tables":[' + b",".join([b"{}"] * 21_000) + b"]}"
+    bodies = ((valid_but_large, 25, {422, 503}), (too_large, 25, {413}), (short_of_many_values, 100, {422, 503, 429}))
+    for body, count, statuses in bodies:
+        with ThreadPoolExecutor(count) as pool:
+            assert set(pool.map(send, [body] * count)) <= statuses
         assert watched.server.peak_memory() < watched.before + LIMIT
         assert not watched.silent
     assert watched.server.client.post("/v1/search", json={"query": "x"}).status_code == 200

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled, check, deadline
+from dragoman.indexes.analysis import pipeline
 from dragoman.indexes.documents import IndexedDocument, Row
 from dragoman.indexes.java.jvm import JavaError
 from dragoman.indexes.lucene.index import LuceneIndex
@@ -69,6 +70,24 @@ def test_each_document_that_the_index_refuses_is_told_from_the_others(refused: l
     faults = unindexed.written(write, [Row(key, "sw", "", "", "") for key in range(len(refused))])
     assert set(faults) == {key for key, bad in enumerate(refused) if bad}
     assert present == {key for key, bad in enumerate(refused) if not bad}
+
+
+def test_a_fault_for_want_of_memory_is_not_the_document_s() -> None:
+    def write(rows: Sequence[Row]) -> None:
+        raise JavaError("java.lang.OutOfMemoryError", "Java heap space", "")
+
+    with pytest.raises(JavaError, match="heap"):
+        unindexed.written(write, [Row(1, "sw", "", "", "")])
+
+
+@pytest.mark.parametrize("language", ["sw", "de"])
+def test_a_document_of_too_many_distinct_words_is_told_so(monkeypatch: pytest.MonkeyPatch, language: str) -> None:
+    monkeypatch.setattr(pipeline, "DISTINCT_WORDS", 3)
+    texts = ["moja mbili tatu nne", "moja moja moja mbili", "moja mbili tatu"]
+    documents = [IndexedDocument(key, language, text) for key, text in enumerate(texts)]
+    rows, faults = unindexed.isolated(documents, pipeline.analysis, 60, lambda: False)
+    assert faults == {0: "it has 4 distinct words; at most 3 can be indexed"}
+    assert sorted(row.key for row in rows) == [1, 2]
 
 
 def test_a_deadline_or_an_end_of_the_whole_work_is_no_fault_of_a_document(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.service.core.errors import ClientDisconnected, Unavailable
-from dragoman.service.core.turns import Turn, Turns, caller, held, turn, waiting_for_models
+from dragoman.service.core.turns import Turn, Turns, caller, held, on_behalf_of, turn, waiting_for_models
 
 
 def test_one_caller_leaves_a_turn_to_another() -> None:
@@ -90,3 +90,11 @@ def test_a_block_waits_for_its_turn_and_gives_it_back_whatever_happens() -> None
         raise ZeroDivisionError
     with turn(turns, 0.0):
         assert turns.waiting() == 0
+
+
+def test_work_without_a_turn_has_a_caller_too() -> None:
+    with on_behalf_of("a"):
+        assert caller() == "a"
+        with held(Turn(Turns(1, 1), "b")):
+            assert caller() == "b"
+    assert caller() is None

@@ -17,6 +17,7 @@ from sqlalchemy import func, select, update
 from dragoman.service.core.errors import Conflict, TooLarge, TooManyRequests
 from dragoman.service.core.priority import Traffic, background, in_background, wait_limit
 from dragoman.service.core.settings import Settings
+from dragoman.service.jobs import repository
 from dragoman.service.jobs.repository import JobInfo
 from dragoman.service.jobs.submission import NewJob
 from dragoman.service.runtime import Runtime
@@ -219,6 +220,22 @@ def test_a_line_that_fails_does_so_alone(tmp_path: Path, scorer: LinkScorer) -> 
         assert finished(runtime, id).completed == 2
         (error,) = read(runtime.jobs.errors(id))
         assert (error["custom_id"], error["line"], error["error"]["status"]) == ("q1", 2, 500)
+
+
+def test_large_answers_are_read_some_at_a_time(
+    tmp_path: Path, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with service(Settings(data_dir=tmp_path), scorer) as runtime:
+        id = submit(runtime, rerank_lines(7))
+        finished(runtime, id)
+        (whole,) = runtime.jobs.results(id)
+        line = len(whole) // 7
+        for chars, batches in ((1, 7), (3 * line, range(3, 6)), (10 * line, 1)):
+            monkeypatch.setattr(repository, "_READ_CHARS", chars)
+            parts = list(runtime.jobs.results(id))
+            assert b"".join(parts) == whole
+            assert len(parts) in (batches if isinstance(batches, range) else (batches,))
+        assert list(runtime.jobs.errors(id)) == []
 
 
 def test_limits(tmp_path: Path, scorer: LinkScorer) -> None:

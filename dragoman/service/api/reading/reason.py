@@ -14,7 +14,7 @@ from fastapi.responses import StreamingResponse
 
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.core.errors import NotInstalled, Unavailable
-from dragoman.service.http.admission import Threads
+from dragoman.service.http.admission import Threads, caller_of
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id, unexpected
 from dragoman.service.http.middleware import note_degraded
@@ -69,7 +69,7 @@ async def reason(body: ReasonRequest, request: Request, runtime: RuntimeDep, set
         return runtime.reasoning.begin(body, identifier, cancelled, emit if body.stream else None)
 
     with ExitStack() as place:
-        place.enter_context(runtime.reasoning.answers.place())
+        place.enter_context(runtime.reasoning.answers.place(caller_of(request)))
         underway = await threads.run(request, begin, waits=True)
         held = place.pop_all()
     underway.future.add_done_callback(lambda _: held.close())  # events that nobody reads never begin, nor end

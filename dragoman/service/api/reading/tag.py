@@ -10,6 +10,8 @@ from fastapi import APIRouter, Request
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.core.errors import InvalidRequest, NotInstalled
 from dragoman.service.core.settings import Settings
+from dragoman.service.core.turns import on_behalf_of
+from dragoman.service.http.admission import caller_of
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.middleware import note_degraded
 from dragoman.service.http.waiting import wait_for_futures
@@ -46,7 +48,8 @@ async def tag(body: TagRequest, request: Request, runtime: RuntimeDep, settings:
         futures = runtime.models.load(model)
         await wait_for_futures(futures, request, until)
         info = futures[0].result()
-    underway = Tagging(runtime.models.worker, body.task, body.texts)
+    with on_behalf_of(caller_of(request)):
+        underway = Tagging(runtime.models.worker, body.task, body.texts)
     await wait_for_futures(underway.futures, request, until)
     degraded = _unlearned(body.language, info.languages, info.name)
     note_degraded(request, degraded)

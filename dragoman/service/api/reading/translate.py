@@ -12,6 +12,8 @@ from fastapi import APIRouter, Request
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.core.errors import NotInstalled
 from dragoman.service.core.names import model_name
+from dragoman.service.core.turns import on_behalf_of
+from dragoman.service.http.admission import caller_of
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.waiting import wait_for_futures
 from dragoman.service.inference.translating import ENGLISH, about_bridge, good, translator_place
@@ -57,7 +59,8 @@ async def translate(
         await wait_for_futures(futures, request, until)
         info = futures[0].result()
     info.check(body.source, body.target)
-    underway = await asyncio.to_thread(runtime.translations.begin, info, texts, body.source, body.target)
+    with on_behalf_of(caller_of(request)):
+        underway = await asyncio.to_thread(runtime.translations.begin, info, texts, body.source, body.target)
     futures = [one for text in underway for one in text.futures if one is not None]
     try:
         with runtime.traffic.live():
