@@ -69,6 +69,30 @@ def slow_uploads(target: Target) -> None:
         _drip(connections, b" " * 1024)
 
 
+def paused_uploads(target: Target) -> None:
+    """Uploads of documents of many values that pause before their ends."""
+    line = b'{"id":"1","text":"a","metadata":{"a":[' + b"{}," * 9_990 + b"{}]}}\n"
+    head = "POST /v1/collections/scratch/documents HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-ndjson\r\n"
+    head += _authorization(target, "admin") + "Content-Length: 9000000\r\n\r\n"
+    with _opened(target, 16) as connections:
+        _send(connections, head.encode() + line * (7_500_000 // len(line)))
+        _drip(connections, b" " * 16_384)
+
+
+def small_chunks(target: Target) -> None:
+    """Bodies in chunks of few bytes, as fast as they are taken, without a key."""
+    until = time.monotonic() + _SECONDS
+    with _opened(target, 40) as connections:
+        _send(connections, b"POST /v1/search HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for connection in connections:
+            connection.setblocking(False)
+        while time.monotonic() < until:
+            for number, connection in enumerate(connections):
+                with suppress(OSError):
+                    connection.send((b"2a\r\n" + b" " * 42 + b"\r\n" if number % 2 else b"1\r\n \r\n") * 2_000)
+            time.sleep(0.001)
+
+
 def slow_bodies(target: Target) -> None:
     """JSON bodies whose rest does not come."""
     head = "POST /v1/search HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
@@ -131,7 +155,7 @@ def leaving(target: Target) -> None:
 SCENARIOS: dict[str, Callable[[Target], None]] = {
     work.__name__: work
     for work in (
-        silent, slow_heads, unauthorized_bodies, slow_uploads, slow_bodies, unread_answers, free_paths, two_lengths,
-        upgrades, leaving,
+        silent, slow_heads, unauthorized_bodies, slow_uploads, paused_uploads, small_chunks, slow_bodies,
+        unread_answers, free_paths, two_lengths, upgrades, leaving,
     )
 }  # fmt: skip

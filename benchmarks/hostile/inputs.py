@@ -60,7 +60,7 @@ _LISTS: tuple[tuple[str, str, str], ...] = (
     ("/v1/keys", '{"name":"x","scopes":[%s]}', "admin"),
 )
 _VALUES = ("1", "null", "{}", "[]", '""', '"a"', "1e308", '{"a":{}}', '{"text":1}', "[[]]", "true", '"\\ud800"', "-0.0")
-_SIZES = (100_000, 1_000_000, 4_000_000, 20_000_000, 57_000_000)
+_SIZES = (63_000, 1_000_000, 4_000_000, 20_000_000, 57_000_000)
 _UNITS = (
     "1.000.", ".000", "1,000", "a.", "A．", "ä.a.", "U.S.", "'", "a'", "l'", "d’l’", "\u0301", "a\u0301\u0323",
     "\u0345", "\u05b0\u05b1", "א\u05b0״", "״א", "ཀ", "\u0f71\u0f72", "\u0e4d\u0e32", "กา", "ก\u0e33",
@@ -89,6 +89,7 @@ _LANGUAGES = (
     "vi",
     "bo",
 )
+_ALPHABETS = ("bcdfghjklmnpqrstvwxyzaeiou", "абвгдежзиклмнопрст", "αβγδεζηθικλμνοπρσ")
 _QUERY, _DOCUMENT, _CONTEXT, _TEXTS, _LINE = 10_000, 200_000, 100_000, 8_000, 2_000_000
 
 
@@ -184,11 +185,23 @@ def repetition(draw: random.Random, length: int) -> str:
     return first + text[: length - len(first) - len(last)] + last
 
 
+def distinct_words(draw: random.Random, length: int) -> str:
+    """A text of ``length`` characters whose words all differ."""
+    letters, words, size = draw.choice(_ALPHABETS), set[str](), 0
+    while size < length:
+        word = "".join(draw.choices(letters, k=draw.randint(4, 9)))
+        if word not in words:
+            words.add(word)
+            size += len(word) + 1
+    return " ".join(sorted(words))[:length]
+
+
 def _text(draw: random.Random) -> Input:
-    """A repetitive text wherever a text may stand."""
+    """A text that repeats a unit, or whose words all differ, wherever a text may stand."""
     language, where = draw.choice(_LANGUAGES), draw.choice(sorted(_PLACES))
     limit, make = _PLACES[where]
-    text = repetition(draw, draw.choice((limit, limit // 4)))
+    made = distinct_words if draw.random() < 0.25 else repetition
+    text = made(draw, draw.choice((limit, limit // 4)))
     return Input("text", f"{where} in {language}: {text[:12]!a}…", make(text, language))
 
 
@@ -331,5 +344,5 @@ def _crowd(draw: random.Random) -> Input:
     """Several clients of one key with one input at once."""
     base = draw.choice((_values, _text, _text, _queries, _strings))(draw)
     size = sum(len(request.body) for request in base.requests)
-    many = draw.choice((4, 8, 25)) if size < 60_000_000 else 8
+    many = draw.choice((4, 8, 25, 100)) if size < 600_000 else draw.choice((4, 8, 25)) if size < 60_000_000 else 8
     return Input("crowd", f"{many} times {base.kind}: {base.title}", base.requests * many)

@@ -28,6 +28,7 @@ DISTINCT_WORDS = 250_000
 """Most distinct words of one document: an index holds them all in memory until the document is written."""
 
 _CACHED_WORDS = 65_536
+_CACHED_LENGTH = 64
 _WORDS_AT_ONCE = 512
 _WAIT_SECONDS = 0.1
 """How many words are stemmed at a time, and how long others wait before they look at their deadlines."""
@@ -114,7 +115,7 @@ class LuceneAnalysis:
         if unknown:
             short = [word[:LONGEST_WORD] for word in unknown]
             terms.update(zip(unknown, [t[:LONGEST_WORD] for t in jvm.run(self._stem, short)], strict=True))
-            recent.update((word, terms[word]) for word in unknown if len(word) <= LONGEST_WORD)
+            recent.update((word, terms[word]) for word in unknown[:_CACHED_WORDS] if len(word) <= _CACHED_LENGTH)
             if len(recent) >= _CACHED_WORDS:
                 self._recent, self._older = {}, recent
         return terms

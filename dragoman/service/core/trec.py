@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -26,7 +27,7 @@ def trec_run(query_id: str, lines: list[RunLine], tag: str) -> str:
     have a document of one id, both are written ``collection/id``.
     """
     ids = [line.id for line in lines]
-    shared = {id for id in ids if ids.count(id) > 1} if len(set(ids)) < len(ids) else set()
+    shared = {id for id, count in Counter(ids).items() if count > 1}
     written = [f"{line.collection}/{line.id}" if line.id in shared else line.id for line in lines]
     topic = _encoded(query_id)
     return "".join(

@@ -80,7 +80,11 @@ class Authentication:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope.get("path", "")
-        if scope["type"] != "http" or path == LIVE or (self._metrics_open and path == METRICS):
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        scope["state"]["open"] = is_open(path)
+        if path == LIVE or (self._metrics_open and path == METRICS):
             await self.app(scope, receive, send)
             return
         if is_open(path):

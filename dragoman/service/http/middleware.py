@@ -12,7 +12,6 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.service.core.errors import AmbiguousLength, InvalidRequest, Unavailable
-from dragoman.service.http.authentication import is_open
 from dragoman.service.http.connections.exchange import has_two_lengths
 from dragoman.service.http.errors import error_response, unexpected
 from dragoman.service.http.plain import with_security_headers
@@ -55,7 +54,7 @@ class RequestContext:
         metrics: Metrics = scope["app"].state.metrics
         metrics.request(method, route, status, seconds)
         noted = {name: scope["state"][name] for name in _LOGGED if scope["state"].get(name)}
-        access(method, route, status, seconds, noted, open=is_open(scope["path"]))
+        access(method, route, status, seconds, noted, open=scope["state"].get("open", False))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send, identifier: str) -> int:
         """Run the application and always send a response; returns its status, or 0 if the client left before it."""

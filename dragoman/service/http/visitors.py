@@ -45,7 +45,9 @@ class Visitors:
             self._meters.move_to_end(address)
         wait = meter.enter(time.monotonic())
         if wait is not None:
-            raise TooManyRequests(f"too many {self._of} from this address; wait as Retry-After says", wait)
+            fault = TooManyRequests(f"too many {self._of} from this address; wait as Retry-After says", wait)
+            fault.headers = {**fault.headers, "Connection": "close"}  # more of them may be on their way already
+            raise fault
         meter.leave()
 
 

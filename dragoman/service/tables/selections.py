@@ -39,6 +39,7 @@ class Selections:
         self._most_bytes = most_bytes
         self._forgotten = forgotten
         self._kept: dict[str, _Selection] = {}
+        self._lock = Lock()
         self._compiling = Lock()
 
     def views(self, pair: Pair, members: tuple[ActiveVersion, ...]) -> tuple[View, View]:
@@ -48,24 +49,32 @@ class Selections:
             DeadlinePassed: compiling it, or what others compile before it, takes too long.
         """
         key = self._files.key(pair, members)
+        if (kept := self._used(key)) is not None:
+            return kept.views
         self._enter()
         try:
-            selection = self._kept.pop(key, None)
-            if selection is None:
-                selection = self._compiled(pair, members)
-            self._kept[key] = selection
-            self._limit()
+            selection = self._used(key) or self._compiled(pair, members)
+            with self._lock:
+                self._kept[key] = selection
+                self._limit()
         finally:
             self._compiling.release()
         return selection.views
 
     def keep_only(self, versions: Collection[ActiveVersion]) -> None:
         """Let go of the views of any other version, and delete all files that no kept view has."""
-        with self._compiling:
+        with self._compiling, self._lock:
             for key, selection in list(self._kept.items()):
                 if not set(versions).issuperset(selection.views[0].members):
                     self._forget(key)
             self._files.keep_only_selected(self._kept)
+
+    def _used(self, key: str) -> _Selection | None:
+        """What is kept, as the one that was used last."""
+        with self._lock:
+            if (selection := self._kept.pop(key, None)) is not None:
+                self._kept[key] = selection
+            return selection
 
     def _enter(self) -> None:
         deadline.check()

@@ -40,11 +40,6 @@ def has_two_lengths(scope: Scope) -> bool:
     return b"transfer-encoding" in names and (b"content-length" in names or scope.get("http_version") == "1.0")
 
 
-def _is_unknown_and_too_fast(scope: Scope, message: Message) -> bool:
-    """Whether a caller without a key is told that it sends too many requests; more may be on their way already."""
-    return message["status"] == 429 and not scope.get("state", {}).get("key_id")
-
-
 class Exchange:
     """Passes messages between an ASGI application and the connection of its request."""
 
@@ -62,7 +57,7 @@ class Exchange:
         """Send a message of the application; the last one is held back while the client still sends its body."""
         if message["type"] == "http.response.start":
             self._discards = self._channel.body_is_left()
-            if self._discards or self._closes_after or _is_unknown_and_too_fast(self._scope, message):
+            if self._discards or self._closes_after:
                 headers = [pair for pair in message.get("headers", ()) if pair[0].lower() != b"connection"]
                 message = {**message, "headers": [*headers, _CLOSE]}
             await self._send(message)
