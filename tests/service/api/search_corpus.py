@@ -60,6 +60,8 @@ def corpus(served: Server) -> Iterator[None]:
         client.delete(f"/v1/collections/{name}")
     for name in ("s_en_de", "s_en_ru"):
         client.post(f"/v1/tables/{name}/deactivate")
+        for version in client.get(f"/v1/tables/{name}").json()["versions"]:  # the next module begins with version 1
+            client.delete(f"/v1/tables/{name}/versions/{version['version']}").raise_for_status()
 
 
 def search(client: httpx.Client, query: str, **options: Any) -> dict[str, Any]:
