@@ -275,11 +275,14 @@ def table_choices(service: Service, watcher: Watcher) -> str:
 
 
 def collections(service: Service, watcher: Watcher) -> str:
-    """Collections made where 256 files may be open: how many, and the answers."""
+    """Up to 300 collections, made within a minute where 256 files may be open: how many, and the answers."""
     resource.prlimit(service.process.pid, resource.RLIMIT_NOFILE, (256, 256))
     statuses: dict[int, int] = {}
+    until = time.monotonic() + 2 * _LEAVE
     with service.client("admin") as client:
         for number in range(300):
+            if time.monotonic() > until:
+                break
             status = client.post("/v1/collections", json={"name": f"many{number}", "language": "de"}).status_code
             statuses[status] = statuses.get(status, 0) + 1
     return ", ".join(f"{count} times {status}" for status, count in sorted(statuses.items()))

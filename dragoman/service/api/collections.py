@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from functools import cache
 from typing import Annotated, Any, Literal
 
+import anyio
+import anyio.to_thread
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 
@@ -253,10 +256,20 @@ async def add_documents(name: CollectionName, request: Request, runtime: Runtime
     return _imported(await work_on_upload(request, work))
 
 
-@router.get("/{name}/documents/{id:whole}")
-def get_document(name: CollectionName, id: DocumentId, runtime: RuntimeDep) -> DocumentBody:
+@router.get("/{name}/documents/{id:whole}", response_model=DocumentBody)
+async def get_document(name: CollectionName, id: DocumentId, runtime: RuntimeDep) -> Response:
     """One document by its id, which may contain any characters, such as spaces and slashes, percent-encoded."""
-    return _document(name, runtime.collections.document(name, id))
+
+    def read() -> bytes:
+        return _document(name, runtime.collections.document(name, id)).model_dump_json().encode()
+
+    return Response(await anyio.to_thread.run_sync(read, limiter=_reading()), media_type="application/json")
+
+
+@cache
+def _reading() -> anyio.CapacityLimiter:
+    """Limits the documents that are read at once: each may take tens of MB."""
+    return anyio.CapacityLimiter(2)
 
 
 @router.delete("/{name}/documents/{id:whole}", status_code=204, response_class=Response)

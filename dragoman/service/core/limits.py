@@ -86,7 +86,7 @@ class RequestLimits(BaseSettings):
         description="Requests per second of one address to what needs no key, /healthz apart; 0: no limit.",
     )
     open_burst: int = Field(
-        default=500, gt=0, description="Burst of one address to what needs no key: requests at once after a pause."
+        default=200, gt=0, description="Burst of one address to what needs no key: requests at once after a pause."
     )
     failed_sign_ins_per_second: float = Field(
         default=5.0,
