@@ -22,6 +22,7 @@ from dragoman.service.core.settings import Settings
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import TableEntry, TableVersion, TranslationTable
 from dragoman.service.tables.compiled import content_checksum
+from dragoman.service.tables.reading import ReadAs
 from dragoman.service.tables.service import Tables, Upload, Uploaded
 
 pytestmark = pytest.mark.slow
@@ -47,7 +48,8 @@ def tables(reopen: Opener) -> Tables:
 
 
 def put(tables: Tables, content: str = "house\tHaus\n", name: str = "words", **options: object) -> Uploaded:
-    upload = Upload(name, **{"source": "en", "target": "de", **options})  # type: ignore[arg-type]
+    read_as = ReadAs(str(options.pop("format", "auto")))
+    upload = Upload(name, **{"source": "en", "target": "de", "read_as": read_as, **options})  # type: ignore[arg-type]
     return tables.upload(upload, iter([content.encode()]))
 
 
