@@ -156,7 +156,7 @@ def _separator(
         return choices.separator
     if kind == "tsv":
         return "\t"
-    found = separators.detect(sample, languages)
+    found = separators.detect(sample, languages, {"csv": ",", "deepl": ",", "dictcc": "\t"}.get(kind))
     if found is not None:
         return found
     return "\t" if kind in ("auto", "dictcc", "google") else ","

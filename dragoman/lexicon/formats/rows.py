@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -27,6 +28,7 @@ from dragoman.lexicon.formats.records import NAMES, Record
 SAMPLE = 1000
 """So many rows decide the layout."""
 _CHECK_EVERY = 2000
+_SPACES = re.compile("[ \t\r\n\xa0]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,7 @@ class _Rows:
         self._p_st = next(iter(layout.places("inverse_probability")), None)
         codes = layout.places("source_language") + layout.places("target_language")
         self._codes = codes if len(codes) == 2 else []
-        self._needed = min(self._source + self._target), max(self._source[0], self._target[0]) + 1
+        self._needed = max(self._source[0], self._target[0]) + 1
         used = {*self._source, *self._target, self._p_ts, self._p_st}
         last = len(layout.roles) - 1
         self._open = last not in used
@@ -124,7 +126,7 @@ class _Rows:
                 count -= 1
             if not any(cell.strip() for cell in cells):
                 return None
-            if count < self._needed[1] or (count > self._width and not self._open):
+            if count < self._needed or self._manner.single or (count > self._width and not self._open):
                 raise Rejected(self._expected(count))
             cells = [*cells[:count], *[""] * (self._width - count)]
         elif not any(cell and not cell.isspace() for cell in cells):
@@ -142,8 +144,8 @@ class _Rows:
             width = 2 + (self._p_ts is not None or self._p_st is not None)
             by = "a space" if width == 2 else "spaces"
             return f"expected {width} columns separated by {by} ({columns}), found {found}"
-        if self._width > 4 or self._needed[1] > 2 or found > self._width:
-            return f"expected {self._needed[1]} to {max(self._width, self._needed[1])} columns, found {found}"
+        if self._width > 4 or self._needed > 2 or found > self._width:
+            return f"expected {self._needed} to {max(self._width, self._needed)} columns, found {found}"
         name = NAMES.get(self._manner.separator or "", "")
         by = f" separated by {name}" if name else ""
         return f"expected 2 to 4 columns{by} (source, target, {P_TS}, {P_ST}), found {found}"
@@ -175,13 +177,13 @@ class _Rows:
         target = without_notes(target, self._manner.dictionary)
         lines = "\n" in source.strip() or "\n" in target.strip()
         if p_ts is not None or p_st is not None or self._manner.dictionary:
-            source, target = " ".join(source.split()), " ".join(target.split())
+            source, target = _SPACES.sub(" ", source), _SPACES.sub(" ", target)
             yield RawEntry(line, self._term("source", source), self._term("target", target), p_ts, p_st)
             return
         if lines:
             yield Notice(line, "a cell has several lines, each of which is read as a term")
         for one, other in pairs(source.strip(), target.strip()):
-            one, other = " ".join(one.split()), " ".join(other.split())
+            one, other = _SPACES.sub(" ", one), _SPACES.sub(" ", other)
             yield RawEntry(line, self._term("source", one), self._term("target", other), None, None)
 
     def _term(self, side: str, term: str) -> str:

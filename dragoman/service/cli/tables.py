@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from dragoman.lexicon.formats.items import Detected
-from dragoman.lexicon.formats.records import NAMES
 from dragoman.service.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, opened
+
+if TYPE_CHECKING:
+    from dragoman.lexicon.formats.items import Detected
 
 table = typer.Typer(help="Train translation tables from parallel text, and import them.", no_args_is_help=True)
 
@@ -212,6 +213,8 @@ def import_table(
 
 def _described(found: Detected) -> str:
     """How a file was read, in one line."""
+    from dragoman.lexicon.formats.records import NAMES
+
     parts = [found.format]
     if found.encoding is not None:
         parts.append(found.encoding)

@@ -80,7 +80,7 @@ def test_a_file_of_rejected_lines_is_refused_and_keeps_nothing(client: httpx.Cli
 
 def test_unknown_parameters_are_refused_by_name(client: httpx.Client, name: str) -> None:
     answer = put(client, name, "house\tHaus\n", activte=True, Kind="glossary")
-    check_error(answer, 422, "unknown query parameter 'activte', 'Kind': there are source, target, format, kind")
+    check_error(answer, 422, "unknown query parameter 'activte', 'Kind': there are source, target, format, encoding, separator, decimal, columns, header, kind")
     check_error(client.get(f"/v1/tables/{name}"), 404, "no translation table")
 
 
@@ -179,7 +179,7 @@ def test_lookups_answer_for_either_side_and_for_unknown_terms(client: httpx.Clie
         ({"source": "english"}, "source"),
         ({"target": "en"}, "different"),
         ({"target": None}, "target"),
-        ({"format": "xlsx"}, "format"),
+        ({"format": "xls"}, "format"),
         ({"kind": "best"}, "kind"),
         ({"weight": "nan"}, "weight"),
         ({"weight": 0}, "weight"),
@@ -207,8 +207,8 @@ def test_parameters_that_are_not_allowed_are_named(
         (gzip.compress(b"house\tHaus\n" * 100, mtime=0)[:-9], 422, "ends early"),
         (gzip.compress(b"a\tb\n" * 2_000_000, mtime=0), 413, "more than|larger than"),
         (b"a\tb\n" * 600_000, 413, "larger than"),
-        (b"\xff\xfeh\x00", 422, "UTF-16"),
-        (bytes(range(256)) * 10, 422, "line 1.*control character"),
+        (b"\xff\xfeh\x00", 422, "line 1"),
+        (bytes(range(256)) * 10, 422, "encoding="),
     ],
 )
 def test_files_that_are_no_tables(client: httpx.Client, name: str, body: bytes, status: int, message: str) -> None:

@@ -25,8 +25,8 @@ _MOST_COLUMNS = 256
 _NUMERIC = 0.9
 _FEW = 12
 _GRAMMAR = words.listed(
-    "n|v|adj|adv|a|noun|verb|adjective|adverb|pron|pronoun|prep|preposition|conj|conjunction|interj|interjection|det|num"
-    "|phrase|proper noun|propn|aux|part|x|sym|intj|cconj|sconj|adp|punct|m|f|nt|pl|sg|masc|fem|neut|nm|nf|sm|sf|vt|vi|v.t.|v.i."
+    "n|v|adj|adv|noun|verb|adjective|adverb|pron|pronoun|prep|preposition|conj|conjunction|interj|interjection|det|num"
+    "|proper noun|propn|aux|sym|intj|cconj|sconj|adp|punct|m|f|nt|pl|sg|masc|fem|neut|nm|nf|sm|sf|vt|vi|v.t.|v.i."
     "|substantiv|nomen|adjektiv|subst|eigenname|verbum|artikel|pronomen|nom|verbe|adjectif|adverbe|sustantivo|adjetivo"
     "|verbo|sostantivo|aggettivo|avverbio|substantivo|adjetivo|advérbio|rzeczownik|czasownik|przymiotnik|существительное|глагол"
     "|прилагательное|наречие|сущ|прил|гл|名词|动词|形容词|副词|名詞|動詞|形容詞|명사|동사|형용사|부사|past-p|pres-p|noun verb|adj adv"
@@ -72,7 +72,7 @@ class Columns:
         found, head = self._header(rows)
         data = [row.cells for row in rows if head is None or row.line > head.line]
         width = max((_width(row) for row in data), default=0)
-        width = min(_MOST_COLUMNS, max(width, len(self._choices.columns or ()), len(head.cells) if head else 0))
+        width = min(_MOST_COLUMNS, max(2, width, len(self._choices.columns or ()), len(head.cells) if head else 0))
         layout = Layout([None] * width)
         if head is not None:
             layout.header = tuple(cell.strip() for cell in head.cells if cell.strip())
@@ -164,8 +164,6 @@ class Columns:
             layout.roles[2:4] = ["source_language", "target_language"]
         else:
             first, second = self._two_of(texts, columns)
-        if second >= len(layout.roles):
-            layout.roles += [None] * (second + 1 - len(layout.roles))
         layout.roles[first], layout.roles[second] = "source", "target"
         self._more_translations(layout, texts, columns)
         self._numbers(layout, columns)
@@ -325,7 +323,7 @@ def _may_be_probability(cells: Sequence[str]) -> bool:
     numbers = [as_number(cell) for cell in cells if cell.lstrip("+-").lower() not in ("nan", "inf", "infinity")]
     if sum(number is None for number in numbers) * 2 > len(cells):
         return False
-    whole = sum(number is not None and number > 1 and number == int(number) for number in numbers)
+    whole = sum(number is not None and number > 1 and number.is_integer() for number in numbers)
     return not (len(cells) >= 3 and whole * 2 > len(cells))
 
 
@@ -348,7 +346,7 @@ def _refuse_without_words(columns: Sequence[Sequence[str]], texts: int) -> None:
     filled = [cells for cells in columns if cells]
     if len(filled) < 2 or min(map(len, filled[:2])) < 2:
         return
-    numbers = sum(_share(cells, as_number) >= _NUMERIC for cells in filled[:2])
+    numbers = any(_share(cells, as_number) >= _NUMERIC for cells in filled[:2])
     if numbers or (texts == 1 and len(filled) > 2 and len(filled[0]) >= 3):
         raise TableFormatError(
             "the columns hold numbers, codes or parts of speech where words of two languages are expected: a table of"

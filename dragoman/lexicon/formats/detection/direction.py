@@ -51,7 +51,7 @@ class Witness:
                 return _SCRIPT * (ours - theirs) / (ours + theirs)
             return 0.0
         score = sum(_LETTER if letter in self._own[0] else -_LETTER if letter in self._own[1] else 0 for letter in term)
-        if self._odds is not None:
+        if self._odds is not None and term.isprintable():
             score += self._odds(term)
         return max(-_MOST, min(_MOST, score))
 

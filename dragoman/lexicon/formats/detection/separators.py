@@ -33,15 +33,15 @@ def said(line: str) -> str | None:
     return None if matched is None else "\t" if matched[1] == "\\t" else matched[1]
 
 
-def detect(lines: Lines, languages: tuple[str, str], among: Sequence[str] = SEPARATORS) -> str | None:
-    """The separator of these lines among some, or None if no line has one.
+def detect(lines: Lines, languages: tuple[str, str], usual: str | None = None) -> str | None:
+    """The separator of these lines, or None if no line has one; ``usual`` is taken where two would do.
 
     Raises:
         TableFormatError: two would do.
     """
     limits = Limits()
     scored = []
-    for separator in among:
+    for separator in SEPARATORS:
         cut = [one for one in records(lines, separator, limits) if isinstance(one, Record)]
         score = _score(separator, cut, len(lines))
         if score > 0:
@@ -51,6 +51,8 @@ def detect(lines: Lines, languages: tuple[str, str], among: Sequence[str] = SEPA
         return None
     if len(scored) > 1 and scored[1][0] >= _CLOSE * scored[0][0]:
         headed = [one for one in scored[:2] if _has_header(one[2], languages)]
+        if len(headed) != 1 and usual in (scored[0][1], scored[1][1]):
+            return usual
         if len(headed) != 1:
             one, other = (NAMES[separator] for _, separator, _ in scored[:2])
             raise TableFormatError(f"the columns may be separated by {one} or by {other}: say which with separator=")
