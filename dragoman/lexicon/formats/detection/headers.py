@@ -20,6 +20,7 @@ from dragoman.lexicon.text.languages import LANGUAGES
 
 _WORD = regex.compile(r"[\p{L}\p{M}][\p{L}\p{M}'’]*")
 _MARKED_CODE = regex.compile(r"[(\[{<]\s*([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})?)\s*[)\]}>]")
+_REGION = regex.compile(r"(?<![\p{L}\p{N}])([A-Za-z]{2,3})[-_](?:[A-Z]{2}|[A-Z][a-z]{3}|[0-9]{3})(?![\p{L}\p{N}])")
 _LONGEST = 80
 _MOST_WORDS = 7
 _AMBIGUOUS_CODES = frozenset(
@@ -192,6 +193,10 @@ def _of_words(text: str, languages: tuple[str, str]) -> Name:
     if (marked := _MARKED_CODE.search(text)) and (code := language_of_code(marked[1])) is not None:
         found.add(code)
         text = text[: marked.start()] + " " + text[marked.end() :]
+    for region in _REGION.finditer(text.replace("_", "-", text.count("_") - 1) if text.count("_") > 1 else text):
+        if (code := language_of_code(region[1])) in languages:
+            found.add(code)
+            text = text.replace(text[region.start() : region.end()], " ")
     spaced = text.replace("_", " ").replace("-", " ")
     parts = _WORD.findall(spaced)
     if not parts or len(parts) > _MOST_WORDS:
@@ -223,7 +228,7 @@ def _language(part: str, small: str, languages: tuple[str, str], of: int) -> str
         return code
     if code is not None and part.isupper() and len(part) == 2 and small not in _filler():
         return code
-    named = language_of_name(small) if len(small) > 2 else None
+    named = language_of_name(small) if len(small) > 2 or not small.isascii() else None
     return named or (like_a_name(small, languages) if len(small) > 3 else None)
 
 
