@@ -62,6 +62,8 @@ class Columns:
         self._languages = languages
         self._choices = choices
         self._witness = witness
+        self._ragged: set[int] = set()
+        """Columns before which the rows without them end."""
 
     def layout(self, rows: Sequence[Record]) -> Layout:
         """
@@ -78,6 +80,7 @@ class Columns:
             layout.header = tuple(cell.strip() for cell in head.cells if cell.strip())
             layout.header_line, layout.data_from = head.line, head.line + 1
         columns = [[row[j].strip() for row in data if j < len(row) and row[j].strip()] for j in range(width)]
+        self._ragged = {j for j in range(width) if all(row[j].strip() for row in data if j < len(row))}
         if self._choices.columns is not None:
             self._as_chosen(layout)
         elif found is not None:
@@ -184,16 +187,17 @@ class Columns:
         return first, second
 
     def _more_translations(self, layout: Layout, texts: list[int], columns: list[list[str]]) -> None:
-        """Columns after the second, of as few words, in which a row has further translations."""
+        """Columns after the second, of as few words, in which some rows go on, and others end before."""
         target = layout.places("target")[-1]
         for place in texts:
-            if layout.roles[place] is None and place == target + 1 and not _is_category(columns[place]):
+            if layout.roles[place] is None and place == target + 1 and place in self._ragged:
                 cells, own = columns[place], columns[target]
                 short = _words(cells) <= 1.5 * _words(own) + 0.5
                 mean, like = self._witness.mean(cells), self._witness.mean(own)
                 if short and abs(like) >= 1.0 and abs(mean - like) <= abs(like) / 2 and len(cells) < len(own):
                     layout.roles[place] = "target"
                     target = place
+                    layout.notices.append(Notice(1, f"column {place + 1} is read as further translations"))
 
     def _numbers(self, layout: Layout, columns: list[list[str]]) -> None:
         """The columns of numbers after the words that are probabilities: of the target, then of the source."""

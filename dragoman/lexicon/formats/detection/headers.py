@@ -216,6 +216,9 @@ def _of_words(text: str, languages: tuple[str, str]) -> Name:
             unknown += 1
     if whole_role is None and (named := language_of_name(phrase)) is not None:
         found, unknown = {named}, 0
+    coded = [code for part in parts if (code := language_of_code(part)) in languages]
+    if not found and roles and len(coded) == 1:  # a code that may be a word is none beside the name of a column
+        found, unknown = set(filter(None, coded)), unknown - 1 if unknown else 0
     if len(found) > 1:
         return Name(_role(roles), None, False)
     return Name(whole_role or _role(roles), found.pop() if found else None, not unknown, bool(found))
