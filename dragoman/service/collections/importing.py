@@ -13,8 +13,7 @@ from sqlalchemy.orm import Session
 from dragoman.files.streams import Line, StreamFault, lines, unpacked
 from dragoman.indexes.documents import IndexedDocument, Row
 from dragoman.service.collections.changes import indexed_text
-from dragoman.service.collections.document_form import other_form, peeked
-from dragoman.service.collections.document_line import DocumentLine, parse_document
+from dragoman.service.collections.document_line import DocumentLine, other_form, parse_document, peeked
 from dragoman.service.collections.lucene_index import CollectionIndex
 from dragoman.service.core.errors import InvalidRequest, NotFound, ServiceError, classify
 from dragoman.service.core.json import memory_of
