@@ -71,7 +71,9 @@ def main() -> None:
     console = Console(width=160)
     if arguments.show is not None:
         made = case(arguments.seed, arguments.show)
-        console.print(made.source, made.target, made.choices, made.content[:3000], outcome(arguments.seed, arguments.show))
+        console.print(
+            made.source, made.target, made.choices, made.content[:3000], outcome(arguments.seed, arguments.show)
+        )
         return
     outcomes = [outcome(arguments.seed, number) for number in range(arguments.files)]
     table = Table("dimension", "value", "files", "right", "refused", "misread")
@@ -90,7 +92,9 @@ def main() -> None:
             )
     total = Counter(one.verdict for one in outcomes)
     share = 100 * total["right"] / max(1, len(outcomes))
-    console.print(f"{len(outcomes)} files: {total['right']} right ({share:.1f}%), {total['refused']} refused, {total['misread']} misread")
+    console.print(
+        f"{len(outcomes)} files: {total['right']} right ({share:.1f}%), {total['refused']} refused, {total['misread']} misread"
+    )
 
 
 if __name__ == "__main__":

@@ -127,7 +127,9 @@ def _rows(
                 "probability": "" if p is None else str(p).replace(".", decimal),
                 "id": str(1000 + number),
                 "pos": chance.choice(["noun", "noun", "noun", "verb"]),
-                "comment": chance.choice(["", "", "checked; final", "see list, page 3", 'so-called "old" form', "two\nlines"]),
+                "comment": chance.choice(
+                    ["", "", "checked; final", "see list, page 3", 'so-called "old" form', "two\nlines"]
+                ),
                 "date": f"2023-0{1 + number % 9}-1{number % 10}",
             }
         )
@@ -223,14 +225,18 @@ def _tbx(chance: random.Random, format: str, source: str, target: str, pairs: li
     new = chance.random() < 0.5
     concept, language, term = ("conceptEntry", "langSec", "termSec") if new else ("termEntry", "langSet", "tig")
     parts = ['<?xml version="1.0" encoding="UTF-8"?>\n']
-    parts.append("<tbx><text><body>" if new else '<!DOCTYPE martif SYSTEM "TBXcoreStructV02.dtd">\n<martif><text><body>')
+    parts.append(
+        "<tbx><text><body>" if new else '<!DOCTYPE martif SYSTEM "TBXcoreStructV02.dtd">\n<martif><text><body>'
+    )
     for number, (one, other) in enumerate(pairs):
         sections = [
             f'<{language} xml:lang="{code}"><{term}><term>{escape(word)}</term></{term}></{language}>'
             for code, word in ((f"{source}-XX", one), (target, other), ("la", "verbum"))
         ]
         chance.shuffle(sections)
-        parts.append(f'<{concept} id="c{number}"><descrip type="subjectField">all</descrip>{"".join(sections)}</{concept}>\n')
+        parts.append(
+            f'<{concept} id="c{number}"><descrip type="subjectField">all</descrip>{"".join(sections)}</{concept}>\n'
+        )
     parts.append("</body></text></tbx>" if new else "</body></text></martif>")
     return Case("".join(parts).encode(), source, target, _plain(pairs))
 
@@ -303,7 +309,9 @@ def _ods(cells: list[list[str]]) -> bytes:
                 kind = 'office:value-type="string"'
             lines = "".join(f"<text:p>{escape(line)}</text:p>" for line in cell.split("\n"))
             written.append(f"<table:table-cell {kind}>{lines}</table:table-cell>" if cell else "<table:table-cell/>")
-        rows.append(f'<table:table-row>{"".join(written)}<table:table-cell table:number-columns-repeated="16000"/></table:table-row>')
+        rows.append(
+            f'<table:table-row>{"".join(written)}<table:table-cell table:number-columns-repeated="16000"/></table:table-row>'
+        )
     names = "urn:oasis:names:tc:opendocument:xmlns"
     content = (
         f'<?xml version="1.0" encoding="UTF-8"?><office:document-content xmlns:office="{names}:office:1.0"'

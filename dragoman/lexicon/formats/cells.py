@@ -25,7 +25,9 @@ _GRAMMAR = (
     r"(?:m|f|n|nt|neut|masc|fem|mf|m/f|f/m|m\.?/f\.?|f\.?/n\.?|m\.?/n\.?|pl|sg|sing|adj|adv|noun|verb|vt|vi|v|prep|conj"
     r"|pron|interj|subst|plural|singular|no pl|kein pl|sm|sf|nm|nf|mpl|fpl|npl|pl\.? ?only|only pl)"
 )
-_GENDER = re.compile(rf"\s*(?:\(\s*{_GRAMMAR}\.?(?:[,;]?\s*{_GRAMMAR}\.?)*\s*\)|\[\s*{_GRAMMAR}\.?\s*\])", re.IGNORECASE)
+_GENDER = re.compile(
+    rf"\s*(?:\(\s*{_GRAMMAR}\.?(?:[,;]?\s*{_GRAMMAR}\.?)*\s*\)|\[\s*{_GRAMMAR}\.?\s*\])", re.IGNORECASE
+)
 _BRACES = re.compile(r"\s*\{[^{}]{0,80}\}")
 _NOTES = re.compile(r"\s*(?:\[[^\[\]]{0,300}\]|<[^<>]{0,200}>)")
 _PARENTHESES = re.compile(r"(?<!\S)\([^()]{0,200}\)(?!\S)")

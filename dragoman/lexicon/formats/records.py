@@ -26,7 +26,9 @@ class Record:
     cells: list[str]
 
 
-def records(lines: Iterable[tuple[int, str] | Rejection], separator: str, limits: Limits) -> Iterator[Record | Rejection]:
+def records(
+    lines: Iterable[tuple[int, str] | Rejection], separator: str, limits: Limits
+) -> Iterator[Record | Rejection]:
     """Cut lines into records.
 
     A quote that never ends does not swallow what follows: its line alone is a rejection, or, between tabs, where most
@@ -81,7 +83,9 @@ def _quoted(number: int, line: str, source: _Pushed, separator: str, limits: Lim
     return Rejection(number, f"not CSV: {fault}")
 
 
-def _whole_record(number: int, line: str, source: _Pushed, limits: Limits) -> tuple[list[tuple[int, str] | Rejection], str]:
+def _whole_record(
+    number: int, line: str, source: _Pushed, limits: Limits
+) -> tuple[list[tuple[int, str] | Rejection], str]:
     """The lines up to where the quotes are closed, if that is near; the ones taken and the text of all."""
     taken: list[tuple[int, str] | Rejection] = []
     parts = [line]

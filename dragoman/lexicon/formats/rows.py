@@ -212,4 +212,3 @@ class _Rows:
         if found == wanted[::-1]:
             return True
         raise Rejected(f"the entry is from {given[0][:20]} to {given[1][:20]}")
-

@@ -134,7 +134,9 @@ class _Area:
         try:
             self._parser.Parse(block, final)
         except expat.ExpatError as fault:
-            raise TableFormatError(f"the spreadsheet is not well-formed XML: {expat.ErrorString(fault.code)}") from fault
+            raise TableFormatError(
+                f"the spreadsheet is not well-formed XML: {expat.ErrorString(fault.code)}"
+            ) from fault
         if self._columns > _WIDEST or self._rows * max(1, self._columns) > _MOST_CELLS:
             raise TableTooLarge(f"the spreadsheet spans {self._rows:,} rows and {self._columns:,} columns")
 

@@ -150,7 +150,9 @@ def import_table(
     ] = None,
     header: Annotated[
         bool | None,
-        typer.Option(envvar="DRAGOMAN_HEADER", help="Whether the first line names the columns; default: what it shows."),
+        typer.Option(
+            envvar="DRAGOMAN_HEADER", help="Whether the first line names the columns; default: what it shows."
+        ),
     ] = None,
     kind: Annotated[
         Literal["statistical", "glossary"],

@@ -47,7 +47,6 @@ _SEPARATORS = ",;\t|"
 _FIELDS = frozenset({"id", "_id", "doc_id", "docid", "document_id", "text", "title", "body", "content", "language"})
 
 
-
 def _check_address(id: str) -> str:
     if id in (".", ".."):
         raise ValueError(f"{id!r} cannot be part of an address")

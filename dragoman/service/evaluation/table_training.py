@@ -33,7 +33,14 @@ from dragoman.lexicon.alignment.training import (
 )
 from dragoman.lexicon.text.languages import check_language
 from dragoman.lexicon.text.tokens import Analysis, PlainAnalysis, Token
-from dragoman.service.evaluation.parallel_text import Columns, FileReport, TrainingError, check_order, expand, read_pairs
+from dragoman.service.evaluation.parallel_text import (
+    Columns,
+    FileReport,
+    TrainingError,
+    check_order,
+    expand,
+    read_pairs,
+)
 
 __all__ = ["FileReport", "TrainingError", "TrainingReport", "progress_bars", "train_table"]
 

@@ -55,9 +55,7 @@ class TableUploaded(BaseModel):
     detected: DetectedLayout
     pruned: int = Field(description="Entries dropped because both probabilities were below the threshold.")
     active: bool
-    header: list[str] | None = Field(
-        description="The columns that the file's header names; null if it has none."
-    )
+    header: list[str] | None = Field(description="The columns that the file's header names; null if it has none.")
     kind: Kind
     weight: float
     dry_run: bool

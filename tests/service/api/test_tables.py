@@ -80,7 +80,11 @@ def test_a_file_of_rejected_lines_is_refused_and_keeps_nothing(client: httpx.Cli
 
 def test_unknown_parameters_are_refused_by_name(client: httpx.Client, name: str) -> None:
     answer = put(client, name, "house\tHaus\n", activte=True, Kind="glossary")
-    check_error(answer, 422, "unknown query parameter 'activte', 'Kind': there are source, target, format, encoding, separator, decimal, columns, header, kind")
+    check_error(
+        answer,
+        422,
+        "unknown query parameter 'activte', 'Kind': there are source, target, format, encoding, separator, decimal, columns, header, kind",
+    )
     check_error(client.get(f"/v1/tables/{name}"), 404, "no translation table")
 
 

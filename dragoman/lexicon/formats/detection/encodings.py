@@ -53,7 +53,18 @@ _BY_LANGUAGE = {
 _NAMED = {"cp932": "shift_jis", "cp949": "euc-kr", "big5hkscs": "big5"}
 """How an encoding is told that is a superset of a better known one."""
 _WIDE = ("utf-16le", "utf-16be", "utf-32le", "utf-32be")
-_RARE = ("mac-cyrillic", "cp864", "mac-greek", "mac-turkish", "cp861", "cp863", "cp865", "cp869", "iso-8859-10", "iso-8859-16")
+_RARE = (
+    "mac-cyrillic",
+    "cp864",
+    "mac-greek",
+    "mac-turkish",
+    "cp861",
+    "cp863",
+    "cp865",
+    "cp869",
+    "iso-8859-10",
+    "iso-8859-16",
+)
 """Encodings that are read where they are named, and not supposed."""
 _ALSO = ("utf-8", "utf-8-sig", "utf-16", "utf-32", "ascii", "gb2312", "gbk", "big5", "cp950", "shift_jis", "euc-kr")
 _QUOTES = frozenset("–—‘’‚“”„«»‹›…·•§°€£™®©¡¿™†‰№´`，。、；：？！（）「」『』《》〈〉【】・〜～　．／")

@@ -143,9 +143,7 @@ def _others(names: Sequence[Name]) -> list[str | None]:
     return [name.role if name.role in kept else None for name in names]
 
 
-def _languages(
-    names: Sequence[Name], roles: Sequence[str | None], languages: tuple[str, str]
-) -> list[str | None]:
+def _languages(names: Sequence[Name], roles: Sequence[str | None], languages: tuple[str, str]) -> list[str | None]:
     own = dict(zip(("source", "target"), languages, strict=True))
     return [own.get(role or "", name.language) for name, role in zip(names, roles, strict=True)]
 
