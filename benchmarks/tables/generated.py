@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Table files as people have them, generated with what they mean: every way of writing a small glossary down."""
 
 from __future__ import annotations

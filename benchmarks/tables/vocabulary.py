@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """A small vocabulary in several languages, and the words by which people name the columns of their glossaries."""
 
 from __future__ import annotations

@@ -159,6 +159,11 @@ def _separator(kind: str, sample: Sequence[tuple[int, str]], languages: tuple[st
     found = separators.detect(sample, languages, {"csv": ",", "deepl": ",", "dictcc": "\t"}.get(kind))
     if found is not None:
         return found
+    if kind == "auto" and sample:
+        raise TableFormatError(
+            "no tab, comma, semicolon or bar separates columns: say what does with separator=, or the format",
+            sample[0][0],
+        )
     return "\t" if kind in ("auto", "dictcc", "google") else ","
 
 
@@ -228,7 +233,7 @@ class _Spaced:
     def _swapped(self, data: Sequence[list[str]]) -> bool:
         rows = [(row[0], row[1]) for row in data if "NULL" not in row[:2]][:ROWS]
         direction = self._witness.direction(rows)
-        if direction is Direction.UNCLEAR or (direction is Direction.STRAIGHT and self._kind == "moses"):
+        if direction is Direction.UNCLEAR or (direction is not Direction.SWAPPED and self._kind == "moses"):
             if self._kind == "moses" and self._witness.direction([row[::-1] for row in rows]) is not Direction.SWAPPED:
                 return True
             if direction is Direction.UNCLEAR:

@@ -136,9 +136,17 @@ class Columns:
         """Roles by what the cells hold."""
         self._by_content(layout, columns, headed)
         direction = self._direction(layout, data)
-        if direction is Direction.STRAIGHT:
-            return
         one, other = layout.places("source"), layout.places("target")
+        if direction is Direction.DOUBTFUL:
+            layout.notices.append(
+                Notice(
+                    max(1, layout.data_from),
+                    f"column {one[0] + 1} is read as {self._languages[0]} and column {other[0] + 1} as"
+                    f" {self._languages[1]}; they may be the other way round: columns=target,source says so",
+                )
+            )
+        if direction in (Direction.STRAIGHT, Direction.DOUBTFUL):
+            return
         if direction is Direction.UNCLEAR:
             raise TableFormatError(
                 f"columns {one[0] + 1} and {other[0] + 1} may be the other way round, {self._languages[1]} before"
@@ -244,6 +252,7 @@ class Columns:
                         f"the {role} column holds numbers, not words: a table of word numbers needs its words first;"
                         " name the columns of words with columns="
                     )
+        _refuse_cut_numbers(layout, columns)
         numbers = [p for role in ("probability", "inverse_probability") for p in layout.places(role)]
         layout.decimal = self._choices.decimal or _decimal([cell for place in numbers for cell in columns[place]])
         own = dict(zip(("source", "target"), self._languages, strict=True))
@@ -356,3 +365,15 @@ def _refuse_without_words(columns: Sequence[Sequence[str]], texts: int) -> None:
             "the columns hold numbers, codes or parts of speech where words of two languages are expected: a table of"
             " word numbers needs its words first; name the columns of words with columns="
         )
+
+
+def _refuse_cut_numbers(layout: Layout, columns: Sequence[Sequence[str]]) -> None:
+    """Refuse numbers with decimal commas that the separator, a comma too, has cut in two."""
+    for place in layout.places("probability"):
+        after = columns[place + 1] if place + 1 < len(columns) else []
+        cut = columns[place] and set(columns[place]) <= {"0", "1"} and all(cell.isdecimal() for cell in after)
+        if cut and len(after) * 2 > len(columns[place]) and not set(after) <= {"0", "1"}:
+            raise TableFormatError(
+                f"columns {place + 1} and {place + 2} look like numbers with decimal commas that are cut at the separator:"
+                " quote them, use another separator, or say what the columns are with columns="
+            )
