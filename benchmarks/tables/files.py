@@ -2,9 +2,9 @@
 
     python -m benchmarks.tables.files --files 1200 --seed 1
 
-Generates small glossaries in 14 languages (`benchmarks/tables/vocabulary.py`) in every combination of format, separator,
-quoting, encoding, header wording, order and kind of columns and decimal mark, and reads them as an upload does, with no
-more said than the two languages; files of Moses are named as such (`format=moses`). A file is right if its entries are
+Generates small glossaries in 14 languages (`benchmarks/tables/vocabulary.py`) in every combination of format,
+separator, quoting, encoding, header wording, order and kind of columns and decimal mark, and reads them as an upload
+does, with no more said than the two languages; files of Moses are named as such (`format=moses`). A file is right if its entries are
 those that were written, refused if it is an error, and misread otherwise. Prints the counts by each dimension and every
 file that is not right; `--show N` prints such a file itself.
 """
@@ -93,7 +93,8 @@ def main() -> None:
     total = Counter(one.verdict for one in outcomes)
     share = 100 * total["right"] / max(1, len(outcomes))
     console.print(
-        f"{len(outcomes)} files: {total['right']} right ({share:.1f}%), {total['refused']} refused, {total['misread']} misread"
+        f"{len(outcomes)} files: {total['right']} right ({share:.1f}%), {total['refused']} refused,"
+        f" {total['misread']} misread"
     )
 
 

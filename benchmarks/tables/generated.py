@@ -96,7 +96,7 @@ def _table(chance: random.Random, format: str, source: str, target: str, pairs: 
     if headed != "none":
         cells.insert(0, _header(chance, columns, headed, (source, target)))
     if format in ("xlsx", "ods"):
-        content = _xlsx(cells) if format == "xlsx" else _ods(cells)
+        content = xlsx(cells) if format == "xlsx" else ods(cells)
     else:
         content = _delimited(chance, format, cells, (source, target), choices)
     return Case(content, source, target, entries, choices)
@@ -268,7 +268,7 @@ def _freedict(chance: random.Random, format: str, source: str, target: str, pair
     return Case(content, source, target, _plain(pairs), {"order": "swapped" if swapped else "straight"})
 
 
-def _xlsx(cells: list[list[str]]) -> bytes:
+def xlsx(cells: list[list[str]]) -> bytes:
     """A workbook of one sheet, with shared strings where Excel has them, and numbers as numbers."""
     strings: dict[str, int] = {}
     rows = []
@@ -298,7 +298,7 @@ def _xlsx(cells: list[list[str]]) -> bytes:
     return _zipped({name: '<?xml version="1.0" encoding="UTF-8"?>' + text for name, text in parts.items()})
 
 
-def _ods(cells: list[list[str]]) -> bytes:
+def ods(cells: list[list[str]]) -> bytes:
     """A spreadsheet of LibreOffice, with the empty rows and columns that it writes to the end of the sheet."""
     rows = []
     for row in cells:

@@ -17,8 +17,35 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9
 _PERCENT = re.compile(r"\s*%$")
 _FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NOTHING = frozenset(
-    "n/a|n.a.|n.a|na/na|#n/a|#name?|#ref!|#value!|#null!|#div/0!|#num!|#nv|k.a.|k. a.|k/a|n/v|n/d|tbd|t.b.d.|(none)|[none]"
-    "|(empty)|<null>|[null]|\\n|not available|not applicable".split("|")
+    [
+        "n/a",
+        "n.a.",
+        "n.a",
+        "na/na",
+        "#n/a",
+        "#name?",
+        "#ref!",
+        "#value!",
+        "#null!",
+        "#div/0!",
+        "#num!",
+        "#nv",
+        "k.a.",
+        "k. a.",
+        "k/a",
+        "n/v",
+        "n/d",
+        "tbd",
+        "t.b.d.",
+        "(none)",
+        "[none]",
+        "(empty)",
+        "<null>",
+        "[null]",
+        "\\n",
+        "not available",
+        "not applicable",
+    ]
 )
 _MARKS = regex.compile(r"[\s\p{P}\p{S}]*")
 _GRAMMAR = (

@@ -193,7 +193,7 @@ class _Spaced:
             sum(as_number(row[j]) is not None for row in data) >= 0.9 * len(data) for j in (0, 1)
         ):
             raise TableFormatError(
-                "the words are numbers: a table of word numbers needs its words first (in GIZA++ they are in the .vcb files)"
+                "the words are numbers: a table of word numbers needs its words first (GIZA++'s .vcb files)"
             )
         roles, notices = self._roles(data, width, header)
         layout = Layout(list(roles), notices=notices)
@@ -238,8 +238,8 @@ class _Spaced:
                 return True
             if direction is Direction.UNCLEAR:
                 raise TableFormatError(
-                    f"the first words may be {self._languages[1]} and the second {self._languages[0]}: say which is which"
-                    " with columns=source,target,probability or columns=target,source,probability"
+                    f"the first words may be {self._languages[1]} and the second {self._languages[0]}: say which is"
+                    " which with columns=source,target,probability or columns=target,source,probability"
                 )
         return direction is Direction.SWAPPED
 

@@ -136,10 +136,10 @@ class _Fields:
             yield Rejection(number, str(fault))
             return
         for key in members:
-            if key not in (self.source, self.target, self.p_ts, self.p_st) and key not in self._noted:
-                if len(self._noted) < _MOST_FIELDS:
-                    self._noted.add(key)
-                    yield Notice(number, f"the field {shown(key)} is ignored")
+            other = key not in (self.source, self.target, self.p_ts, self.p_st)
+            if other and key not in self._noted and len(self._noted) < _MOST_FIELDS:
+                self._noted.add(key)
+                yield Notice(number, f"the field {shown(key)} is ignored")
         yield checked(
             number, members[self.source], members[self.target], members.get(self.p_ts), members.get(self.p_st), limits
         )

@@ -68,7 +68,7 @@ def _checked(file: IO[bytes], format: str, limits: Limits) -> str:
             found = _format(archive)
             if found is None or format not in ("auto", found):
                 raise TableFormatError(
-                    f"the file is no {'' if format == 'auto' else '.' + format + ' '}spreadsheet: send .xlsx, .ods or text"
+                    f"the file is no {'' if format == 'auto' else f'.{format} '}spreadsheet: send .xlsx, .ods or text"
                 )
             left = limits.spreadsheet_bytes
             for part in archive.infolist():

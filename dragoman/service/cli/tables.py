@@ -128,8 +128,8 @@ def import_table(
         str,
         typer.Option(
             envvar="DRAGOMAN_FORMAT",
-            help="auto (what the file shows), tsv, csv, giza, moses, muse, jsonl, freedict, tbx, xlsx, ods, deepl, google"
-            " or dictcc.",
+            help="auto (what the file shows), tsv, csv, giza, moses, muse, jsonl, freedict, tbx, xlsx, ods, deepl,"
+            " google or dictcc.",
         ),
     ] = "auto",
     encoding: Annotated[

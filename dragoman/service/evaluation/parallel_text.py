@@ -127,8 +127,8 @@ def check_order(path: Path, columns: Columns, languages: tuple[str, str]) -> Non
     if witness.direction(first) is Direction.SWAPPED:
         raise TrainingError(
             f"{path}: column {columns.source + 1} is to be {languages[0]} and column {columns.target + 1}"
-            f" {languages[1]}, but they are evidently the other way round: name them as they are with --columns, such as"
-            f" {columns.exchanged()}, or exchange --source and --target"
+            f" {languages[1]}, but they are evidently the other way round: name them as they are with --columns, such"
+            f" as {columns.exchanged()}, or exchange --source and --target"
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Event, Lock, Thread
 from typing import TypeVar
 
@@ -39,7 +39,7 @@ class Upload:
     name: str
     source: str
     target: str
-    read_as: ReadAs = ReadAs()
+    read_as: ReadAs = field(default_factory=ReadAs)
     """How the file is to be read."""
     kind: Kind = "statistical"
     weight: float = 1.0

@@ -28,8 +28,9 @@ _GRAMMAR = words.listed(
     "n|v|adj|adv|noun|verb|adjective|adverb|pron|pronoun|prep|preposition|conj|conjunction|interj|interjection|det|num"
     "|proper noun|propn|aux|sym|intj|cconj|sconj|adp|punct|m|f|nt|pl|sg|masc|fem|neut|nm|nf|sm|sf|vt|vi|v.t.|v.i."
     "|substantiv|nomen|adjektiv|subst|eigenname|verbum|artikel|pronomen|nom|verbe|adjectif|adverbe|sustantivo|adjetivo"
-    "|verbo|sostantivo|aggettivo|avverbio|substantivo|adjetivo|advérbio|rzeczownik|czasownik|przymiotnik|существительное|глагол"
-    "|прилагательное|наречие|сущ|прил|гл|名词|动词|形容词|副词|名詞|動詞|形容詞|명사|동사|형용사|부사|past-p|pres-p|noun verb|adj adv"
+    "|verbo|sostantivo|aggettivo|avverbio|substantivo|adjetivo|advérbio|rzeczownik|czasownik|przymiotnik|существительное"
+    "|глагол|прилагательное|наречие|сущ|прил|гл|名词|动词|形容词|副词|名詞|動詞|形容詞|명사|동사|형용사|부사"
+    "|past-p|pres-p"
 )
 _CODE = re.compile(r"(?=.*[0-9])[A-Za-z]{0,8}[-_#./]?[0-9][A-Za-z0-9._/-]*|[0-9a-fA-F-]{16,}")
 _DATE = re.compile(r"[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}(?:[T ][0-9:.Z+-]+)?")
@@ -374,6 +375,6 @@ def _refuse_cut_numbers(layout: Layout, columns: Sequence[Sequence[str]]) -> Non
         cut = columns[place] and set(columns[place]) <= {"0", "1"} and all(cell.isdecimal() for cell in after)
         if cut and len(after) * 2 > len(columns[place]) and not set(after) <= {"0", "1"}:
             raise TableFormatError(
-                f"columns {place + 1} and {place + 2} look like numbers with decimal commas that are cut at the separator:"
-                " quote them, use another separator, or say what the columns are with columns="
+                f"columns {place + 1} and {place + 2} look like numbers with decimal commas that are cut at the"
+                " separator: quote them, use another separator, or say what the columns are with columns="
             )

@@ -38,7 +38,7 @@ _BY_SCRIPT = {
     "Hebrew": ("windows-1255", "iso-8859-8", "cp862"),
     "Arabic": ("windows-1256", "iso-8859-6"),
     "Thai": ("cp874", "tis-620"),
-    "Hangul": ("cp949", "euc-kr", "johab"),
+    "Hangul": ("cp949", "euc-kr"),
     "Han": ("gb18030", "big5hkscs"),
     "Kana": ("cp932", "euc-jp", "iso-2022-jp"),
 }

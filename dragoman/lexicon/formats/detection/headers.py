@@ -24,7 +24,44 @@ _REGION = regex.compile(r"(?<![\p{L}\p{N}])([A-Za-z]{2,3})[-_](?:[A-Z]{2}|[A-Z][
 _LONGEST = 80
 _MOST_WORDS = 7
 _AMBIGUOUS_CODES = frozenset(
-    "it is no so am as or to he my be an et la os se de da na es en el li ay ie ho id st ss in at tu te si ne ni".split()
+    [
+        "it",
+        "is",
+        "no",
+        "so",
+        "am",
+        "as",
+        "or",
+        "to",
+        "he",
+        "my",
+        "be",
+        "an",
+        "et",
+        "la",
+        "os",
+        "se",
+        "de",
+        "da",
+        "na",
+        "es",
+        "en",
+        "el",
+        "li",
+        "ay",
+        "ie",
+        "ho",
+        "id",
+        "st",
+        "ss",
+        "in",
+        "at",
+        "tu",
+        "te",
+        "si",
+        "ne",
+        "ni",
+    ]
 )
 """Small letters that are words too, by which alone no other languages than the table's are recognised."""
 _COMPOUNDS = (

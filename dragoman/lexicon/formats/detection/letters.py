@@ -158,7 +158,7 @@ _LOANS = frozenset("éèêàâçñôïÉÈÊÀÂÇÑÔÏ")
 
 
 def fitness(letter: str, language: str) -> float:
-    """How well a letter beyond ASCII fits a language: 1 its own, 0.6 a usual loan, 0.3 another of its script, 0 none."""
+    """How well a letter beyond ASCII fits a language: 1 its own, 0.6 a usual loan, 0.3 one of its script, 0 none."""
     if script(language) is None and language not in _LATIN:
         return 0.6 if letter.lower() in _WESTERN else 0.3 if of_script(None).match(letter) else 0.0
     if letter in letters(language):

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """The words by which people name the columns of a glossary, in the usual languages of such files."""
 
 from __future__ import annotations
