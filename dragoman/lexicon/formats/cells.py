@@ -89,6 +89,8 @@ def unescaped(term: str) -> str:
 def is_nothing(cell: str) -> bool:
     """Whether a cell says that there is no term: ``n/a``, ``-``, ``?``."""
     text = cell.strip()
+    if text.isalnum():
+        return len(text) == 3 and text.lower() in _NOTHING
     return bool(text) and (text.lower() in _NOTHING or (len(text) <= 5 and _MARKS.fullmatch(text) is not None))
 
 
@@ -148,7 +150,7 @@ def _number(name: str, value: object, decimal: str | None) -> float:
         except OverflowError:
             return math.inf if value > 0 else -math.inf  # type: ignore[operator]
     text = value.strip()
-    bare = _PERCENT.sub("", text)
+    bare = _PERCENT.sub("", text) if "%" in text else text
     if not _NUMBER.fullmatch(bare) or (decimal is not None and (",." if decimal == "." else ".,")[0] in bare):
         if text.lstrip("+-").lower() in ("nan", "inf", "infinity"):
             raise Rejected(f"{name} is {text}, not a number between 0 and 1")

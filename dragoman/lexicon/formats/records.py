@@ -6,7 +6,7 @@ import csv
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dragoman.lexicon.formats.items import Limits, Rejection
 
@@ -18,8 +18,7 @@ _MOST_LINES = 100
 Lines = Iterator[tuple[int, str] | Rejection]
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """The cells of a record, and the number of its first line."""
 
     line: int
