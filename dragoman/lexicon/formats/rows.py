@@ -157,6 +157,8 @@ class _Rows:
             Rejected: it has fewer than needed, or more.
         """
         cells = row.cells
+        if cells[0].startswith("#") and self._is_comment(row):
+            return None
         if len(cells) != self._width:
             count = len(cells)
             while count > self._width and not cells[count - 1].strip():
@@ -167,8 +169,6 @@ class _Rows:
                 raise Rejected(self._expected(count))
             cells = [*cells[:count], *[""] * (self._width - count)]
         elif not any(cell and not cell.isspace() for cell in cells):
-            return None
-        if row.cells[0].startswith("#") and self._is_comment(row):
             return None
         return cells
 

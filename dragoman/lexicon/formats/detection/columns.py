@@ -6,35 +6,30 @@ columns of words without a header are taken as source and target, unless they ar
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dragoman import deadline
 from dragoman.lexicon.formats.cells import as_number, is_nothing
-from dragoman.lexicon.formats.detection import words
 from dragoman.lexicon.formats.detection.direction import ROWS, Direction, Witness
-from dragoman.lexicon.formats.detection.headers import HeaderLine, read_header
+from dragoman.lexicon.formats.detection.headers import HeaderLine, name_of, read_header
+from dragoman.lexicon.formats.detection.kinds import (
+    NUMERIC,
+    decimal_mark,
+    is_category,
+    is_deepl,
+    is_probability,
+    is_text,
+    may_be_probability,
+    share,
+    word_count,
+)
 from dragoman.lexicon.formats.detection.names import language_of_code
 from dragoman.lexicon.formats.items import SKIPPED, Choices, Notice, TableFormatError, shown
 from dragoman.lexicon.formats.records import Record
 
 _HEADER_WITHIN = 10
 _MOST_COLUMNS = 256
-_NUMERIC = 0.9
-_FEW = 12
-_GRAMMAR = words.listed(
-    "n|v|adj|adv|noun|verb|adjective|adverb|pron|pronoun|prep|preposition|conj|conjunction|interj|interjection|det|num"
-    "|proper noun|propn|aux|sym|intj|cconj|sconj|adp|punct|m|f|nt|pl|sg|masc|fem|neut|nm|nf|sm|sf|vt|vi|v.t.|v.i."
-    "|substantiv|nomen|adjektiv|subst|eigenname|verbum|artikel|pronomen|nom|verbe|adjectif|adverbe|sustantivo|adjetivo"
-    "|verbo|sostantivo|aggettivo|avverbio|substantivo|adjetivo|advérbio|rzeczownik|czasownik|przymiotnik|существительное"
-    "|глагол|прилагательное|наречие|сущ|прил|гл|名词|动词|形容词|副词|名詞|動詞|形容詞|명사|동사|형용사|부사"
-    "|past-p|pres-p"
-)
-_CODE = re.compile(r"(?=.*[0-9])[A-Za-z]{0,8}[-_#./]?[0-9][A-Za-z0-9._/-]*|[0-9a-fA-F-]{16,}")
-_DATE = re.compile(r"[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}(?:[T ][0-9:.Z+-]+)?")
-_ADDRESS = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+\.\S+", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -87,7 +82,7 @@ class Columns:
         elif found is not None:
             self._as_headed(layout, found, columns, data)
         else:
-            self._as_held(layout, columns, data, head is not None)
+            self._as_held(layout, columns, data, head)
         self._complete(layout, columns, head)
         return layout
 
@@ -122,7 +117,7 @@ class Columns:
         layout.languages = [*found.languages, *[None] * (len(layout.roles) - len(found.languages))]
         if "probability" not in found.roles and "inverse_probability" not in found.roles:
             for place in range(len(found.roles), len(layout.roles)):
-                if _is_probability(columns[place]):
+                if is_probability(columns[place]):
                     layout.roles[place] = "probability"
                     break
         direction = self._direction(layout, data)
@@ -133,9 +128,10 @@ class Columns:
                 layout.header_line,
             )
 
-    def _as_held(self, layout: Layout, columns: list[list[str]], data: list[list[str]], headed: bool) -> None:
-        """Roles by what the cells hold."""
-        self._by_content(layout, columns, headed)
+    def _as_held(self, layout: Layout, columns: list[list[str]], data: list[list[str]], head: Record | None) -> None:
+        """Roles by what the cells hold, of columns that a header does not name as others."""
+        others = {j for j, cell in enumerate(head.cells) if self._is_other(cell)} if head is not None else set()
+        self._by_content(layout, columns, others)
         direction = self._direction(layout, data)
         one, other = layout.places("source"), layout.places("target")
         if direction is Direction.DOUBTFUL:
@@ -157,6 +153,7 @@ class Columns:
             layout.roles[place] = "target"
         for place in other:
             layout.roles[place] = "source"
+        _settle_probability(layout, data)
         layout.notices.append(
             Notice(
                 max(1, layout.data_from),
@@ -165,13 +162,22 @@ class Columns:
             )
         )
 
-    def _by_content(self, layout: Layout, columns: list[list[str]], headed: bool) -> None:
-        texts = [place for place, cells in enumerate(columns) if cells and _is_text(cells)]
+    def _is_other(self, cell: str) -> bool:
+        name = name_of(cell, self._languages)
+        return name.role in ("other", "source_language", "target_language")
+
+    def _by_content(self, layout: Layout, columns: list[list[str]], others: set[int]) -> None:
+        texts = [j for j, cells in enumerate(columns) if cells and j not in others and is_text(cells)]
+        if len(texts) < 2 and others:
+            raise TableFormatError(
+                "the header names less than two columns of words; a table needs a column for each language: name them with"
+                " columns="
+            )
         if len(texts) < 2:
             _refuse_without_words(columns, len(texts))
         if len(texts) < 2 or texts == [0, 1]:
             first, second = 0, 1
-        elif _deepl(columns):
+        elif is_deepl(columns):
             first, second = 0, 1
             layout.roles[2:4] = ["source_language", "target_language"]
         else:
@@ -182,7 +188,7 @@ class Columns:
 
     def _two_of(self, texts: list[int], columns: list[list[str]]) -> tuple[int, int]:
         """Of several columns of words those that are likeliest in the two languages, else the first two."""
-        words_only = [place for place in texts if not _is_category(columns[place])]
+        words_only = [place for place in texts if not is_category(columns[place])]
         usable = words_only if len(words_only) >= 2 else texts
         if len(usable) == 2:
             return usable[0], usable[1]
@@ -201,7 +207,7 @@ class Columns:
         for place in texts:
             if layout.roles[place] is None and place == target + 1 and place in self._ragged:
                 cells, own = columns[place], columns[target]
-                short = _words(cells) <= 1.5 * _words(own) + 0.5
+                short = word_count(cells) <= 1.5 * word_count(own) + 0.5
                 mean, like = self._witness.mean(cells), self._witness.mean(own)
                 if short and abs(like) >= 1.0 and abs(mean - like) <= abs(like) / 2 and len(cells) < len(own):
                     layout.roles[place] = "target"
@@ -217,11 +223,11 @@ class Columns:
                 continue
             cells = columns[place]
             straight = place in (2, 3) and after == 2
-            if straight and (not cells or _may_be_probability(cells)):
+            if straight and (not cells or may_be_probability(cells)):
                 role = ("probability", "inverse_probability")[place - 2]
                 layout.roles[place] = role if cells else None
                 roles = [one for one in roles if one != role]
-            elif _is_probability(cells) and roles:
+            elif is_probability(cells) and roles:
                 layout.roles[place] = roles.pop(0)
 
     def _direction(self, layout: Layout, data: list[list[str]]) -> Direction:
@@ -248,14 +254,14 @@ class Columns:
         if self._choices.columns is None:
             for role in ("source", "target"):
                 cells = [cell for place in layout.places(role) for cell in columns[place]]
-                if len(cells) >= 2 and sum(as_number(cell) is not None for cell in cells) >= _NUMERIC * len(cells):
+                if len(cells) >= 2 and sum(as_number(cell) is not None for cell in cells) >= NUMERIC * len(cells):
                     raise TableFormatError(
                         f"the {role} column holds numbers, not words: a table of word numbers needs its words first;"
                         " name the columns of words with columns="
                     )
         _refuse_cut_numbers(layout, columns)
         numbers = [p for role in ("probability", "inverse_probability") for p in layout.places(role)]
-        layout.decimal = self._choices.decimal or _decimal([cell for place in numbers for cell in columns[place]])
+        layout.decimal = self._choices.decimal or decimal_mark([cell for place in numbers for cell in columns[place]])
         own = dict(zip(("source", "target"), self._languages, strict=True))
         known = layout.languages or [None] * len(layout.roles)
         layout.languages = [own.get(role or "", lang) for role, lang in zip(layout.roles, known, strict=False)]
@@ -296,63 +302,9 @@ def _names_numbers(rows: Sequence[Record]) -> bool:
         text = name.strip()
         if len(rest) < 2 or not text or as_number(text) is not None or text.lstrip("+-").lower() in ("nan", "inf"):
             continue
-        if not any(character.isdigit() for character in text) and _share(rest, as_number) > 0.95:
+        if not any(character.isdigit() for character in text) and share(rest, as_number) > 0.95:
             return True
     return False
-
-
-def _share(cells: Sequence[str], of: object) -> float:
-    return sum(of(cell) is not None for cell in cells) / len(cells)  # type: ignore[operator]
-
-
-def _is_text(cells: Sequence[str]) -> bool:
-    """Whether cells are words, not numbers, codes, dates or addresses, nor only parts of speech."""
-    if _share(cells, as_number) >= _NUMERIC:
-        return False
-    for pattern in (_CODE, _DATE, _ADDRESS):
-        if len(cells) >= 3 and _share(cells, pattern.fullmatch) >= _NUMERIC:
-            return False
-    return not (len(cells) >= 3 and sum(cell.lower().strip(".") in _GRAMMAR for cell in cells) >= 0.8 * len(cells))
-
-
-def _is_category(cells: Sequence[str]) -> bool:
-    """Whether the same few words stand in all cells."""
-    return len(cells) >= _FEW and len(set(cells)) * 4 <= len(cells)
-
-
-def _words(cells: Sequence[str]) -> float:
-    return sum(len(cell.split()) for cell in cells) / len(cells) if cells else 0.0
-
-
-def _is_probability(cells: Sequence[str]) -> bool:
-    """Whether cells are numbers between 0 and 1."""
-    numbers = [number for cell in cells if (number := as_number(cell)) is not None]
-    if not numbers or len(numbers) < _NUMERIC * len(cells):
-        return False
-    return sum(0 <= number <= 1 for number in numbers) >= _NUMERIC * len(numbers)
-
-
-def _may_be_probability(cells: Sequence[str]) -> bool:
-    """Whether cells where a probability is expected are that, if wrong ones: no text, and no counts."""
-    numbers = [as_number(cell) for cell in cells if cell.lstrip("+-").lower() not in ("nan", "inf", "infinity")]
-    if sum(number is None for number in numbers) * 2 > len(cells):
-        return False
-    whole = sum(number is not None and number > 1 and number.is_integer() for number in numbers)
-    return not (len(cells) >= 3 and whole * 2 > len(cells))
-
-
-def _decimal(cells: Sequence[str]) -> str | None:
-    counts = Counter(mark for cell in cells for mark in ".," if mark in cell)
-    if not counts:
-        return None
-    return counts.most_common(1)[0][0]
-
-
-def _deepl(columns: Sequence[Sequence[str]]) -> bool:
-    """Whether the third and the fourth column are language codes, as in a glossary of DeepL."""
-    if len(columns) != 4 or not columns[2] or len(columns[2]) != len(columns[0]):
-        return False
-    return all(language_of_code(cell) is not None for place in (2, 3) for cell in columns[place])
 
 
 def _refuse_without_words(columns: Sequence[Sequence[str]], texts: int) -> None:
@@ -360,7 +312,7 @@ def _refuse_without_words(columns: Sequence[Sequence[str]], texts: int) -> None:
     filled = [cells for cells in columns if cells]
     if len(filled) < 2 or min(map(len, filled[:2])) < 2:
         return
-    numbers = any(_share(cells, as_number) >= _NUMERIC for cells in filled[:2])
+    numbers = any(share(cells, as_number) >= NUMERIC for cells in filled[:2])
     if numbers or (texts == 1 and len(filled) > 2 and len(filled[0]) >= 3):
         raise TableFormatError(
             "the columns hold numbers, codes or parts of speech where words of two languages are expected: a table of"
@@ -378,3 +330,22 @@ def _refuse_cut_numbers(layout: Layout, columns: Sequence[Sequence[str]]) -> Non
                 f"columns {place + 1} and {place + 2} look like numbers with decimal commas that are cut at the"
                 " separator: quote them, use another separator, or say what the columns are with columns="
             )
+
+
+def _settle_probability(layout: Layout, data: Sequence[Sequence[str]]) -> None:
+    """Where columns were exchanged: whether the numbers are given the target, since of each target they sum to 1."""
+    places = layout.places("probability")
+    if not places or layout.places("inverse_probability"):
+        return
+    source, target = layout.places("source")[0], layout.places("target")[0]
+    whole = [row for row in data if len(row) > max(source, target, places[0])]
+    if _sum_to_one(whole, target, places[0]) > _sum_to_one(whole, source, places[0]):
+        layout.roles[places[0]] = "inverse_probability"
+
+
+def _sum_to_one(rows: Sequence[Sequence[str]], of: int, number: int) -> int:
+    """How many terms of a column with several rows have numbers that sum to 1."""
+    sums: dict[str, list[float]] = {}
+    for row in rows:
+        sums.setdefault(row[of].strip(), []).append(as_number(row[number]) or 0.0)
+    return sum(len(values) > 1 and abs(sum(values) - 1) < 0.02 for values in sums.values())

@@ -21,6 +21,9 @@ from dragoman.lexicon.text.languages import LANGUAGES
 _WORD = regex.compile(r"[\p{L}\p{M}][\p{L}\p{M}'’]*")
 _MARKED_CODE = regex.compile(r"[(\[{<]\s*([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,8})?)\s*[)\]}>]")
 _REGION = regex.compile(r"(?<![\p{L}\p{N}])([A-Za-z]{2,3})[-_](?:[A-Z]{2}|[A-Z][a-z]{3}|[0-9]{3})(?![\p{L}\p{N}])")
+_TONGUE = regex.compile(
+    r"lang|sprach|idioma|lingua|língua|taal|język|jazyk|язык|мова|言語|语言|語言|언어|kiel|språk|sprog|dil\b"
+)
 _LONGEST = 80
 _MOST_WORDS = 7
 _AMBIGUOUS_CODES = frozenset(
@@ -64,6 +67,7 @@ _AMBIGUOUS_CODES = frozenset(
     ]
 )
 """Small letters that are words too, by which alone no other languages than the table's are recognised."""
+_SIDES = frozenset({"source", "target", "term"})
 _COMPOUNDS = (
     ("quell", "source"),
     ("ausgangs", "source"),
@@ -92,6 +96,8 @@ class Name:
     """Whether all of the cell is understood."""
     sure: bool = False
     """Whether the language is named by more than a code that may be a word."""
+    tongue: bool = False
+    """Whether it is called a language, as columns of terms and columns of codes are."""
 
     @property
     def known(self) -> bool:
@@ -123,6 +129,7 @@ def read_header(cells: Sequence[str], languages: tuple[str, str], certain: bool 
     roles = _by_language(names, languages) or _by_role(names, languages)
     if roles is None:
         _refuse_others(names, languages)
+        _refuse_one_side(names)
         return None
     if not certain and not _is_header(names, roles):
         return None
@@ -161,8 +168,7 @@ def _by_language(names: Sequence[Name], languages: tuple[str, str]) -> list[str 
 def _by_role(names: Sequence[Name], languages: tuple[str, str]) -> list[str | None] | None:
     if any(name.language is not None and name.of_terms for name in names):
         return None
-    source = [place for place, name in enumerate(names) if name.role == "source"]
-    target = [place for place, name in enumerate(names) if name.role == "target"]
+    source, target = _places(names, "source"), _places(names, "target")
     if not source:
         source = [place for place, name in enumerate(names) if name.role == "term"]
     if not source or not target:
@@ -175,9 +181,17 @@ def _by_role(names: Sequence[Name], languages: tuple[str, str]) -> list[str | No
     return roles
 
 
+def _places(names: Sequence[Name], role: str) -> list[int]:
+    """The columns of a role; those that are called a language only where there are no others."""
+    found = [place for place, name in enumerate(names) if name.role == role]
+    found = [place for place in found if not names[place].tongue] or found
+    return found or [place for place, name in enumerate(names) if name.role == f"{role}_language"]
+
+
 def _others(names: Sequence[Name]) -> list[str | None]:
     kept = ("probability", "inverse_probability", "source_language", "target_language")
-    return [name.role if name.role in kept else None for name in names]
+    roles = [f"{name.role}_language" if name.tongue else name.role for name in names]
+    return [role if role in kept else None for role in roles]
 
 
 def _languages(names: Sequence[Name], roles: Sequence[str | None], languages: tuple[str, str]) -> list[str | None]:
@@ -201,6 +215,16 @@ def _refuse_others(names: Sequence[Name], languages: tuple[str, str]) -> None:
     )
 
 
+def _refuse_one_side(names: Sequence[Name]) -> None:
+    """Refuse a header of terms and of columns that are no translations, such as ``term`` and ``definition``."""
+    kinds = {name.role for name in names}
+    if len(names) > 1 and all(name.known for name in names) and "other" in kinds and len(kinds & _SIDES) == 1:
+        raise TableFormatError(
+            "the header names a column of terms and none of translations: say what the columns are with columns=, or"
+            " header=false if this line is an entry"
+        )
+
+
 def name_of(cell: str, languages: tuple[str, str]) -> Name:
     """What a cell says as the name of a column."""
     text = " ".join(unicodedata.normalize("NFKC", cell).split()).strip(" :*.\"'\ufeff#")
@@ -214,7 +238,7 @@ def name_of(cell: str, languages: tuple[str, str]) -> Name:
         return Name(None, code, True, True)
     for phrase in (small, plain):
         if (role := _phrases().get(phrase)) is not None:
-            return Name(role, None, True)
+            return Name(role, None, True, tongue=role in ("source", "target") and _TONGUE.search(phrase) is not None)
     if code is not None and (len(text) > 3 or text.lower() in LANGUAGES):
         return Name(None, code, True, text != small or len(text) > 3 or small not in _AMBIGUOUS_CODES)
     if (named := language_of_name(small) or language_of_name(plain)) is not None:
