@@ -76,6 +76,12 @@ def test_a_header_of_other_languages_is_refused_with_the_parameters_that_help() 
         items("source,target\n" + "".join(f"{target},{source}\n" for source, target in WORDS))
 
 
+def test_a_header_without_translations_is_refused() -> None:
+    for content in ("term\tdefinition\nhouse\ta building\n", "ID;Term;Language\n1;house;en\n1;Haus;de\n"):
+        with pytest.raises(TableFormatError, match=r"none of translations.*columns="):
+            items(content)
+
+
 def test_columns_in_each_others_language_are_exchanged_with_a_warning() -> None:
     content = "".join(f"{target}\t{source}\n" for source, target in WORDS)
     found = items(content)

@@ -170,7 +170,7 @@ class Columns:
         texts = [j for j, cells in enumerate(columns) if cells and j not in others and is_text(cells)]
         if len(texts) < 2 and others:
             raise TableFormatError(
-                "the header names less than two columns of words; a table needs a column for each language: name them with"
+                "the header names less than two columns of words; a table needs one for each language: name them with"
                 " columns="
             )
         if len(texts) < 2:

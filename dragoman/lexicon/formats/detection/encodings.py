@@ -70,11 +70,17 @@ _ALSO = ("utf-8", "utf-8-sig", "utf-16", "utf-32", "ascii", "gb2312", "gbk", "bi
 _QUOTES = frozenset("–—‘’‚“”„«»‹›…·•§°€£™®©¡¿™†‰№´`，。、；：？！（）「」『』《》〈〉【】・〜～　．／")
 _SYMBOL_BETWEEN_LETTERS = regex.compile(r"\p{L}[^\p{L}\p{M}\p{N}\s\x00-\x7f’‑·ʼ‘´•・–—…»«“”„]\p{L}")
 _SYMBOL_BEFORE_LETTER = regex.compile(r"(?<![\p{L}\p{N}])[¼½¾¹³±¤¦¬ª¥¢¨¸×÷‡ˆ˜]+\p{L}")
+_OPENING_AFTER_LETTER = regex.compile(r"\p{L}[‚„†‡ˆ˜¿¡‰]")
 _INNER_CAPITAL = regex.compile(r"\p{Ll}\p{M}*\p{Lu}")
 _CAPITALS = regex.compile(r"\p{Lu}{3,}")
 _USUAL = frozenset("оеаинтсрвлαοιετσνηיוהלרתינאولمنرت")
 _ENOUGH = 0.55
+_OLD = frozenset({"mac-roman", "mac-latin2", "cp437", "cp850", "cp852", "cp775", "cp737", "cp862", "cp857"})
+_LESS_USUAL = 0.05
+"""What an encoding of DOS or of an old Macintosh has to fit better than others."""
 _CLEAR = 0.02
+_CLEAR_CHINESE = 0.15
+"""Two encodings of Chinese give characters for nearly any text, and a short one may have few that are frequent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,13 +190,14 @@ def _of_languages(head: bytes, whole: bool, languages: Sequence[str]) -> Encodin
         except (UnicodeDecodeError, LookupError):
             continue
         if text not in (one[2] for one in scored):
-            scored.append((plausibility(text, languages), name, text))
+            scored.append((plausibility(text, languages) - (_LESS_USUAL if name in _OLD else 0.0), name, text))
     scored.sort(key=lambda one: -one[0])
     if not scored or scored[0][0] < _ENOUGH:
         raise TableFormatError(
             f"the file is not UTF-8 text, nor in a usual encoding of {' or '.join(languages)}: name it with encoding="
         )
-    if len(scored) > 1 and scored[0][0] - scored[1][0] < _CLEAR:
+    clear = _CLEAR_CHINESE if scored[0][1] in _BY_SCRIPT["Han"] else _CLEAR
+    if len(scored) > 1 and scored[0][0] - scored[1][0] < clear:
         raise TableFormatError(
             f"the file is not UTF-8, and may be {scored[0][1]} or {scored[1][1]}: name its encoding with encoding="
         )
@@ -221,12 +228,11 @@ def plausibility(text: str, languages: Sequence[str]) -> float:
         return 1.0 if "\x1b" not in text else 0.0
     score = sum(_fits(character, languages) * count for character, count in counts.items())
     spoilt = len(_SYMBOL_BETWEEN_LETTERS.findall(text)) + len(_SYMBOL_BEFORE_LETTER.findall(text))
-    spoilt += len(_INNER_CAPITAL.findall(text))
+    spoilt += len(_OPENING_AFTER_LETTER.findall(text)) + len(_INNER_CAPITAL.findall(text))
     capitals = sum(sum(one > "\x7f" for one in found) for found in _CAPITALS.findall(text))
-    upper = sum(count for character, count in counts.items() if character.isupper())
     usual = sum(counts[character] for character in _USUAL)
     frequent = sum(counts[character] for character in counts.keys() & FREQUENT) if "zh" in languages else 0
-    return (score - spoilt - 0.3 * capitals - 0.05 * upper + 0.1 * usual + 0.3 * frequent) / total
+    return (score - spoilt - 0.3 * capitals + 0.1 * usual + 0.6 * frequent) / total
 
 
 def _fits(character: str, languages: Sequence[str]) -> float:
