@@ -175,11 +175,11 @@ class Columns:
             )
         if len(texts) < 2:
             _refuse_without_words(columns, len(texts))
-        if len(texts) < 2 or texts == [0, 1]:
-            first, second = 0, 1
-        elif is_deepl(columns):
+        if is_deepl(columns):
             first, second = 0, 1
             layout.roles[2:4] = ["source_language", "target_language"]
+        elif len(texts) < 2 or texts == [0, 1]:
+            first, second = 0, 1
         else:
             first, second = self._two_of(texts, columns)
         layout.roles[first], layout.roles[second] = "source", "target"
