@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.lexicon.formats.reader import Header, Item, Rejection, TableFormatError
-from dragoman.lexicon.formats.streams import without_entries
+from dragoman.lexicon.formats.items import (
+    ROWS_KEPT,
+    Detected,
+    Header,
+    Item,
+    Notice,
+    RawEntry,
+    Rejection,
+    TableFormatError,
+    without_entries,
+)
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.terms import SortedTerms, TermRecords
 from dragoman.lexicon.text.tokens import fold_term
@@ -18,7 +27,6 @@ from dragoman.lexicon.text.tokens import fold_term
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int32]
 
-REJECTIONS_KEPT = 1000
 _CACHED_TERMS = 1 << 17
 
 
@@ -28,13 +36,19 @@ class Normalised:
 
     table: Table
     rejected: list[Rejection]
-    """The first :data:`REJECTIONS_KEPT` rejections, in file order."""
+    """The first :data:`~dragoman.lexicon.formats.items.ROWS_KEPT` rejections, in file order."""
     rejected_count: int
     """All rejections."""
     pruned: int
     """Entries dropped because both probabilities were under the threshold."""
     header: tuple[str, ...] | None = None
-    """The names of the file's columns, if its first line is a header."""
+    """The names of the file's columns, if it has a header."""
+    warnings: Sequence[Notice] = ()
+    """The first of what was passed over, or taken for what it may not be, in file order."""
+    warnings_count: int = 0
+    """All such notices."""
+    detected: Detected | None = None
+    """How the file was read."""
 
     @property
     def source_terms(self) -> int:
@@ -101,17 +115,17 @@ class _Collected:
         self.rejected: list[Rejection] = []
         self.rejected_count = 0
         self.header: tuple[str, ...] | None = None
+        self.warnings: list[Notice] = []
+        self.warnings_count = 0
+        self.detected: Detected | None = None
         self._s = array("i")
         self._t = array("i")
         self._p_ts = array("d")
         self._p_st = array("d")
 
     def add(self, item: Item) -> None:
-        if isinstance(item, Header):
-            self.header = item.columns
-            return
-        if isinstance(item, Rejection):
-            self._reject(item)
+        if not isinstance(item, RawEntry):
+            self._note(item)
             return
         line, source, target, p_ts, p_st = item
         s = self._sources.number(source)
@@ -125,9 +139,22 @@ class _Collected:
         self._p_ts.append(np.nan if p_ts is None else p_ts)
         self._p_st.append(np.nan if p_st is None else p_st)
 
+    def _note(self, item: Item) -> None:
+        """Keep what is no entry."""
+        if isinstance(item, Rejection):
+            self._reject(item)
+        elif isinstance(item, Notice):
+            self.warnings_count += 1
+            if len(self.warnings) < ROWS_KEPT:
+                self.warnings.append(item)
+        elif isinstance(item, Header):
+            self.header = item.columns
+        elif isinstance(item, Detected):
+            self.detected = item
+
     def _reject(self, rejection: Rejection) -> None:
         self.rejected_count += 1
-        if len(self.rejected) < REJECTIONS_KEPT:
+        if len(self.rejected) < ROWS_KEPT:
             self.rejected.append(rejection)
 
     def normalised(self, threshold: float) -> Normalised:
@@ -143,7 +170,16 @@ class _Collected:
         if pruned:
             s, t, p_ts, p_st = s[kept], t[kept], p_ts[kept], p_st[kept]
         table = Table.from_records(*self._languages, sources, targets, s, t, p_ts, p_st)
-        return Normalised(table, self.rejected, self.rejected_count, pruned, self.header)
+        return Normalised(
+            table,
+            self.rejected,
+            self.rejected_count,
+            pruned,
+            self.header,
+            self.warnings,
+            self.warnings_count,
+            self.detected,
+        )
 
     def _nothing_left(self) -> TableFormatError:
         """The error of a file without a usable entry."""

@@ -1,50 +1,72 @@
-"""Reading uploaded translation tables, one entry or one rejection at a time.
+"""Reading uploaded translation tables, one entry, rejection or notice at a time.
 
 ============ ====================================================================================
+``auto``     any of the following, whatever the file's content shows
 ``tsv``      source TAB target [TAB P(target|source) [TAB P(source|target)]]; an empty probability
              is a missing one
-``csv``      the same columns separated by commas, with double quotes as in RFC 4180
+``csv``      the same columns separated by commas, semicolons, bars or tabs, quoted as in RFC 4180
 ``giza``     source, target and P(target|source), separated by spaces
+``moses``    target, source and P(target|source), as in Moses' ``lex.f2e`` and ``lex.e2f``
 ``muse``     source and target, separated by a space or a tab
 ``jsonl``    an object a line: ``source``, ``target``, and optionally ``probability``, which is
              P(target|source), and ``inverse_probability``, which is P(source|target)
 ``freedict`` TEI: every headword (``orth``) with every translation (``quote`` in a ``cit`` of type
-             ``trans``) of its entry
+             ``trans``) of its entry, or with its definitions
+``tbx``      term bases: TBX, and the XML of SDL MultiTerm
+``xlsx``,    spreadsheets, with the columns of ``csv``; the first sheet that holds any cells
+``ods``
+``deepl``    source, target and optionally the codes of their languages, separated by commas
+``google``   columns whose header are language codes, ``pos`` and ``description``
+``dictcc``   columns of dict.cc, with its annotations
 ============ ====================================================================================
 
-A first line that names the columns (``source``, ``target``; ``src``, ``tgt``; the languages or their codes) is the
-header of a file in columns. All are UTF-8, plain or gzip.
+In files of columns the header, the order of the columns and further columns are told by
+:mod:`~dragoman.lexicon.formats.detection`.
 """
 
 from __future__ import annotations
 
-import csv
-import json
-import math
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Literal, get_args
 
+from dragoman.lexicon.formats import spreadsheets
+from dragoman.lexicon.formats.cells import checked
+from dragoman.lexicon.formats.delimited import read_delimited
+from dragoman.lexicon.formats.detection import encodings
+from dragoman.lexicon.formats.detection.direction import ROWS, Direction, Witness
 from dragoman.lexicon.formats.freedict import freedict_pairs
-from dragoman.lexicon.formats.streams import (
+from dragoman.lexicon.formats.items import (
     REJECTIONS_TOLD,
+    Choices,
+    Detected,
+    Header,
+    Item,
     Limits,
+    Notice,
+    Odds,
+    RawEntry,
     Rejection,
     TableFormatError,
     TableTooLarge,
-    blocks,
-    lines,
+    shown,
     without_entries,
 )
-from dragoman.lexicon.text.languages import LANGUAGES
+from dragoman.lexicon.formats.jsonlines import read_jsonlines
+from dragoman.lexicon.formats.rows import Manner, read_rows
+from dragoman.lexicon.formats.streams import ZIP, blocks, head, lines
+from dragoman.lexicon.formats.termbases import termbase_pairs
 
 __all__ = [
     "FORMATS",
+    "Choices",
+    "Detected",
     "Format",
     "Header",
     "Item",
     "Limits",
+    "Notice",
     "RawEntry",
     "Rejection",
     "TableFormatError",
@@ -52,42 +74,29 @@ __all__ = [
     "read",
 ]
 
-Format = Literal["tsv", "csv", "giza", "muse", "jsonl", "freedict"]
+Format = Literal[
+    "auto",
+    "tsv",
+    "csv",
+    "giza",
+    "muse",
+    "jsonl",
+    "freedict",
+    "xlsx",
+    "ods",
+    "tbx",
+    "deepl",
+    "google",
+    "dictcc",
+    "moses",
+]
 FORMATS: tuple[Format, ...] = get_args(Format)
-
-
-class RawEntry(NamedTuple):
-    """One pair of terms as a file gives it, with the probabilities it gives."""
-
-    line: int
-    source: str
-    target: str
-    p_ts: float | None
-    """P(target | source)"""
-    p_st: float | None
-    """P(source | target)"""
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The names of a file's columns, from its first line."""
-
-    columns: tuple[str, ...]
-
-
-Item = RawEntry | Rejection | Header
-
-
-class _Rejected(ValueError):
-    """The reason why a line is no entry."""
-
-
-Columns = tuple[str, str, Any, Any]
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_SPACES = re.compile("[ \t]+")
-_FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_P_TS = "P(target|source)"
-_P_ST = "P(source|target)"
+_MARKUP = ("freedict", "tbx")
+_SHEETS = ("xlsx", "ods")
+_ROOT = re.compile(r"<(?![?!])(?:[\w.-]+:)?([\w.-]+)")
+_COMMENTS = re.compile(r"<!--.*?-->", re.DOTALL)
+_ROOTS = {"TEI": "freedict", "TEI.2": "freedict", "teiCorpus": "freedict", "martif": "tbx", "tbx": "tbx", "mtf": "tbx"}
+_NO_LANGUAGES = ("en", "en")
 
 
 def read(
@@ -96,30 +105,29 @@ def read(
     limits: Limits | None = None,
     gzip: bool = False,
     languages: tuple[str, str] | None = None,
+    choices: Choices | None = None,
+    odds: Odds | None = None,
 ) -> Iterator[Item]:
-    """Read a file given as chunks of bytes of any size, without holding more than a block of it.
+    """Read a file given as chunks of bytes of any size, without holding more than its head and a block of it.
 
-    ``languages`` are the codes of source and target, which a header may name.
+    ``languages`` are the codes of source and target, by which columns and encodings are told; ``odds`` is what a
+    language detector says of a term, and ``choices`` what the sender says of the file.
 
     Raises (while iterating):
         ValueError: for an unknown format, listing the known ones.
         NotGzip: for a file that is not gzip where, with ``gzip``, it has to be.
         TableTooLarge: if the file exceeds a limit.
         TableFormatError: naming the line, if the file cannot be read at all (empty, binary, truncated or
-            damaged gzip, XML that is not well-formed) or none of its lines is an entry.
+            damaged gzip, XML that is not well-formed), none of its lines is an entry, or it is not clear how it is
+            to be read; then the message names the parameter that says so.
     """
     if format not in FORMATS:
-        raise ValueError(f"unknown table format {_shown(format)}: choose one of {', '.join(FORMATS)}")
+        raise ValueError(f"unknown table format {shown(format)}: choose one of {', '.join(FORMATS)}")
     limits = limits or Limits()
-    content = blocks(chunks, limits, gzip)
-    items = (
-        _freedict(content, limits)
-        if format == "freedict"
-        else _entries(lines(content, limits), _COLUMNS[format], limits, _headers(languages))
-    )
+    reader = _Reader(format, limits, languages or _NO_LANGUAGES, choices or Choices(), odds)
     entries = rejections = 0
     first: list[Rejection] = []
-    for item in items:
+    for item in reader.items(blocks(chunks, limits, gzip)):
         if isinstance(item, Rejection):
             rejections += 1
             if not entries and rejections <= REJECTIONS_TOLD:
@@ -133,190 +141,96 @@ def read(
         raise without_entries(first, rejections)
 
 
-def _freedict(content: Iterable[bytes], limits: Limits) -> Iterator[Item]:
-    for item in freedict_pairs(content, limits):
-        if isinstance(item, Rejection):
-            yield item
-        else:
-            line, source, target = item
-            yield _checked(line, (source, target, None, None), limits)
+class _Reader:
+    def __init__(
+        self, format: str, limits: Limits, languages: tuple[str, str], choices: Choices, odds: Odds | None
+    ) -> None:
+        self._format = format
+        self._limits = limits
+        self._languages = languages
+        self._choices = choices
+        self._witness = Witness(languages, odds)
 
-
-def _entries(
-    numbered: Iterator[tuple[int, str] | Rejection],
-    columns: Callable[[str], Columns],
-    limits: Limits,
-    headers: frozenset[tuple[str, str]],
-) -> Iterator[Item]:
-    for item in numbered:
-        if isinstance(item, Rejection):
-            yield item
-            continue
-        number, line = item
-        if line.isspace():
-            continue
-        try:
-            fields = columns(line)
-        except _Rejected as fault:
-            yield Rejection(number, str(fault))
-            continue
-        if number == 1 and columns is not _jsonl and tuple(one.strip().lower() for one in fields[:2]) in headers:
-            yield Header(tuple(one.strip() for one in fields if one is not None))
-            continue
-        yield _checked(number, fields, limits)
-
-
-def _checked(line: int, fields: Columns, limits: Limits) -> RawEntry | Rejection:
-    source, target, p_ts, p_st = fields
-    try:
-        return RawEntry(
-            line,
-            _term("source", source, limits),
-            _term("target", target, limits),
-            None if p_ts is None else _probability(_P_TS, p_ts),
-            None if p_st is None else _probability(_P_ST, p_st),
+    def items(self, content: Iterator[bytes]) -> Iterator[Item]:
+        start, whole, content = head(content, encodings.HEAD_BYTES)
+        if self._format in _SHEETS or (self._format == "auto" and start.startswith(ZIP)):
+            return self._sheet(content)
+        if start.startswith(ZIP):
+            raise TableFormatError("the file is a ZIP archive: send text, .xlsx, .ods or gzip")
+        format = self._format
+        if format in _MARKUP:
+            return self._markup(content, format, "")
+        encoding = encodings.detect(start, whole, self._languages, self._choices.encoding)
+        if format == "auto":
+            format = _by_content(start[encoding.mark :].decode(encoding.codec, "ignore")[:20_000])
+        if format in _MARKUP:
+            return self._markup(content, format, encoding.name)
+        numbered = lines(content, self._limits, encoding)
+        if format == "jsonl":
+            return read_jsonlines(numbered, encoding.name, self._languages, self._choices, self._limits, self._witness)
+        return read_delimited(
+            numbered, format, encoding.name, self._languages, self._choices, self._limits, self._witness
         )
-    except _Rejected as fault:
-        return Rejection(line, str(fault))
+
+    def _sheet(self, content: Iterator[bytes]) -> Iterator[Item]:
+        file, sheet = spreadsheets.open_sheet(content, self._format, self._limits)
+        with file:
+            manner = Manner(sheet.format)
+            found = read_rows(sheet.rows, manner, self._languages, self._choices, self._limits, self._witness)
+            yield from islice(found, 1)
+            yield from sheet.notices
+            yield from found
+
+    def _markup(self, content: Iterator[bytes], format: str, encoding: str) -> Iterator[Item]:
+        """The pairs of a dictionary or a term base; the first ones tell whether they are the other way round."""
+        if format == "tbx":
+            pairs = termbase_pairs(content, self._languages, self._limits)
+            yield Detected("tbx", encoding or None, languages=self._languages)
+            yield from map(self._entry, pairs)
+            return
+        pairs = freedict_pairs(content, self._limits, self._languages)
+        first = list(islice(pairs, ROWS))
+        columns = self._choices.columns
+        swapped = columns is not None and columns[:2] == ("target", "source")
+        if columns is None:
+            direction = self._witness.direction([(one[1], one[2]) for one in first if isinstance(one, tuple)])
+            if direction is Direction.UNCLEAR:
+                raise TableFormatError(
+                    "the headwords may be of the target language: say columns=source,target or columns=target,source"
+                )
+            swapped = direction is Direction.SWAPPED
+        languages = self._languages[::-1] if swapped else self._languages
+        yield Detected("freedict", encoding or None, languages=languages)
+        if swapped and columns is None:
+            yield Notice(1, f"the headwords are read as the target, {self._languages[1]}, as they evidently are")
+        for part in (first, pairs):
+            for one in part:
+                yield self._entry((one[0], one[2], one[1]) if swapped and isinstance(one, tuple) else one)
+
+    def _entry(self, item: tuple[int, str, str] | Rejection | Notice) -> Item:
+        if not isinstance(item, tuple):
+            return item
+        line, source, target = item
+        return checked(line, source, target, None, None, self._limits)
 
 
-def _term(side: str, term: str, limits: Limits) -> str:
-    term = term.strip()
-    if not term:
-        raise _Rejected(f"the {side} is empty")
-    if len(term) > limits.term_characters:
-        raise _Rejected(f"the {side} is longer than {limits.term_characters:,} characters")
-    if not term.isprintable() and (forbidden := _FORBIDDEN.search(term)):
-        kind = "lone surrogate" if "\ud800" <= forbidden[0] <= "\udfff" else "control character"
-        raise _Rejected(f"the {side} holds the {kind} U+{ord(forbidden[0]):04X}")
-    return term
+def _by_content(text: str) -> str:
+    """The format that the beginning of a text shows, or ``auto`` for columns.
 
-
-def _probability(name: str, value: str | float) -> float:
-    if isinstance(value, str):
-        value = value.strip()
-        if not _NUMBER.fullmatch(value):
-            if value.lstrip("+-").lower() in ("nan", "inf", "infinity"):
-                raise _Rejected(f"{name} is {value}, not a number between 0 and 1")
-            raise _Rejected(f"{name} must be a number between 0 and 1, not {_shown(value)}")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf if value > 0 else -math.inf  # type: ignore[operator]
-    if 0 <= number <= 1:
-        return abs(number)
-    if not math.isfinite(number):
-        raise _Rejected(f"{name} is {number}, not a number between 0 and 1")
-    if number < 0:
-        raise _Rejected(f"{name} is negative: {_shown(value)}")
-    raise _Rejected(f"{name} is over 1: {_shown(value)}")
-
-
-def _shown(value: object) -> str:
-    text = value if isinstance(value, str) else str(value)
-    return repr(text if len(text) <= 40 else text[:40] + "…")
-
-
-def _tabular(fields: list[str], separator: str) -> Columns:
-    if not 2 <= len(fields) <= 4:
-        raise _Rejected(
-            f"expected 2 to 4 columns separated by {separator} (source, target, {_P_TS}, {_P_ST}), found {len(fields)}"
-        )
-    p_ts = fields[2] if len(fields) > 2 else ""
-    p_st = fields[3] if len(fields) > 3 else ""
-    return fields[0], fields[1], p_ts.strip() or None, p_st.strip() or None
-
-
-def _tsv(line: str) -> Columns:
-    return _tabular(line.split("\t"), "tabs")
-
-
-def _csv(line: str) -> Columns:
-    try:
-        return _tabular(next(csv.reader([line], strict=True)), "commas")
-    except csv.Error as fault:
-        raise _Rejected(f"not CSV: {fault}") from fault
-
-
-def _giza(line: str) -> Columns:
-    fields = _SPACES.split(line.strip(" \t"))
-    if len(fields) != 3:
-        raise _Rejected(f"expected 3 columns separated by spaces (source, target, {_P_TS}), found {len(fields)}")
-    if "NULL" in fields[:2]:
-        raise _Rejected("NULL stands for no word")
-    return fields[0], fields[1], fields[2], None
-
-
-def _muse(line: str) -> Columns:
-    fields = _SPACES.split(line.strip(" \t"))
-    if len(fields) != 2:
-        raise _Rejected(f"expected 2 columns separated by a space (source, target), found {len(fields)}")
-    return fields[0], fields[1], None, None
-
-
-_KEYS = ("source", "target", "probability", "inverse_probability")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        raise _Rejected("a field is given twice")
-    return members
-
-
-def _constant(name: str) -> float:
-    raise _Rejected(f"{name} is not a number between 0 and 1")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant)
-
-
-def _jsonl(line: str) -> Columns:
-    try:
-        members = _DECODER.decode(line)
-    except _Rejected:
-        raise
-    except (ValueError, RecursionError) as fault:
-        raise _Rejected(f"not JSON: {fault}") from fault
-    if not isinstance(members, dict):
-        raise _Rejected("not a JSON object")
-    for key, value in members.items():
-        if key not in _KEYS:
-            raise _Rejected(f"unknown field {_shown(key)}: expected {', '.join(_KEYS)}")
-        if key in _KEYS[:2] and not isinstance(value, str):
-            raise _Rejected(f"{key} must be a string")
-        if key in _KEYS[2:] and (isinstance(value, bool) or not isinstance(value, int | float | None)):
-            raise _Rejected(f"{key} must be a number between 0 and 1")
-    for key in _KEYS[:2]:
-        if key not in members:
-            raise _Rejected(f"the field {key} is missing")
-    return members["source"], members["target"], members.get(_KEYS[2]), members.get(_KEYS[3])
-
-
-_COLUMNS: dict[str, Callable[[str], Columns]] = {
-    "tsv": _tsv,
-    "csv": _csv,
-    "giza": _giza,
-    "muse": _muse,
-    "jsonl": _jsonl,
-}
-_HEADERS = frozenset(
-    {
-        ("source", "target"),
-        ("src", "tgt"),
-        ("src", "trg"),
-        ("source_term", "target_term"),
-        ("source term", "target term"),
-        ("term", "translation"),
-        ("word", "translation"),
-    }
-)
-"""How the first two columns of a file are named, in small letters."""
-
-
-def _headers(languages: tuple[str, str] | None) -> frozenset[tuple[str, str]]:
-    """The names of the columns that a header may have: those of every file, the languages' and their codes."""
-    if languages is None:
-        return _HEADERS
-    source, target = (LANGUAGES.get(code, code).lower() for code in languages)
-    return _HEADERS | {languages, (source, target)}
+    Raises:
+        TableFormatError: it is XML of a kind that is not read, or a JSON array.
+    """
+    text = text.removeprefix("\ufeff").lstrip()
+    if text.startswith("<"):
+        root = _ROOT.search(_COMMENTS.sub("", text))
+        name = root[1] if root else ""
+        if name in _ROOTS:
+            return _ROOTS[name]
+        if text.startswith(("<?xml", "<!DOCTYPE")):
+            advice = "; dragoman table train makes a table of aligned text" if name == "tmx" else ""
+            raise TableFormatError(f"XML of the kind {shown(name)} is not read: send TBX or TEI{advice}", 1)
+    if text.startswith("{") and text[1:].lstrip()[:1] in ('"', "}", ""):
+        return "jsonl"
+    if text.startswith("[") and text[1:].lstrip()[:1] in ("{", "["):
+        raise TableFormatError("the file is a JSON array: send one object a line (jsonl)", 1)
+    return "auto"

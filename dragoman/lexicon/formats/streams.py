@@ -2,69 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import codecs
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from dragoman.files import streams
 from dragoman.files.streams import NotGzip, StreamFault, StreamTooLarge, unpacked
+from dragoman.lexicon.formats.detection.encodings import Encoding
+from dragoman.lexicon.formats.items import Limits, Rejection, TableFormatError, TableTooLarge
 
 _BLOCK = 1 << 16
 _BINARY_LINES = 20
 _MAGIC = {
-    b"PK\x03\x04": "a ZIP archive",
     b"BZh": "bzip2 data",
     b"\xfd7zXZ\x00": "xz data",
     b"\x28\xb5\x2f\xfd": "Zstandard data",
     b"7z\xbc\xaf": "a 7z archive",
     b"%PDF-": "a PDF document",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "an old Excel or Word document: save it as .xlsx",
 }
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What an uploaded table may be at most."""
-
-    decompressed_bytes: int = 1 << 30
-    ratio: int = 200
-    """Decompressed to compressed bytes, looked at once 16 MiB have been decompressed."""
-    line_bytes: int = 1 << 16
-    term_characters: int = 1000
-    entries: int = 20_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Rejection:
-    """A line that was left out, and why."""
-
-    line: int
-    reason: str
-
-
-REJECTIONS_TOLD = 5
-"""How many rejected lines an error tells."""
-
-
-class TableFormatError(ValueError):
-    """A file that cannot be read as a table at all; ``line`` is where, if it is anywhere."""
-
-    def __init__(self, reason: str, line: int | None = None) -> None:
-        super().__init__(reason if line is None else f"line {line}: {reason}")
-        self.reason = reason
-        self.line = line
-
-
-def without_entries(rejected: Sequence[Rejection], count: int) -> TableFormatError:
-    """The error of a file without an entry: it tells the first of ``count`` rejected lines, and why each was."""
-    if not count:
-        return TableFormatError("the file holds no entry")
-    told = [f"line {one.line}: {one.reason}" for one in rejected[:REJECTIONS_TOLD]]
-    more = f"; and {count - len(told)} more" if count > len(told) else ""
-    return TableFormatError(f"no line of the file is an entry: {'; '.join(told)}{more}")
-
-
-class TableTooLarge(TableFormatError):
-    """A file that exceeds a limit of :class:`Limits`."""
+ZIP = b"PK\x03\x04"
 
 
 def blocks(chunks: Iterable[bytes], limits: Limits, gzip: bool = False) -> Iterator[bytes]:
@@ -96,7 +53,7 @@ def blocks(chunks: Iterable[bytes], limits: Limits, gzip: bool = False) -> Itera
 def _check_magic(start: bytes) -> None:
     for magic, name in _MAGIC.items():
         if start.startswith(magic):
-            raise TableFormatError(f"the file is {name}: send plain text or gzip")
+            raise TableFormatError(f"the file is {name}: send text, .xlsx, .ods or gzip")
 
 
 def _coalesced(parts: Iterable[bytes]) -> Iterator[bytes]:
@@ -113,38 +70,67 @@ def _coalesced(parts: Iterable[bytes]) -> Iterator[bytes]:
         yield b"".join(gathered)
 
 
-def lines(content: Iterator[bytes], limits: Limits) -> Iterator[tuple[int, str] | Rejection]:
-    """The lines of UTF-8 text with their numbers from 1, without their ends (LF or CR LF) or a byte order
-    mark; blank lines are passed over.
+def head(content: Iterator[bytes], size: int) -> tuple[bytes, bool, Iterator[bytes]]:
+    """The first ``size`` bytes or a little more, whether they are all, and the content from its beginning."""
+    taken: list[bytes] = []
+    length = 0
+    whole = True
+    for block in content:
+        taken.append(block)
+        length += len(block)
+        if length >= size:
+            whole = False
+            break
+    return b"".join(taken), whole, chain(taken, content)
 
-    A line that is not UTF-8 or longer than the limit is a rejection; a long one is never held in memory.
+
+def lines(content: Iterator[bytes], limits: Limits, encoding: Encoding) -> Iterator[tuple[int, str] | Rejection]:
+    """The lines of text with their numbers from 1, without their ends (LF, CR LF, or CR in a file without LF) or a
+    byte order mark; blank lines are passed over.
+
+    A line that can't be decoded or is longer than the limit is a rejection; a long one is never held in memory.
 
     Raises:
-        TableFormatError: for a file that is not UTF-8 text at all.
+        TableFormatError: for a file that is not text in its encoding at all.
     """
+    codec = encoding.codec
+    if encoding.wide:
+        content = _as_utf8(content, codec)
+        codec = "utf-8"
     invalid = valid = 0
-    for number, raw in streams.lines(_checked(content), limits.line_bytes):
+    for number, raw in streams.lines(_with_line_feeds(content), limits.line_bytes):
         if raw is None:
             yield Rejection(number, f"longer than {limits.line_bytes:,} bytes")
             continue
         try:
-            text = raw.decode()
+            text = raw.decode(codec)
         except UnicodeDecodeError:
             invalid += 1
             if invalid >= _BINARY_LINES and not valid:
-                raise TableFormatError("the file is not UTF-8 text", number) from None
-            yield Rejection(number, "not valid UTF-8")
+                raise TableFormatError(f"the file is not {_told(encoding)} text", number) from None
+            yield Rejection(number, f"not valid {_told(encoding)}")
             continue
         valid += 1
         yield number, text
 
 
-def _checked(content: Iterator[bytes]) -> Iterator[bytes]:
+def _told(encoding: Encoding) -> str:
+    return "UTF-8" if encoding.codec == "utf-8" else encoding.name
+
+
+def _as_utf8(content: Iterator[bytes], codec: str) -> Iterator[bytes]:
+    """Text of wide characters as UTF-8; what can't be decoded becomes a byte that UTF-8 never has."""
+    decoder = codecs.getincrementaldecoder(codec)("replace")
+    for block in content:
+        yield decoder.decode(block).removeprefix("\ufeff").encode("utf-8", "surrogatepass")
+    yield decoder.decode(b"", final=True).encode("utf-8", "surrogatepass")
+
+
+def _with_line_feeds(content: Iterator[bytes]) -> Iterator[bytes]:
+    """The content with LF for CR where its first block has only CR, as old programs on a Mac write it."""
     block = next(content, b"")
-    if block.startswith(_UTF16):
-        raise TableFormatError("the file is UTF-16: send it as UTF-8", 1)
-    start = block[: _BLOCK // 8]
-    if start.count(0) > max(1, len(start) // 100):
-        raise TableFormatError("the file is not text: it holds NUL bytes", 1)
+    if b"\r" in block and b"\n" not in block:
+        yield from (part.replace(b"\r", b"\n") for part in chain([block], content))
+        return
     yield block
     yield from content

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
+from dragoman.lexicon.formats.items import Detected
 from dragoman.lexicon.formats.reader import Format
 from dragoman.lexicon.table.compose import Kind
 from dragoman.service.api.dependencies import KNOWN_PARAMETERS, CallerDep, RecordDep, RuntimeDep
@@ -15,6 +16,8 @@ from dragoman.service.http.bodies import StrictRoute, content_gzip
 from dragoman.service.http.streaming import work_on_upload
 from dragoman.service.query.translation import significant
 from dragoman.service.schemas.tables import (
+    DetectedLayout,
+    LineWarning,
     RejectedLine,
     TableBody,
     TableList,
@@ -24,6 +27,7 @@ from dragoman.service.schemas.tables import (
     Translation,
 )
 from dragoman.service.tables.lookup import Lookup
+from dragoman.service.tables.reading import ReadAs
 from dragoman.service.tables.repository import TableInfo
 from dragoman.service.tables.service import Upload, Uploaded
 
@@ -32,7 +36,7 @@ router = APIRouter(prefix="/v1/tables", route_class=StrictRoute, tags=["translat
 _BODY: dict[str, Any] = {
     "requestBody": {
         "required": True,
-        "description": "The table file, plain or gzip, UTF-8.",
+        "description": "The table file, plain or gzip.",
         "content": {
             "text/tab-separated-values": {"schema": {"type": "string"}},
             "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
@@ -53,7 +57,32 @@ async def upload_table(
     record: RecordDep,
     source: Annotated[LanguageCode, Query(description="ISO 639-1 code of the source terms' language.")],
     target: Annotated[LanguageCode, Query(description="ISO 639-1 code of the target terms' language.")],
-    format: Annotated[Format, Query(description="The format of the file.")] = "tsv",
+    format: Annotated[Format, Query(description="The format of the file; auto: what it shows.")] = "auto",
+    encoding: Annotated[
+        str | None, Query(max_length=40, description="The file's encoding, such as utf-8; default: what it shows.")
+    ] = None,
+    separator: Annotated[
+        str | None,
+        Query(
+            max_length=40,
+            description="What separates the columns: tab, comma, semicolon, pipe, space or a character; default: what"
+            " the file shows.",
+        ),
+    ] = None,
+    decimal: Annotated[
+        str | None, Query(max_length=40, description="The decimal mark, . or ,; default: what the numbers show.")
+    ] = None,
+    columns: Annotated[
+        str | None,
+        Query(
+            max_length=4000,
+            description="What each column is, separated by commas: source, target, probability, inverse_probability, or"
+            " - where it is ignored; default: what the header or the cells show.",
+        ),
+    ] = None,
+    header: Annotated[
+        bool | None, Query(description="Whether the first line names the columns; default: what it shows.")
+    ] = None,
     kind: Annotated[Kind, Query(description="A glossary outranks statistical tables.")] = "statistical",
     weight: Annotated[
         float, Query(gt=0, le=1000, allow_inf_nan=False, description="Weight among active tables of one kind.")
@@ -64,11 +93,13 @@ async def upload_table(
     """Upload a table as a new version, streamed. Versions of a table are numbered from 1.
 
     An invalid line is rejected with its number and the reason; the other lines are stored. A fault of the whole file
-    is an error that names the line, and nothing is stored; so is a file whose every line is rejected.
+    is an error that names the line, and nothing is stored; so is a file whose every line is rejected, and one that
+    could be read in two ways: the error then names the parameter that says in which.
     """
     gzip = content_gzip(request)
     created_by = None if caller.key_id is None else caller.name
-    upload = Upload(name, source, target, format, kind, weight, activate, dry_run, created_by)
+    read_as = ReadAs(format, encoding, separator, decimal, columns, header)
+    upload = Upload(name, source, target, read_as, kind, weight, activate, dry_run, created_by)
 
     def work(parts: Iterator[bytes]) -> Uploaded:
         if dry_run:
@@ -146,12 +177,26 @@ def _uploaded(upload: Upload, done: Uploaded) -> TableUploaded:
         entries=done.entries,
         rejected=[RejectedLine(line=one.line, reason=one.reason) for one in done.rejected],
         rejected_total=done.rejected_total,
+        warnings=[LineWarning(line=one.line, reason=one.reason) for one in done.warnings],
+        warnings_total=done.warnings_total,
+        detected=_detected(done.detected or Detected(upload.read_as.format)),
         pruned=done.pruned,
         active=done.active,
         header=None if done.header is None else list(done.header),
         kind=upload.kind,
         weight=upload.weight,
         dry_run=upload.dry_run,
+    )
+
+
+def _detected(found: Detected) -> DetectedLayout:
+    return DetectedLayout(
+        format=found.format,
+        encoding=found.encoding,
+        separator=found.separator,
+        decimal=found.decimal,
+        columns=None if found.columns is None else list(found.columns),
+        languages=list(found.languages),
     )
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from dragoman.service.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, opened
+
+if TYPE_CHECKING:
+    from dragoman.lexicon.formats.items import Detected
 
 table = typer.Typer(help="Train translation tables from parallel text, and import them.", no_args_is_help=True)
 
@@ -122,8 +125,35 @@ def import_table(
     source: Source,
     target: Target,
     format: Annotated[
-        str, typer.Option(envvar="DRAGOMAN_FORMAT", help="tsv, csv, giza, muse, jsonl or freedict.")
-    ] = "tsv",
+        str,
+        typer.Option(
+            envvar="DRAGOMAN_FORMAT",
+            help="auto (what the file shows), tsv, csv, giza, moses, muse, jsonl, freedict, tbx, xlsx, ods, deepl,"
+            " google or dictcc.",
+        ),
+    ] = "auto",
+    encoding: Annotated[
+        str | None,
+        typer.Option(envvar="DRAGOMAN_ENCODING", help="The file's encoding, such as utf-8; default: what it shows."),
+    ] = None,
+    separator: Annotated[
+        str | None,
+        typer.Option(envvar="DRAGOMAN_SEPARATOR", help="tab, comma, semicolon, pipe, space or a character."),
+    ] = None,
+    decimal: Annotated[str | None, typer.Option(envvar="DRAGOMAN_DECIMAL", help="The decimal mark, . or ,.")] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            envvar="DRAGOMAN_TABLE_COLUMNS",
+            help="What each column is, such as source,target,probability,inverse_probability; - is a column to skip.",
+        ),
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            envvar="DRAGOMAN_HEADER", help="Whether the first line names the columns; default: what it shows."
+        ),
+    ] = None,
     kind: Annotated[
         Literal["statistical", "glossary"],
         typer.Option(envvar="DRAGOMAN_KIND", help="statistical, or glossary, which outranks statistical ones."),
@@ -140,13 +170,14 @@ def import_table(
 ) -> None:
     """Import a table into the data directory. Stop a server that uses it first."""
     from dragoman.service.access.audit import COMMAND_LINE, Actor
+    from dragoman.service.tables.reading import ReadAs
     from dragoman.service.tables.service import Upload
 
     upload = Upload(
         name=name,
         source=source,
         target=target,
-        format=format,
+        read_as=ReadAs(format, encoding, separator, decimal, columns, header),
         kind=kind,
         weight=weight,
         activate=activate,
@@ -167,15 +198,35 @@ def import_table(
             with runtime.audit.recorded(Actor(COMMAND_LINE), "table.upload", name) as recording:
                 done = runtime.tables.upload(upload, parts())
                 recording.object = f"{name}/{done.version}"
+    if done.detected is not None:
+        _say(f"read as {_described(done.detected)}")
     if done.header is not None:
-        _say(f"the first line is a header: {', '.join(done.header)}")
+        _say(f"the header: {', '.join(done.header)}")
+    for warning in done.warnings[:20]:
+        _say(f"line {warning.line}: warning: {warning.reason}")
     for rejection in done.rejected[:20]:
         _say(f"line {rejection.line}: {rejection.reason}")
     state = "checked, not stored" if dry_run else "active" if done.active else "stored, not active"
     _say(
         f"{name} version {done.version}: {done.entries} entries of {done.source_terms} source terms, "
-        f"{done.rejected_total} lines rejected, {done.pruned} pruned, {state}"
+        f"{done.rejected_total} lines rejected, {done.warnings_total} warnings, {done.pruned} pruned, {state}"
     )
+
+
+def _described(found: Detected) -> str:
+    """How a file was read, in one line."""
+    from dragoman.lexicon.formats.records import NAMES
+
+    parts = [found.format]
+    if found.encoding is not None:
+        parts.append(found.encoding)
+    if found.separator is not None:
+        parts.append(f"separated by {NAMES.get(found.separator, found.separator)}")
+    if found.decimal is not None:
+        parts.append(f"decimal mark {found.decimal}")
+    if found.columns is not None:
+        parts.append(f"columns {','.join(one or '-' for one in found.columns)}")
+    return ", ".join(parts)
 
 
 def _bytes_bar() -> Progress:

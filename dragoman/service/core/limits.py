@@ -128,6 +128,11 @@ class RequestLimits(BaseSettings):
         gt=0,
         description="Most entries of a translation table; its upload and activation take memory for each.",
     )
+    table_spreadsheet_bytes: int = Field(
+        default=64 * MIB,
+        gt=0,
+        description="Largest spreadsheet (.xlsx, .ods) that is read as a translation table, unpacked, bytes.",
+    )
     table_selection_bytes: int = Field(
         default=256 * MIB,
         ge=0,

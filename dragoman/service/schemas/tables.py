@@ -16,6 +16,28 @@ class RejectedLine(BaseModel):
     reason: str
 
 
+class LineWarning(BaseModel):
+    """Something in an uploaded file that was passed over, or read as what it may not be."""
+
+    line: int
+    reason: str
+
+
+class DetectedLayout(BaseModel):
+    """How an uploaded file was read: what it shows itself, and what the request says of it."""
+
+    format: str
+    encoding: str | None = Field(description="null for spreadsheets and for XML, which names its own.")
+    separator: str | None = Field(description="What separates the columns; null for a format without columns of text.")
+    decimal: str | None = Field(description="The decimal mark; null where no number shows one.")
+    columns: list[str | None] | None = Field(
+        description="What each column is: source, target, probability, inverse_probability; null: ignored."
+    )
+    languages: list[str | None] = Field(
+        description="The language of each column; without columns, of terms and translations in the file's order."
+    )
+
+
 class TableUploaded(BaseModel):
     """A table version as it was stored; with ``dry_run``, as it would be."""
 
@@ -28,11 +50,12 @@ class TableUploaded(BaseModel):
     entries: int
     rejected: list[RejectedLine] = Field(description="The first 1,000 rejected lines.")
     rejected_total: int
+    warnings: list[LineWarning] = Field(description="The first 1,000 warnings.")
+    warnings_total: int
+    detected: DetectedLayout
     pruned: int = Field(description="Entries dropped because both probabilities were below the threshold.")
     active: bool
-    header: list[str] | None = Field(
-        description="The columns that the file's first line names; null if that line is no header."
-    )
+    header: list[str] | None = Field(description="The columns that the file's header names; null if it has none.")
     kind: Kind
     weight: float
     dry_run: bool

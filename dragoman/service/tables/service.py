@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Event, Lock, Thread
 from typing import TypeVar
 
 from dragoman.lexicon.formats.build import Normalised
-from dragoman.lexicon.formats.reader import Rejection
+from dragoman.lexicon.formats.items import Detected, Notice, Rejection
 from dragoman.lexicon.table.compose import Kind
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.languages import check_language
@@ -21,7 +21,7 @@ from dragoman.service.core.settings import Settings
 from dragoman.service.storage.database import Store
 from dragoman.service.tables.compiled import CompiledTables, content_checksum
 from dragoman.service.tables.lookup import Lookup, TermLookup
-from dragoman.service.tables.reading import read_table
+from dragoman.service.tables.reading import ReadAs, read_table
 from dragoman.service.tables.repository import Counts, NewVersion, TableInfo, TableRepository, check_languages
 from dragoman.service.tables.snapshot import Snapshot, TableRegistry
 from dragoman.service.tables.views import ActiveVersion
@@ -39,7 +39,8 @@ class Upload:
     name: str
     source: str
     target: str
-    format: str = "tsv"
+    read_as: ReadAs = field(default_factory=ReadAs)
+    """How the file is to be read."""
     kind: Kind = "statistical"
     weight: float = 1.0
     activate: bool = False
@@ -61,7 +62,12 @@ class Uploaded:
     pruned: int
     active: bool
     header: tuple[str, ...] | None = None
-    """The names of the file's columns, if its first line is a header."""
+    """The names of the file's columns, if it has a header."""
+    warnings: Sequence[Notice] = ()
+    """The first of what was passed over, or taken for what it may not be."""
+    warnings_total: int = 0
+    detected: Detected | None = None
+    """How the file was read."""
 
 
 class Tables:
@@ -124,7 +130,7 @@ class Tables:
         present = self._store.languages(upload.name)
         if present is not None:
             check_languages(upload.name, present, (upload.source, upload.target))
-        read = read_table(parts, upload.source, upload.target, upload.format, self._settings, gzip)
+        read = read_table(parts, upload.source, upload.target, upload.read_as, self._settings, gzip)
         counts = Counts(
             content_checksum(read.table),
             read.source_terms,
@@ -143,6 +149,9 @@ class Tables:
             pruned=counts.pruned,
             active=upload.activate and not upload.dry_run,
             header=read.header,
+            warnings=read.warnings,
+            warnings_total=read.warnings_count,
+            detected=read.detected,
         )
 
     def all(self) -> list[TableInfo]:
@@ -286,7 +295,7 @@ class Tables:
                 upload.target,
                 upload.kind,
                 upload.weight,
-                upload.format,
+                read.detected.format if read.detected is not None else upload.read_as.format,
                 upload.created_by,
             )
         )

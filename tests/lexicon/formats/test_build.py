@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.lexicon.formats import build
-from dragoman.lexicon.formats.build import REJECTIONS_KEPT, normalise
+from dragoman.lexicon.formats.build import normalise
+from dragoman.lexicon.formats.items import ROWS_KEPT
 from dragoman.lexicon.formats.reader import Header, RawEntry, Rejection, TableFormatError
 from dragoman.lexicon.table import terms
 
@@ -132,7 +133,7 @@ def test_rejections_are_all_counted_and_the_first_kept() -> None:
     raw = [RawEntry(1, "a", "b", None, None), *(Rejection(n, "why") for n in range(2, 3000))]
     result = normalise(raw, "en", "de")
     assert result.rejected_count == 2998
-    assert result.rejected == [Rejection(n, "why") for n in range(2, 2 + REJECTIONS_KEPT)]
+    assert result.rejected == [Rejection(n, "why") for n in range(2, 2 + ROWS_KEPT)]
 
 
 def test_nothing_usable_is_refused_with_the_first_fault() -> None:

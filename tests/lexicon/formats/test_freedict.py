@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from dragoman.lexicon.formats.items import Limits
 from dragoman.lexicon.formats.reader import RawEntry, Rejection, TableFormatError, read
-from dragoman.lexicon.formats.streams import Limits
 
 HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE TEI SYSTEM "freedict-P5.dtd">
@@ -39,7 +39,8 @@ EXPECTED = [
 def entries(text: str | bytes, size: int = 1 << 16, **limits: int) -> list[RawEntry | Rejection]:
     data = text.encode() if isinstance(text, str) else text
     chunks: Iterator[bytes] = (data[i : i + size] for i in range(0, len(data), size))
-    return list(read(chunks, "freedict", Limits(**limits)))
+    items = read(chunks, "freedict", Limits(**limits))
+    return [item for item in items if isinstance(item, RawEntry | Rejection)]
 
 
 def test_headwords_and_translations() -> None:

@@ -22,6 +22,7 @@ from dragoman.service.core.settings import Settings
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import TableEntry, TableVersion, TranslationTable
 from dragoman.service.tables.compiled import content_checksum
+from dragoman.service.tables.reading import ReadAs
 from dragoman.service.tables.service import Tables, Upload, Uploaded
 
 pytestmark = pytest.mark.slow
@@ -47,7 +48,8 @@ def tables(reopen: Opener) -> Tables:
 
 
 def put(tables: Tables, content: str = "house\tHaus\n", name: str = "words", **options: object) -> Uploaded:
-    upload = Upload(name, **{"source": "en", "target": "de", **options})  # type: ignore[arg-type]
+    read_as = ReadAs(str(options.pop("format", "auto")))
+    upload = Upload(name, **{"source": "en", "target": "de", "read_as": read_as, **options})  # type: ignore[arg-type]
     return tables.upload(upload, iter([content.encode()]))
 
 
@@ -231,7 +233,7 @@ def test_parameters_that_are_not_allowed(tables: Tables, store: Store, options: 
         (b"no tabs here\n", InvalidRequest, "line 1"),
         (b"a\tb\tnan\n", InvalidRequest, "line 1"),
         (gzip.compress(b"house\tHaus\n" * 500, mtime=0)[:-12], InvalidRequest, "ends early"),
-        (b"PK\x03\x04" + bytes(50), InvalidRequest, "ZIP"),
+        (b"PK\x03\x04" + bytes(50), InvalidRequest, "spreadsheet"),
         (gzip.compress(b"house\tHaus\n" * 2_000_000, 9, mtime=0), TooLarge, "holds more than 1,000,000 entries"),
     ],
 )

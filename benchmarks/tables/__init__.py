@@ -1,0 +1,1 @@
+"""How well uploaded table files are read."""

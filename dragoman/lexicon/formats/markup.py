@@ -1,0 +1,120 @@
+"""XML read as a stream, for the formats of dictionaries: well-formed, without entities of its own, of bounded depth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Generic, TypeVar
+from xml.parsers import expat
+
+from dragoman import deadline
+from dragoman.lexicon.formats.items import TableFormatError
+
+T = TypeVar("T")
+Path = list[tuple[str, dict[str, str]]]
+"""The elements from the root to the present one: their names without prefix, and their attributes."""
+
+_DEPTH = 100
+_LONGEST_TAG = 1 << 18
+"""Bytes of a tag or comment. The parser reads one that is not whole again with each block."""
+
+
+class XmlReader(Generic[T]):
+    """Feeds a parser and collects the text of the elements that a format wants, in ``found`` as it comes."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.found: list[T] = []
+        self._fed = 0
+        self._path: Path = []
+        self._text: list[str] | None = None
+        self._length = self._depth = 0
+        self._parser = expat.ParserCreate()
+        self._parser.buffer_text = True
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._characters
+        self._parser.EntityDeclHandler = self._entity
+        self._parser.SkippedEntityHandler = self._skipped
+
+    @property
+    def line(self) -> int:
+        """The line of what is being read."""
+        return self._parser.CurrentLineNumber
+
+    def read(self, content: Iterable[bytes]) -> Iterator[T]:
+        """What is found, block by block.
+
+        Raises (while iterating):
+            TableFormatError: naming the line, for XML that is not well-formed or declares entities.
+        """
+        for block in content:
+            deadline.check()
+            self._feed(block, final=False)
+            yield from self._taken()
+        self._feed(b"", final=True)
+        yield from self._taken()
+
+    def begun(self, name: str, attributes: dict[str, str], path: Path) -> None:
+        """An element begins."""
+
+    def wanted(self, name: str, path: Path) -> bool:
+        """Whether the text of the element just begun is wanted."""
+        raise NotImplementedError
+
+    def read_text(self, name: str, text: str, too_long: bool) -> None:
+        """The text of a wanted element, with single spaces."""
+
+    def ended(self, name: str) -> None:
+        """An element that is not wanted ends."""
+
+    def undeclared(self, reason: str) -> None:
+        """An entity is used that the document does not declare."""
+
+    def _feed(self, block: bytes, final: bool) -> None:
+        self._fed += len(block)
+        try:
+            self._parser.Parse(block, final)
+            if self._fed - max(0, self._parser.CurrentByteIndex) > _LONGEST_TAG:
+                raise TableFormatError(f"a tag or comment is longer than {_LONGEST_TAG:,} bytes", self.line)
+        except expat.ExpatError as fault:
+            reason = expat.ErrorString(fault.code)
+            raise TableFormatError(f"not well-formed XML: {reason}", fault.lineno) from fault
+        except TableFormatError:
+            raise
+        except (LookupError, ValueError) as fault:
+            raise TableFormatError(f"the XML document cannot be decoded: {fault}", 1) from fault
+
+    def _taken(self) -> list[T]:
+        found, self.found = self.found, []
+        return found
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        name = tag.rpartition(":")[2]
+        self._path.append((name, attributes))
+        if len(self._path) > _DEPTH:
+            raise TableFormatError(f"elements are nested more than {_DEPTH} deep", self.line)
+        self.begun(name, attributes, self._path)
+        if self._text is None and self.wanted(name, self._path):
+            self._text, self._length, self._depth = [], 0, len(self._path)
+
+    def _characters(self, text: str) -> None:
+        if self._text is not None:
+            self._length += len(text)
+            if self._length <= self.limit * 2:
+                self._text.append(text)
+
+    def _end(self, tag: str) -> None:
+        name = tag.rpartition(":")[2]
+        if self._text is not None and self._depth == len(self._path):
+            text, self._text = " ".join("".join(self._text).split()), None
+            self.read_text(name, text, self._length > self.limit * 2)
+        else:
+            self.ended(name)
+        self._path.pop()
+
+    def _entity(self, name: str, *_: object) -> None:
+        raise TableFormatError("the document declares entities, which are not read", self.line)
+
+    def _skipped(self, name: str, is_parameter: bool) -> None:
+        if not is_parameter:
+            self.undeclared(f"the entry uses the undeclared entity &{name[:40]};")

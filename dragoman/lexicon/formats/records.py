@@ -1,0 +1,114 @@
+"""The records of delimited text: lines cut at a separator, with quotes as in RFC 4180, which may span lines."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from dragoman.lexicon.formats.items import Limits, Rejection
+
+SPACES = " "
+"""The separator of files whose cells are single words: any number of spaces and tabs."""
+NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", SPACES: "spaces"}
+_RUNS = re.compile("[ \t]+")
+_MOST_LINES = 100
+Lines = Iterator[tuple[int, str] | Rejection]
+
+
+class Record(NamedTuple):
+    """The cells of a record, and the number of its first line."""
+
+    line: int
+    cells: list[str]
+
+
+def records(
+    lines: Iterable[tuple[int, str] | Rejection], separator: str, limits: Limits
+) -> Iterator[Record | Rejection]:
+    """Cut lines into records.
+
+    A quote that never ends does not swallow what follows: its line alone is a rejection, or, between tabs, where most
+    programs do not quote, taken as it is.
+    """
+    source = _Pushed(iter(lines))
+    for item in source:
+        if isinstance(item, Rejection):
+            yield item
+            continue
+        number, line = item
+        if not line or line.isspace():
+            continue
+        if separator == SPACES:
+            yield Record(number, _RUNS.split(line.strip(" \t")))
+        elif '"' not in line:
+            yield Record(number, line.split(separator))
+        else:
+            yield _quoted(number, line, source, separator, limits)
+
+
+class _Pushed(Iterator["tuple[int, str] | Rejection"]):
+    """Lines of which some can be put back."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+        self._back: deque[tuple[int, str] | Rejection] = deque()
+
+    def __next__(self) -> tuple[int, str] | Rejection:
+        return self._back.popleft() if self._back else next(self._lines)
+
+    def put_back(self, items: list[tuple[int, str] | Rejection]) -> None:
+        self._back.extendleft(reversed(items))
+
+
+def _quoted(number: int, line: str, source: _Pushed, separator: str, limits: Limits) -> Record | Rejection:
+    taken, text = _whole_record(number, line, source, limits)
+    fault = "unexpected end of data"
+    if text.count('"') % 2 == 0 or not taken:
+        try:
+            return Record(number, _parsed(text, separator))
+        except csv.Error as error:
+            fault = str(error)
+    source.put_back(taken)
+    if taken:
+        try:
+            return Record(number, _parsed(line, separator))
+        except csv.Error as error:
+            fault = str(error)
+    if separator == "\t":
+        return Record(number, line.split(separator))
+    return Rejection(number, f"not CSV: {fault}")
+
+
+def _whole_record(
+    number: int, line: str, source: _Pushed, limits: Limits
+) -> tuple[list[tuple[int, str] | Rejection], str]:
+    """The lines up to where the quotes are closed, if that is near; the ones taken and the text of all."""
+    taken: list[tuple[int, str] | Rejection] = []
+    parts = [line]
+    quotes, size = line.count('"'), len(line)
+    last = number
+    while quotes % 2 and len(taken) < _MOST_LINES and size <= limits.line_bytes:
+        item = next(source, None)
+        if item is None:
+            break
+        taken.append(item)
+        if isinstance(item, Rejection):
+            break
+        parts += [""] * (item[0] - last - 1)
+        last = item[0]
+        parts.append(item[1])
+        quotes += item[1].count('"')
+        size += len(item[1])
+    return taken, "\n".join(parts)
+
+
+def _parsed(text: str, separator: str) -> list[str]:
+    """The cells of the one record that the text is.
+
+    Raises:
+        csv.Error: it is none, or a line ends outside of quotes.
+    """
+    return next(csv.reader([text], delimiter=separator, strict=True, skipinitialspace=True))
