@@ -261,7 +261,7 @@ def test_entries_are_inserted_in_bulk_and_in_order(store: Store, count: int) -> 
 def test_entries_of_a_failing_block_are_undone(store: Store) -> None:
     id = _version(store)
     with pytest.raises(RuntimeError), store.write() as session:
-        insert_entries(session, id, [("a", "b", 1.0, 1.0)])
+        insert_entries(session, id, [("a", "b", 1.0, 1.0, None, "B")])
         raise RuntimeError
     with store.read() as session:
         assert session.scalar(select(func.count()).select_from(TableEntry)) == 0
