@@ -35,6 +35,11 @@ class Capitals:
     sources: Vocabulary
     targets: Vocabulary
 
+    @classmethod
+    def none(cls) -> Capitals:
+        """Where no glossary has any."""
+        return cls(Vocabulary.from_terms([]), Vocabulary.from_terms([]))
+
     @property
     def nbytes(self) -> int:
         """The size of its arrays, bytes."""
@@ -68,16 +73,22 @@ class Capitals:
         return cls(*sides)
 
 
-def capitals(glossaries: Iterable[tuple[Table, WrittenForms]]) -> Capitals:
-    """The terms that at least one of some glossaries of one pair of languages has, and all of them in capitals alone."""
-    found = [(table, _capitals(table, written)) for table, written in glossaries]
-    sides = []
+def capitals(source: str, glossaries: Iterable[tuple[Table, WrittenForms]]) -> Capitals:
+    """The terms that at least one of some glossaries of one pair of languages has, and all of them in capitals alone.
+
+    ``source`` is the language of the sources; a glossary may be from the other language.
+    """
+    found = []
+    for table, written in glossaries:
+        sides = list(zip((table.sources, table.targets), _capitals(table, written), strict=True))
+        found.append(sides if table.source == source else sides[::-1])
+    kept = []
     for side in (0, 1):
-        terms = {term for _, sets in found for term in sets[side]}
-        others = [((table.sources, table.targets)[side], sets[side]) for table, sets in found]
-        kept = {term for term in terms if all(term in own or term not in present for present, own in others)}
-        sides.append(Vocabulary.from_terms(sorted(kept)))
-    return Capitals(*sides)
+        members = [sides[side] for sides in found]
+        terms = {term for _, own in members for term in own}
+        every = (term for term in terms if all(term in own or term not in present for present, own in members))
+        kept.append(Vocabulary.from_terms(sorted(every)))
+    return Capitals(*kept)
 
 
 def _capitals(table: Table, written: WrittenForms) -> tuple[set[str], set[str]]:

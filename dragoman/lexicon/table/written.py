@@ -15,7 +15,7 @@ from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.terms import TermRecords, gathered
 from dragoman.lexicon.table.vocabulary import Bytes, Offsets
 
-__all__ = ["Written", "WrittenForms", "WrittenSide"]
+__all__ = ["Written", "WrittenForms", "WrittenSide", "entries_from", "entry_number"]
 
 Ids = NDArray[np.int32]
 
@@ -147,6 +147,18 @@ class Written:
             for entries, records, terms in zip(self._entries, self._records, self._terms, strict=True)
         )
         return WrittenForms(source, target)
+
+
+def entries_from(table: Table, source: str, target: str) -> int:
+    """The number of the first entry that comes after one of two folded terms, whether the table has that or not."""
+    s = table.sources.place(source)
+    first = int(table.indptr[s])
+    if s == len(table.sources) or table.sources[s] != source:
+        return first
+    t = table.targets.place(target)
+    passed = t < len(table.targets) and table.targets[t] == target
+    own = table.target_ids[first : int(table.indptr[s + 1])]
+    return first + int(np.searchsorted(own, t, side="right" if passed else "left"))
 
 
 def entry_number(table: Table, source: str, target: str) -> int:

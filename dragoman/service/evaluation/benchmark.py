@@ -52,10 +52,11 @@ Run = dict[str, dict[str, float]]
 def active_tables(tables: Tables, source: str, target: str, folder: Path) -> list[TableFile]:
     """Write the active tables between two languages to ``folder``."""
     files = []
-    for version, table in tables.active_for(source, target):
+    for version, rows in tables.active_for(source, target):
         path = folder / f"{version.name}.{version.version}.tsv"
         with path.open("w", encoding="utf-8") as stream:
-            stream.writelines("\t".join(map(str, entry)) + "\n" for entry in entry_rows(table))
+            for one, other, p_ts, p_st, *written in rows:
+                stream.write(f"{written[0] or one}\t{written[1] or other}\t{p_ts}\t{p_st}\n")
         files.append(TableFile(path, version.source, version.target, version.kind, version.weight))
     return files
 
