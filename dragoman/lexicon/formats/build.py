@@ -25,7 +25,6 @@ from dragoman.lexicon.formats.items import (
 from dragoman.lexicon.table.capitals import is_capitals
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.terms import SortedTerms, TermRecords
-from dragoman.lexicon.table.vocabulary import Bytes, Offsets
 from dragoman.lexicon.table.written import WrittenForms, WrittenSide
 from dragoman.lexicon.text.tokens import fold_term
 

@@ -28,7 +28,6 @@ from dragoman.service.core.trec import RunLine, trec_run
 from dragoman.service.evaluation.serving import TableFile, checked, post, serve_temporarily
 from dragoman.service.evaluation.test_collection import Benchmark, BenchmarkError, Keep, Split, load_benchmark
 from dragoman.service.search.service import MODEL_METHODS
-from dragoman.service.tables.repository import entry_rows
 from dragoman.service.tables.service import Tables
 
 SYSTEMS = {

@@ -25,9 +25,7 @@ from dragoman.service.tables.views import ActiveVersion
 class TableBrowser:
     """The versions of all tables, from their compiled files. Every method may be called from any thread."""
 
-    def __init__(
-        self, store: TableRepository, files: CompiledTables, terms: TermLookup, settings: Settings
-    ) -> None:
+    def __init__(self, store: TableRepository, files: CompiledTables, terms: TermLookup, settings: Settings) -> None:
         self._store = store
         self._files = files
         self._terms = terms

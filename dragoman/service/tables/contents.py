@@ -211,5 +211,3 @@ def _place(cursor: str, count: int) -> list[str]:
     except (binascii.Error, ValueError, RecursionError):
         pass
     raise InvalidRequest("cursor: not one that an answer of this endpoint gave")
-
-

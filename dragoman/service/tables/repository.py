@@ -282,9 +282,7 @@ def entry_rows(table: Table, written: WrittenForms, start: int = 0) -> Iterator[
         owners = np.searchsorted(side.indptr, np.arange(first, some.stop), side="right") - 1
         sources, targets = _terms(table.sources, owners), _terms(table.targets, side.ids[some])
         forms = (one.between(first, some.stop) for one in (written.source, written.target))
-        yield from zip(
-            sources, targets, side.forward[some].tolist(), side.backward[some].tolist(), *forms, strict=True
-        )
+        yield from zip(sources, targets, side.forward[some].tolist(), side.backward[some].tolist(), *forms, strict=True)
 
 
 def _terms(vocabulary: Vocabulary, numbers: NDArray[np.integer]) -> Iterator[str]:

@@ -4,86 +4,33 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from threading import Event, Lock, Thread
 from typing import TypeVar
 
 from dragoman.lexicon.formats.build import Normalised
-from dragoman.lexicon.formats.items import Detected, Notice, Rejection
-from dragoman.lexicon.table.compose import Kind
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.written import WrittenForms
-from dragoman.lexicon.text.languages import check_language
 from dragoman.lexicon.text.tokens import Analysis
-from dragoman.service.core.errors import Conflict, InvalidRequest, NotFound, Unavailable, classify
-from dragoman.service.core.names import check_name
+from dragoman.service.core.errors import Conflict, NotFound, Unavailable, classify
 from dragoman.service.core.priority import in_background
 from dragoman.service.core.settings import Settings
 from dragoman.service.storage.database import EntryRow, Store
 from dragoman.service.tables.browsing import TableBrowser
+from dragoman.service.tables.changes import Patched, Upload, Uploaded, checked, counted, new_version
 from dragoman.service.tables.compiled import CompiledTables, content_checksum
 from dragoman.service.tables.lookup import Lookup, TermLookup
 from dragoman.service.tables.patching import Patch, patched
-from dragoman.service.tables.reading import ReadAs, read_table
+from dragoman.service.tables.reading import read_table
 from dragoman.service.tables.repository import Counts, NewVersion, TableInfo, TableRepository, check_languages
 from dragoman.service.tables.snapshot import Snapshot, TableRegistry
 from dragoman.service.tables.views import ActiveVersion
+
+__all__ = ["Patched", "Tables", "Upload", "Uploaded", "check_active", "check_detectable"]
 
 logger = logging.getLogger("dragoman")
 
 _RETRY_SECONDS = 10.0
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """The parameters of an upload."""
-
-    name: str
-    source: str
-    target: str
-    read_as: ReadAs = ReadAs()
-    """How the file is to be read."""
-    kind: Kind = "statistical"
-    weight: float = 1.0
-    activate: bool = False
-    dry_run: bool = False
-    created_by: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Uploaded:
-    """The result of an upload, or the expected result of a dry run."""
-
-    version: int
-    checksum: str
-    source_terms: int
-    entries: int
-    rejected: Sequence[Rejection]
-    """The first of the rejected lines."""
-    rejected_total: int
-    pruned: int
-    active: bool
-    header: tuple[str, ...] | None = None
-    """The names of the file's columns, if it has a header."""
-    warnings: Sequence[Notice] = ()
-    """The first of what was passed over, or taken for what it may not be."""
-    warnings_total: int = 0
-    detected: Detected | None = None
-    """How the file was read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Patched:
-    """The result of a patch."""
-
-    base: ActiveVersion
-    """The version that was patched."""
-    version: int
-    counts: Counts
-    added: int
-    removed: int
-    active: bool
 
 
 class Tables:
@@ -144,16 +91,16 @@ class Tables:
             Conflict: the table exists with other languages.
             ServiceError: the file cannot be read to its end; the message has the line. Nothing is stored.
         """
-        upload = _checked(upload)
+        upload = checked(upload)
         present = self._store.languages(upload.name)
         if present is not None:
             check_languages(upload.name, present, (upload.source, upload.target))
         read = read_table(parts, upload.source, upload.target, upload.read_as, self._settings, gzip)
-        counts = _counts(read)
+        counts = counted(read)
         if upload.dry_run:
             number = self._store.next_number(upload.name)
         else:
-            number = self._keep(_new(upload, read), read, counts, upload.activate)
+            number = self._keep(new_version(upload, read), read, counts, upload.activate)
         return Uploaded(
             version=number,
             checksum=counts.checksum,
@@ -188,7 +135,7 @@ class Tables:
             made = NewVersion(
                 name, base.source, base.target, base.kind, base.weight, info.format, created_by, info.written_forms
             )
-            counts = _counts(read)
+            counts = counted(read)
             number = self._keep(made, read, counts, info.active, base)
         return Patched(base, number, counts, len(patch.add), new.removed, info.active)
 
@@ -388,33 +335,3 @@ def check_detectable(snapshot: Snapshot, languages: Collection[str]) -> None:
     for pair, unserved in snapshot.unserved.items():
         if in_background() and not (languages and joined.isdisjoint(pair)):
             raise Unavailable(f"a language cannot be detected now: {unserved}")
-
-
-def _counts(read: Normalised) -> Counts:
-    return Counts(
-        content_checksum(read.table, read.written),
-        read.source_terms,
-        read.entries,
-        read.rejected_count,
-        read.pruned,
-        read.probabilities,
-    )
-
-
-def _new(upload: Upload, read: Normalised) -> NewVersion:
-    format = read.detected.format if read.detected is not None else upload.read_as.format
-    return NewVersion(
-        upload.name, upload.source, upload.target, upload.kind, upload.weight, format, upload.created_by
-    )
-
-
-def _checked(upload: Upload) -> Upload:
-    """The upload with the codes that its languages are known by."""
-    try:
-        check_name(upload.name)
-        upload = replace(upload, source=check_language(upload.source), target=check_language(upload.target))
-    except ValueError as fault:
-        raise InvalidRequest(str(fault)) from fault
-    if upload.source == upload.target:
-        raise InvalidRequest("source and target must be different languages")
-    return upload
