@@ -28,8 +28,8 @@ _BLOCK = 1 << 16
 class WrittenSide:
     """The terms of one side. Entries are numbered as the table has them, in the order of its source terms.
 
-    ``entries`` are, ascending, those whose term was written otherwise than it is folded. The text of the i-th of them is
-    ``blob[offsets[records[i]]:offsets[records[i] + 1]]``.
+    ``entries`` are, ascending, those whose term was written otherwise than it is folded. The text of the i-th of them
+    is ``blob[offsets[records[i]]:offsets[records[i] + 1]]``.
     """
 
     entries: Ids

@@ -177,8 +177,8 @@ def patch_table(
 ) -> TablePatched:
     """Make a new version from the active one, or the newest if none is active, and activate it if that one is active.
 
-    Removals come first. One that the table does not have is an error, and so is an entry without a searchable word; then
-    nothing changes. A version without any probability is shared anew; else entries that stay keep theirs.
+    Removals come first. One that the table does not have is an error, and so is an entry without a searchable word;
+    then nothing changes. A version without any probability is shared anew; else entries that stay keep theirs.
     """
     created_by = None if caller.key_id is None else caller.name
     changes = Patch(

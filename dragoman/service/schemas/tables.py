@@ -81,7 +81,7 @@ class TableVersion(BaseModel):
     rejected: int
     pruned: int
     written_forms: bool = Field(
-        description="Whether its entries are kept as they were written; those of older services are as they were folded."
+        description="Whether its entries are kept as they were written; older versions have them as folded."
     )
     created_at: datetime
     created_by: str | None
@@ -123,7 +123,7 @@ class NewEntry(Body):
     source: _Term
     target: _Term
     probability: _Chance | None = Field(
-        None, description="P(target | source); shared by the source's terms if left out."
+        None, description="P(target | source); its share if left out."
     )
 
 
@@ -141,8 +141,8 @@ class TablePatch(Body):
 
     model_config = ConfigDict(extra="forbid")
 
-    add: Annotated[list[NewEntry], Field(max_length=PATCH_ENTRIES), AtFirstFault] = []
-    remove: Annotated[list[OldEntry], Field(max_length=PATCH_ENTRIES), AtFirstFault] = []
+    add: Annotated[list[NewEntry], Field(max_length=PATCH_ENTRIES), AtFirstFault] = Field(default_factory=list)
+    remove: Annotated[list[OldEntry], Field(max_length=PATCH_ENTRIES), AtFirstFault] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _check_not_empty(self) -> TablePatch:
@@ -220,7 +220,6 @@ class TermBody(BaseModel):
     language: str = Field(description="The language whose side of the table the term was found on.")
     version: int
     matched: list[str] = Field(
-        description="The table's terms found, as they were written: the term itself, or those that a search takes for the"
-        " same."
+        description="The table's terms found, as written: the term itself, or those that a search takes for the same."
     )
     translations: list[Translation] = Field(description="Most probable first; empty for an unknown term.")

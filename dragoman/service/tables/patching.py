@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dragoman.lexicon.formats.build import Normalised, normalise
-from dragoman.lexicon.formats.items import RawEntry, TableFormatError
+from dragoman.lexicon.formats.cells import term_of
+from dragoman.lexicon.formats.items import Limits, RawEntry, Rejected, TableFormatError, shown
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.written import WrittenForms, entry_number
 from dragoman.lexicon.text.tokens import fold_term
@@ -88,11 +89,18 @@ def patched(table: Table, written: WrittenForms, probabilities: bool, patch: Pat
 
 
 def _key(table: Table, number: int, addition: Addition) -> tuple[str, str]:
-    source, target = fold_term(addition.source, table.source), fold_term(addition.target, table.target)
-    for side, key in (("source", source), ("target", target)):
-        if not key:
-            raise InvalidRequest(f"add[{number}].{side}: has no searchable word")
-    return source, target
+    keys = []
+    for side, term, language in (
+        ("source", addition.source, table.source),
+        ("target", addition.target, table.target),
+    ):
+        try:
+            keys.append(fold_term(term_of(side, term, Limits()), language))
+        except Rejected as fault:
+            raise InvalidRequest(f"add[{number}].{side}: {fault}") from fault
+        if not keys[-1]:
+            raise InvalidRequest(f"add[{number}].{side}: {shown(term)} has no searchable word")
+    return keys[0], keys[1]
 
 
 def _matched(table: Table, written: WrittenForms, removal: Removal) -> list[int]:
