@@ -1,4 +1,4 @@
-"""Makes dragoman/lexicon/formats/detection/language_names.tsv from the locale data of CLDR, which needs the package Babel.
+"""Makes dragoman/lexicon/formats/detection/language_names.tsv from the locale data of CLDR; needs the package Babel.
 
 python scripts/language_names.py > dragoman/lexicon/formats/detection/language_names.tsv
 
@@ -15,11 +15,87 @@ from babel.core import UnknownLocaleError, get_global
 
 from dragoman.lexicon.text.languages import LANGUAGES
 
-LOCALES = (
-    "en de fr es it pt nl da sv nb nn fi is et lv lt pl cs sk sl hr sr bs hu ro bg mk ru uk be el tr az ka hy he ar fa"
-    " ur ps hi bn mr ne pa gu ta te kn ml si th lo km my vi id ms tl sw zu xh am so af sq ca gl eu cy ga ja ko zh zh_Hant"
-    " kk ky uz mn"
-).split()
+LOCALES = [
+    "en",
+    "de",
+    "fr",
+    "es",
+    "it",
+    "pt",
+    "nl",
+    "da",
+    "sv",
+    "nb",
+    "nn",
+    "fi",
+    "is",
+    "et",
+    "lv",
+    "lt",
+    "pl",
+    "cs",
+    "sk",
+    "sl",
+    "hr",
+    "sr",
+    "bs",
+    "hu",
+    "ro",
+    "bg",
+    "mk",
+    "ru",
+    "uk",
+    "be",
+    "el",
+    "tr",
+    "az",
+    "ka",
+    "hy",
+    "he",
+    "ar",
+    "fa",
+    "ur",
+    "ps",
+    "hi",
+    "bn",
+    "mr",
+    "ne",
+    "pa",
+    "gu",
+    "ta",
+    "te",
+    "kn",
+    "ml",
+    "si",
+    "th",
+    "lo",
+    "km",
+    "my",
+    "vi",
+    "id",
+    "ms",
+    "tl",
+    "sw",
+    "zu",
+    "xh",
+    "am",
+    "so",
+    "af",
+    "sq",
+    "ca",
+    "gl",
+    "eu",
+    "cy",
+    "ga",
+    "ja",
+    "ko",
+    "zh",
+    "zh_Hant",
+    "kk",
+    "ky",
+    "uz",
+    "mn",
+]
 
 
 def names(code: str) -> list[str]:

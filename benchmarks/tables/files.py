@@ -2,11 +2,11 @@
 
     python -m benchmarks.tables.files --files 1200 --seed 1
 
-Generates small glossaries in 14 languages (`benchmarks/tables/vocabulary.py`) in every combination of format, separator,
-quoting, encoding, header wording, order and kind of columns and decimal mark, and reads them as an upload does, with no
-more said than the two languages; files of Moses are named as such (`format=moses`). A file is right if its entries are
-those that were written, refused if it is an error, and misread otherwise. Prints the counts by each dimension and every
-file that is not right; `--show N` prints such a file itself.
+Generates small glossaries in 14 languages (`benchmarks/tables/vocabulary.py`) in every combination of format,
+separator, quoting, encoding, header wording, order and kind of columns and decimal mark, and reads them as an upload
+does, with no more said than the two languages; files of Moses are named as such (`format=moses`). A file is right if
+its entries are those that were written, refused if it is an error, and misread otherwise. Prints the counts by each
+dimension and every file that is not right; `--show N` prints such a file itself.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ def main() -> None:
     console = Console(width=160)
     if arguments.show is not None:
         made = case(arguments.seed, arguments.show)
-        console.print(made.source, made.target, made.choices, made.content[:3000], outcome(arguments.seed, arguments.show))
+        console.print(
+            made.source, made.target, made.choices, made.content[:3000], outcome(arguments.seed, arguments.show)
+        )
         return
     outcomes = [outcome(arguments.seed, number) for number in range(arguments.files)]
     table = Table("dimension", "value", "files", "right", "refused", "misread")
@@ -90,7 +92,10 @@ def main() -> None:
             )
     total = Counter(one.verdict for one in outcomes)
     share = 100 * total["right"] / max(1, len(outcomes))
-    console.print(f"{len(outcomes)} files: {total['right']} right ({share:.1f}%), {total['refused']} refused, {total['misread']} misread")
+    console.print(
+        f"{len(outcomes)} files: {total['right']} right ({share:.1f}%), {total['refused']} refused,"
+        f" {total['misread']} misread"
+    )
 
 
 if __name__ == "__main__":

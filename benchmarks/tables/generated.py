@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Table files as people have them, generated with what they mean: every way of writing a small glossary down."""
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def _table(chance: random.Random, format: str, source: str, target: str, pairs: 
     if headed != "none":
         cells.insert(0, _header(chance, columns, headed, (source, target)))
     if format in ("xlsx", "ods"):
-        content = _xlsx(cells) if format == "xlsx" else _ods(cells)
+        content = xlsx(cells) if format == "xlsx" else ods(cells)
     else:
         content = _delimited(chance, format, cells, (source, target), choices)
     return Case(content, source, target, entries, choices)
@@ -127,7 +128,9 @@ def _rows(
                 "probability": "" if p is None else str(p).replace(".", decimal),
                 "id": str(1000 + number),
                 "pos": chance.choice(["noun", "noun", "noun", "verb"]),
-                "comment": chance.choice(["", "", "checked; final", "see list, page 3", 'so-called "old" form', "two\nlines"]),
+                "comment": chance.choice(
+                    ["", "", "checked; final", "see list, page 3", 'so-called "old" form', "two\nlines"]
+                ),
                 "date": f"2023-0{1 + number % 9}-1{number % 10}",
             }
         )
@@ -223,14 +226,18 @@ def _tbx(chance: random.Random, format: str, source: str, target: str, pairs: li
     new = chance.random() < 0.5
     concept, language, term = ("conceptEntry", "langSec", "termSec") if new else ("termEntry", "langSet", "tig")
     parts = ['<?xml version="1.0" encoding="UTF-8"?>\n']
-    parts.append("<tbx><text><body>" if new else '<!DOCTYPE martif SYSTEM "TBXcoreStructV02.dtd">\n<martif><text><body>')
+    parts.append(
+        "<tbx><text><body>" if new else '<!DOCTYPE martif SYSTEM "TBXcoreStructV02.dtd">\n<martif><text><body>'
+    )
     for number, (one, other) in enumerate(pairs):
         sections = [
             f'<{language} xml:lang="{code}"><{term}><term>{escape(word)}</term></{term}></{language}>'
             for code, word in ((f"{source}-XX", one), (target, other), ("la", "verbum"))
         ]
         chance.shuffle(sections)
-        parts.append(f'<{concept} id="c{number}"><descrip type="subjectField">all</descrip>{"".join(sections)}</{concept}>\n')
+        parts.append(
+            f'<{concept} id="c{number}"><descrip type="subjectField">all</descrip>{"".join(sections)}</{concept}>\n'
+        )
     parts.append("</body></text></tbx>" if new else "</body></text></martif>")
     return Case("".join(parts).encode(), source, target, _plain(pairs))
 
@@ -261,7 +268,7 @@ def _freedict(chance: random.Random, format: str, source: str, target: str, pair
     return Case(content, source, target, _plain(pairs), {"order": "swapped" if swapped else "straight"})
 
 
-def _xlsx(cells: list[list[str]]) -> bytes:
+def xlsx(cells: list[list[str]]) -> bytes:
     """A workbook of one sheet, with shared strings where Excel has them, and numbers as numbers."""
     strings: dict[str, int] = {}
     rows = []
@@ -291,7 +298,7 @@ def _xlsx(cells: list[list[str]]) -> bytes:
     return _zipped({name: '<?xml version="1.0" encoding="UTF-8"?>' + text for name, text in parts.items()})
 
 
-def _ods(cells: list[list[str]]) -> bytes:
+def ods(cells: list[list[str]]) -> bytes:
     """A spreadsheet of LibreOffice, with the empty rows and columns that it writes to the end of the sheet."""
     rows = []
     for row in cells:
@@ -303,7 +310,9 @@ def _ods(cells: list[list[str]]) -> bytes:
                 kind = 'office:value-type="string"'
             lines = "".join(f"<text:p>{escape(line)}</text:p>" for line in cell.split("\n"))
             written.append(f"<table:table-cell {kind}>{lines}</table:table-cell>" if cell else "<table:table-cell/>")
-        rows.append(f'<table:table-row>{"".join(written)}<table:table-cell table:number-columns-repeated="16000"/></table:table-row>')
+        rows.append(
+            f'<table:table-row>{"".join(written)}<table:table-cell table:number-columns-repeated="16000"/></table:table-row>'
+        )
     names = "urn:oasis:names:tc:opendocument:xmlns"
     content = (
         f'<?xml version="1.0" encoding="UTF-8"?><office:document-content xmlns:office="{names}:office:1.0"'

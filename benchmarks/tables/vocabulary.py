@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """A small vocabulary in several languages, and the words by which people name the columns of their glossaries."""
 
 from __future__ import annotations
@@ -18,16 +19,26 @@ ko: 집|나무|물|빵|심장마비|뇌졸중|병원|의사|무릎|다리|기차
 zh: 房子|树|水|面包|心脏病发作|中风|医院|医生|膝盖|桥|火车站|报纸|选举|政府|法院|税|保险|合同|学校|老师|自行车|发动机|螺丝|煤矿|港口|渔民|奶酪|黄油|山|冬天
 ar: بيت|شجرة|ماء|خبز|نوبة قلبية|سكتة دماغية|مستشفى|طبيب|ركبة|جسر|محطة|جريدة|انتخابات|حكومة|محكمة|ضريبة|تأمين|عقد|مدرسة|معلم|دراجة|محرك|برغي|منجم فحم|ميناء|صياد|جبن|زبدة|جبل|شتاء
 """
-WORDS: dict[str, list[str]] = {
-    line[:2]: line[4:].split("|") for line in _WORDS.strip().splitlines()
-}
+WORDS: dict[str, list[str]] = {line[:2]: line[4:].split("|") for line in _WORDS.strip().splitlines()}
 """The same concepts in each language."""
 
 NAMES = {
     "en": ["English", "Englisch", "anglais", "inglés", "английский", "英語", "EN", "en", "en-US", "en_GB", "eng"],
     "de": ["German", "Deutsch", "allemand", "alemán", "немецкий", "ドイツ語", "DE", "de", "de-DE", "de_AT", "deu"],
     "fr": ["French", "Französisch", "français", "francés", "французский", "フランス語", "FR", "fr", "fr-FR", "fr_CA"],
-    "es": ["Spanish", "Spanisch", "espagnol", "español", "испанский", "スペイン語", "ES", "es", "es-ES", "es_MX", "spa"],
+    "es": [
+        "Spanish",
+        "Spanisch",
+        "espagnol",
+        "español",
+        "испанский",
+        "スペイン語",
+        "ES",
+        "es",
+        "es-ES",
+        "es_MX",
+        "spa",
+    ],
     "pl": ["Polish", "Polnisch", "polonais", "polski", "польский", "PL", "pl", "pl-PL", "pol"],
     "cs": ["Czech", "Tschechisch", "tchèque", "čeština", "чешский", "CS", "cs", "cs-CZ", "cze"],
     "ru": ["Russian", "Russisch", "russe", "русский", "ロシア語", "RU", "ru", "ru-RU", "rus"],

@@ -17,15 +17,44 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9
 _PERCENT = re.compile(r"\s*%$")
 _FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NOTHING = frozenset(
-    "n/a n.a. n.a na/na #n/a #name? #ref! #value! #null! #div/0! #num! #nv #name k.a. k. a. k/a n/v n/d tbd t.b.d.".split()
-    + ["k. a.", "(none)", "[none]", "(empty)", "<null>", "[null]", "\\n", "not available", "not applicable"]
+    [
+        "n/a",
+        "n.a.",
+        "n.a",
+        "na/na",
+        "#n/a",
+        "#name?",
+        "#ref!",
+        "#value!",
+        "#null!",
+        "#div/0!",
+        "#num!",
+        "#nv",
+        "k.a.",
+        "k. a.",
+        "k/a",
+        "n/v",
+        "n/d",
+        "tbd",
+        "t.b.d.",
+        "(none)",
+        "[none]",
+        "(empty)",
+        "<null>",
+        "[null]",
+        "\\n",
+        "not available",
+        "not applicable",
+    ]
 )
 _MARKS = regex.compile(r"[\s\p{P}\p{S}]*")
 _GRAMMAR = (
     r"(?:m|f|n|nt|neut|masc|fem|mf|m/f|f/m|m\.?/f\.?|f\.?/n\.?|m\.?/n\.?|pl|sg|sing|adj|adv|noun|verb|vt|vi|v|prep|conj"
     r"|pron|interj|subst|plural|singular|no pl|kein pl|sm|sf|nm|nf|mpl|fpl|npl|pl\.? ?only|only pl)"
 )
-_GENDER = re.compile(rf"\s*(?:\(\s*{_GRAMMAR}\.?(?:[,;]?\s*{_GRAMMAR}\.?)*\s*\)|\[\s*{_GRAMMAR}\.?\s*\])", re.IGNORECASE)
+_GENDER = re.compile(
+    rf"\s*(?:\(\s*{_GRAMMAR}\.?(?:[,;]?\s*{_GRAMMAR}\.?)*\s*\)|\[\s*{_GRAMMAR}\.?\s*\])", re.IGNORECASE
+)
 _BRACES = re.compile(r"\s*\{[^{}]{0,80}\}")
 _NOTES = re.compile(r"\s*(?:\[[^\[\]]{0,300}\]|<[^<>]{0,200}>)")
 _PARENTHESES = re.compile(r"(?<!\S)\([^()]{0,200}\)(?!\S)")
@@ -60,6 +89,8 @@ def unescaped(term: str) -> str:
 def is_nothing(cell: str) -> bool:
     """Whether a cell says that there is no term: ``n/a``, ``-``, ``?``."""
     text = cell.strip()
+    if text.isalnum():
+        return len(text) == 3 and text.lower() in _NOTHING
     return bool(text) and (text.lower() in _NOTHING or (len(text) <= 5 and _MARKS.fullmatch(text) is not None))
 
 
@@ -119,7 +150,7 @@ def _number(name: str, value: object, decimal: str | None) -> float:
         except OverflowError:
             return math.inf if value > 0 else -math.inf  # type: ignore[operator]
     text = value.strip()
-    bare = _PERCENT.sub("", text)
+    bare = _PERCENT.sub("", text) if "%" in text else text
     if not _NUMBER.fullmatch(bare) or (decimal is not None and (",." if decimal == "." else ".,")[0] in bare):
         if text.lstrip("+-").lower() in ("nan", "inf", "infinity"):
             raise Rejected(f"{name} is {text}, not a number between 0 and 1")

@@ -79,7 +79,9 @@ def _without_preface(
             continue
         number, line = one
         if number == 1 and (told := separators.said(line)) is not None:
-            choices = Choices(choices.encoding, choices.separator or told, choices.decimal, choices.columns, choices.header)
+            choices = Choices(
+                choices.encoding, choices.separator or told, choices.decimal, choices.columns, choices.header
+            )
             continue
         if not _is_comment(line, first[place + 1 : place + 20]):
             return comments, first[place:], choices, direction
@@ -149,9 +151,7 @@ def _has_commas(lines: Sequence[str]) -> bool:
     return sum("," in line for line in lines) * 2 > len(lines)
 
 
-def _separator(
-    kind: str, sample: Sequence[tuple[int, str]], languages: tuple[str, str], choices: Choices
-) -> str:
+def _separator(kind: str, sample: Sequence[tuple[int, str]], languages: tuple[str, str], choices: Choices) -> str:
     if choices.separator is not None:
         return choices.separator
     if kind == "tsv":
@@ -159,6 +159,11 @@ def _separator(
     found = separators.detect(sample, languages, {"csv": ",", "deepl": ",", "dictcc": "\t"}.get(kind))
     if found is not None:
         return found
+    if kind == "auto" and sample:
+        raise TableFormatError(
+            "no tab, comma, semicolon or bar separates columns: say what does with separator=, or the format",
+            sample[0][0],
+        )
     return "\t" if kind in ("auto", "dictcc", "google") else ","
 
 
@@ -184,9 +189,11 @@ class _Spaced:
         whole = [row.cells for row in rows if len(row.cells) == width]
         header = self._header(rows, width)
         data = [cells for cells in whole if header is None or cells is not rows[0].cells]
-        if len(data) >= 2 and any(sum(as_number(row[j]) is not None for row in data) >= 0.9 * len(data) for j in (0, 1)):
+        if len(data) >= 2 and any(
+            sum(as_number(row[j]) is not None for row in data) >= 0.9 * len(data) for j in (0, 1)
+        ):
             raise TableFormatError(
-                "the words are numbers: a table of word numbers needs its words first (in GIZA++ they are in the .vcb files)"
+                "the words are numbers: a table of word numbers needs its words first (GIZA++'s .vcb files)"
             )
         roles, notices = self._roles(data, width, header)
         layout = Layout(list(roles), notices=notices)
@@ -219,18 +226,20 @@ class _Spaced:
             return sides, _notices(swapped and named is None)
         given_first = self._given_first(data, swapped)
         of_source = given_first != swapped  # the side that is given: P(target|source) is given the source
-        return [*sides, "probability" if of_source else "inverse_probability"], _notices(swapped and self._kind != "moses")
+        return [*sides, "probability" if of_source else "inverse_probability"], _notices(
+            swapped and self._kind != "moses"
+        )
 
     def _swapped(self, data: Sequence[list[str]]) -> bool:
         rows = [(row[0], row[1]) for row in data if "NULL" not in row[:2]][:ROWS]
         direction = self._witness.direction(rows)
-        if direction is Direction.UNCLEAR or (direction is Direction.STRAIGHT and self._kind == "moses"):
+        if direction is Direction.UNCLEAR or (direction is not Direction.SWAPPED and self._kind == "moses"):
             if self._kind == "moses" and self._witness.direction([row[::-1] for row in rows]) is not Direction.SWAPPED:
                 return True
             if direction is Direction.UNCLEAR:
                 raise TableFormatError(
-                    f"the first words may be {self._languages[1]} and the second {self._languages[0]}: say which is which"
-                    " with columns=source,target,probability or columns=target,source,probability"
+                    f"the first words may be {self._languages[1]} and the second {self._languages[0]}: say which is"
+                    " which with columns=source,target,probability or columns=target,source,probability"
                 )
         return direction is Direction.SWAPPED
 

@@ -25,8 +25,8 @@ def freedict_pairs(
 ) -> Iterator[tuple[int, str, str] | Rejection]:
     """Every headword with every translation of its entry, and the line the entry begins in.
 
-    Translations of examples do not count, nor do inflected forms, nor translations into a third language. The
-    definitions of an entry without translations are its translations: dictionaries made from other formats have them so.
+    Translations of examples do not count, nor do inflected forms, nor translations into a third language. An entry
+    without translations has its definitions for them, as in dictionaries made from other formats.
 
     Raises (while iterating):
         TableFormatError: naming the line, for XML that is not well-formed or declares entities.

@@ -49,7 +49,7 @@ def read_jsonlines(
     fields = _Fields([one for one in sample if one is not None], languages)
     rows = [(str(one[fields.source]), str(one[fields.target])) for one in sample if one and fields.both(one)][:ROWS]
     direction = Direction.STRAIGHT if fields.by_language else witness.direction(rows)
-    if direction is not Direction.STRAIGHT and choices.columns is None:
+    if direction in (Direction.SWAPPED, Direction.UNCLEAR) and choices.columns is None:
         raise TableFormatError(
             f"the fields {fields.source} and {fields.target} are evidently the other way round, {languages[1]} before"
             f" {languages[0]}: exchange the languages, or say columns=source,target if they are right"
@@ -136,10 +136,10 @@ class _Fields:
             yield Rejection(number, str(fault))
             return
         for key in members:
-            if key not in (self.source, self.target, self.p_ts, self.p_st) and key not in self._noted:
-                if len(self._noted) < _MOST_FIELDS:
-                    self._noted.add(key)
-                    yield Notice(number, f"the field {shown(key)} is ignored")
+            other = key not in (self.source, self.target, self.p_ts, self.p_st)
+            if other and key not in self._noted and len(self._noted) < _MOST_FIELDS:
+                self._noted.add(key)
+                yield Notice(number, f"the field {shown(key)} is ignored")
         yield checked(
             number, members[self.source], members[self.target], members.get(self.p_ts), members.get(self.p_st), limits
         )

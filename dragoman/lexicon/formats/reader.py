@@ -75,7 +75,20 @@ __all__ = [
 ]
 
 Format = Literal[
-    "auto", "tsv", "csv", "giza", "muse", "jsonl", "freedict", "xlsx", "ods", "tbx", "deepl", "google", "dictcc", "moses"
+    "auto",
+    "tsv",
+    "csv",
+    "giza",
+    "muse",
+    "jsonl",
+    "freedict",
+    "xlsx",
+    "ods",
+    "tbx",
+    "deepl",
+    "google",
+    "dictcc",
+    "moses",
 ]
 FORMATS: tuple[Format, ...] = get_args(Format)
 _MARKUP = ("freedict", "tbx")
@@ -154,9 +167,7 @@ class _Reader:
             return self._markup(content, format, encoding.name)
         numbered = lines(content, self._limits, encoding)
         if format == "jsonl":
-            return read_jsonlines(
-                numbered, encoding.name, self._languages, self._choices, self._limits, self._witness
-            )
+            return read_jsonlines(numbered, encoding.name, self._languages, self._choices, self._limits, self._witness)
         return read_delimited(
             numbered, format, encoding.name, self._languages, self._choices, self._limits, self._witness
         )

@@ -6,7 +6,7 @@ import csv
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dragoman.lexicon.formats.items import Limits, Rejection
 
@@ -18,15 +18,16 @@ _MOST_LINES = 100
 Lines = Iterator[tuple[int, str] | Rejection]
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """The cells of a record, and the number of its first line."""
 
     line: int
     cells: list[str]
 
 
-def records(lines: Iterable[tuple[int, str] | Rejection], separator: str, limits: Limits) -> Iterator[Record | Rejection]:
+def records(
+    lines: Iterable[tuple[int, str] | Rejection], separator: str, limits: Limits
+) -> Iterator[Record | Rejection]:
     """Cut lines into records.
 
     A quote that never ends does not swallow what follows: its line alone is a rejection, or, between tabs, where most
@@ -81,7 +82,9 @@ def _quoted(number: int, line: str, source: _Pushed, separator: str, limits: Lim
     return Rejection(number, f"not CSV: {fault}")
 
 
-def _whole_record(number: int, line: str, source: _Pushed, limits: Limits) -> tuple[list[tuple[int, str] | Rejection], str]:
+def _whole_record(
+    number: int, line: str, source: _Pushed, limits: Limits
+) -> tuple[list[tuple[int, str] | Rejection], str]:
     """The lines up to where the quotes are closed, if that is near; the ones taken and the text of all."""
     taken: list[tuple[int, str] | Rejection] = []
     parts = [line]

@@ -87,6 +87,13 @@ def read_rows(
             yield from reader.entries(row)
 
 
+def _is_plain(term: str) -> bool:
+    """Whether a term is letters and digits, in words with single spaces between, and says not that there is none."""
+    if term.isalnum():
+        return len(term) != 3 or not is_nothing(term)
+    return "  " not in term and term.replace(" ", "").isalnum()
+
+
 class _Rows:
     def __init__(self, layout: Layout, manner: Manner, languages: tuple[str, str], limits: Limits) -> None:
         self._manner = manner
@@ -102,9 +109,39 @@ class _Rows:
         used = {*self._source, *self._target, self._p_ts, self._p_st}
         last = len(layout.roles) - 1
         self._open = last not in used
+        self._simple = len(self._source) == len(self._target) == 1 and not self._codes and not manner.single
         self._width = len(layout.roles)
 
-    def entries(self, row: Record) -> Iterator[Item]:
+    def entries(self, row: Record) -> Iterable[Item]:
+        """The entries of a row, or why it is none."""
+        plain = self._plain_entry(row) if self._simple else None
+        return self._entries(row) if plain is None else (plain,)
+
+    def _plain_entry(self, row: Record) -> RawEntry | None:
+        """The entry of a row of the usual kind, as most of large files are: two terms of letters and digits."""
+        line, cells = row
+        if len(cells) != self._width:
+            return None
+        source, target = cells[self._source[0]].strip(), cells[self._target[0]].strip()
+        if (
+            not (_is_plain(source) and _is_plain(target))
+            or max(len(source), len(target)) > self._limits.term_characters
+        ):
+            return None
+        if self._p_ts is None and self._p_st is None:
+            return RawEntry(line, source, target, None, None)
+        try:
+            return RawEntry(
+                line,
+                source,
+                target,
+                self._probability(P_TS, self._p_ts, cells),
+                self._probability(P_ST, self._p_st, cells),
+            )
+        except Rejected:
+            return None
+
+    def _entries(self, row: Record) -> Iterator[Item]:
         try:
             cells = self._cells(row)
             if cells is None:
@@ -212,4 +249,3 @@ class _Rows:
         if found == wanted[::-1]:
             return True
         raise Rejected(f"the entry is from {given[0][:20]} to {given[1][:20]}")
-

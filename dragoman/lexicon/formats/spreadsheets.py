@@ -68,7 +68,7 @@ def _checked(file: IO[bytes], format: str, limits: Limits) -> str:
             found = _format(archive)
             if found is None or format not in ("auto", found):
                 raise TableFormatError(
-                    f"the file is no {'' if format == 'auto' else '.' + format + ' '}spreadsheet: send .xlsx, .ods or text"
+                    f"the file is no {'' if format == 'auto' else f'.{format} '}spreadsheet: send .xlsx, .ods or text"
                 )
             left = limits.spreadsheet_bytes
             for part in archive.infolist():
@@ -134,7 +134,9 @@ class _Area:
         try:
             self._parser.Parse(block, final)
         except expat.ExpatError as fault:
-            raise TableFormatError(f"the spreadsheet is not well-formed XML: {expat.ErrorString(fault.code)}") from fault
+            raise TableFormatError(
+                f"the spreadsheet is not well-formed XML: {expat.ErrorString(fault.code)}"
+            ) from fault
         if self._columns > _WIDEST or self._rows * max(1, self._columns) > _MOST_CELLS:
             raise TableTooLarge(f"the spreadsheet spans {self._rows:,} rows and {self._columns:,} columns")
 

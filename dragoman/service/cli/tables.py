@@ -128,8 +128,8 @@ def import_table(
         str,
         typer.Option(
             envvar="DRAGOMAN_FORMAT",
-            help="auto (what the file shows), tsv, csv, giza, moses, muse, jsonl, freedict, tbx, xlsx, ods, deepl, google"
-            " or dictcc.",
+            help="auto (what the file shows), tsv, csv, giza, moses, muse, jsonl, freedict, tbx, xlsx, ods, deepl,"
+            " google or dictcc.",
         ),
     ] = "auto",
     encoding: Annotated[
@@ -150,7 +150,9 @@ def import_table(
     ] = None,
     header: Annotated[
         bool | None,
-        typer.Option(envvar="DRAGOMAN_HEADER", help="Whether the first line names the columns; default: what it shows."),
+        typer.Option(
+            envvar="DRAGOMAN_HEADER", help="Whether the first line names the columns; default: what it shows."
+        ),
     ] = None,
     kind: Annotated[
         Literal["statistical", "glossary"],

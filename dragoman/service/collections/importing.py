@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from dragoman.files.streams import Line, StreamFault, lines, unpacked
 from dragoman.indexes.documents import IndexedDocument, Row
 from dragoman.service.collections.changes import indexed_text
-from dragoman.service.collections.document_line import DocumentLine, parse_document
+from dragoman.service.collections.document_line import DocumentLine, other_form, parse_document, peeked
 from dragoman.service.collections.lucene_index import CollectionIndex
 from dragoman.service.core.errors import InvalidRequest, NotFound, ServiceError, classify
 from dragoman.service.core.json import memory_of
@@ -119,6 +119,9 @@ class DocumentImport:
     def _import(self, parts: Iterator[bytes], gzip: bool) -> None:
         settings = self._settings
         plain = unpacked(parts, limit=settings.decompressed_bytes, ratio=settings.decompression_ratio, gzip=gzip)
+        head, plain = peeked(plain)
+        if (form := other_form(head)) is not None:
+            raise InvalidRequest(f"the body is {form}: send one JSON object per line")
         batch = _Batch()
         try:
             for line in lines(plain, settings.ndjson_line_bytes):

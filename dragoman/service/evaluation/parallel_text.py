@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from dragoman.files.streams import StreamFault, file_parts, lines, unpacked
-from dragoman.lexicon.formats.reader import Rejection
+from dragoman.lexicon.formats.detection.direction import ROWS, Direction, Witness
+from dragoman.lexicon.formats.items import Rejection
+from dragoman.service.tables.odds import odds_between
 
 MAX_LINE_BYTES = 1 << 20
 SHOWN_REJECTIONS = 20
@@ -53,6 +56,12 @@ class Columns:
                 f"columns must name source and target once each, and _ for columns to pass over: got {text!r}"
             )
         return cls(names.index("source"), names.index("target"))
+
+    def exchanged(self) -> str:
+        """The list that names source and target the other way round."""
+        names = ["_"] * self.needed
+        names[self.source], names[self.target] = "target", "source"
+        return ",".join(names)
 
     @property
     def needed(self) -> int:
@@ -104,6 +113,22 @@ def read_pairs(report: FileReport, columns: Columns) -> Iterator[tuple[str, str]
         raise TrainingError(
             f"{report.path}: {report.malformed} of {report.lines} lines are malformed, "
             f"the first in line {first.line}: {first.reason}"
+        )
+
+
+def check_order(path: Path, columns: Columns, languages: tuple[str, str]) -> None:
+    """Refuse a file whose first lines show that its columns are the other way round.
+
+    Raises:
+        TrainingError: naming the columns that it has; and what :func:`read_pairs` raises.
+    """
+    witness = Witness(languages, odds_between(*languages))
+    first = [(one, other) for one, other in islice(read_pairs(FileReport(path), columns), ROWS) if one and other]
+    if witness.direction(first) is Direction.SWAPPED:
+        raise TrainingError(
+            f"{path}: column {columns.source + 1} is to be {languages[0]} and column {columns.target + 1}"
+            f" {languages[1]}, but they are evidently the other way round: name them as they are with --columns, such"
+            f" as {columns.exchanged()}, or exchange --source and --target"
         )
 
 

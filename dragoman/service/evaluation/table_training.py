@@ -33,7 +33,14 @@ from dragoman.lexicon.alignment.training import (
 )
 from dragoman.lexicon.text.languages import check_language
 from dragoman.lexicon.text.tokens import Analysis, PlainAnalysis, Token
-from dragoman.service.evaluation.parallel_text import Columns, FileReport, TrainingError, expand, read_pairs
+from dragoman.service.evaluation.parallel_text import (
+    Columns,
+    FileReport,
+    TrainingError,
+    check_order,
+    expand,
+    read_pairs,
+)
 
 __all__ = ["FileReport", "TrainingError", "TrainingReport", "progress_bars", "train_table"]
 
@@ -144,6 +151,10 @@ def train_table(
     corpus, given, inverse = expand(parallel), expand(dictionaries), expand(inverse_dictionaries)
     if not corpus and not given and not inverse:
         raise TrainingError("no parallel file given")
+    _check_orders(
+        [(corpus, order), (given, Columns.parse("source,target")), (inverse, Columns.parse("target,source"))],
+        (source, target),
+    )
 
     def pairs() -> Iterator[SentencePair]:
         yield from reader.pairs(corpus, order, 1.0)
@@ -184,6 +195,16 @@ def _check(source: str, target: str, output: Path, dictionary_weight: float) -> 
         raise TrainingError(f"{output}: is a folder, a file name is needed")
     if not output.parent.is_dir():
         raise TrainingError(f"{output.parent}: no such folder to write {output.name} into")
+
+
+def _check_orders(files: Sequence[tuple[Sequence[Path], Columns]], languages: tuple[str, str]) -> None:
+    """
+    Raises:
+        TrainingError: the columns of a file are evidently the other way round.
+    """
+    for paths, columns in files:
+        for path in paths:
+            check_order(path, columns, languages)
 
 
 def _left_out(counts: CorpusCounts) -> str:

@@ -37,7 +37,7 @@ class DetectedLayout(BaseModel):
     separator: str | None = Field(description="What separates the columns; null for a format without columns of text.")
     decimal: str | None = Field(description="The decimal mark; null where no number shows one.")
     columns: list[str | None] | None = Field(
-        description="What each column is: source, target, probability, inverse_probability, or null where it is ignored."
+        description="What each column is: source, target, probability, inverse_probability; null: ignored."
     )
     languages: list[str | None] = Field(
         description="The language of each column; without columns, of terms and translations in the file's order."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dragoman.lexicon.formats.build import Normalised
 from dragoman.lexicon.formats.items import Detected, Notice, Rejection
@@ -24,7 +24,7 @@ class Upload:
     name: str
     source: str
     target: str
-    read_as: ReadAs = ReadAs()
+    read_as: ReadAs = field(default_factory=ReadAs)
     """How the file is to be read."""
     kind: Kind = "statistical"
     weight: float = 1.0

@@ -48,7 +48,7 @@ class ReadAs:
         found = separator_named(self.separator)
         if found is None:
             raise InvalidRequest(
-                f"separator: {self.separator[:40]!r} is not known; use tab, comma, semicolon, pipe, space or the character"
+                f"separator: {self.separator[:40]!r} is not known; use tab, comma, semicolon, pipe, space or itself"
             )
         return found
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from dragoman.lexicon.formats.reader import RawEntry, Rejection, TableFormatError, read
 from dragoman.lexicon.formats.items import Limits
+from dragoman.lexicon.formats.reader import RawEntry, Rejection, TableFormatError, read
 
 HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE TEI SYSTEM "freedict-P5.dtd">

@@ -144,6 +144,25 @@ def test_a_body_of_rejected_lines_is_refused_and_keeps_nothing(client: httpx.Cli
     assert client.get(f"/v1/collections/{collection}").json() == before
 
 
+@pytest.mark.parametrize(
+    ("body", "form"),
+    [
+        (b'[{"id": "1", "text": "one"},\n{"id": "2", "text": "two"}\n]', "a JSON array"),
+        (b'\xef\xbb\xbf [\n{"id": "1", "text": "one"}\n]', "a JSON array"),
+        (b'{"documents": [\n{"id": "1", "text": "one"}\n]}', "a JSON document over several lines"),
+        (b'{\n"id": "1",\n"text": "one"\n}\n{"id": "2", "text": "two"}\n', "a JSON document over several lines"),
+        (b'id,text\n1,one\n{"id": "2", "text": "two"}\n', "CSV"),
+        (b"text;id\none;1\n", "CSV"),
+        ("{}".encode("utf-16"), "UTF-16 text"),
+    ],
+)
+def test_a_body_in_another_form_is_refused_whole(client: httpx.Client, collection: str, body: bytes, form: str) -> None:
+    headers = {"content-type": "application/x-ndjson"}
+    answer = client.post(f"/v1/collections/{collection}/documents", content=body, headers=headers)
+    check_error(answer, 422, f"the body is {form}.*nothing was stored")
+    assert client.get(f"/v1/collections/{collection}").json()["documents"] == 0
+
+
 def test_unknown_parameters_of_an_upload_are_refused_by_name(client: httpx.Client, collection: str) -> None:
     path, kind = f"/v1/collections/{collection}/documents", {"Content-Type": "application/x-ndjson"}
     answer = client.post(path, params={"gzip": "true"}, content=_documents("1"), headers=kind)

@@ -80,7 +80,11 @@ def test_a_file_of_rejected_lines_is_refused_and_keeps_nothing(client: httpx.Cli
 
 def test_unknown_parameters_are_refused_by_name(client: httpx.Client, name: str) -> None:
     answer = put(client, name, "house\tHaus\n", activte=True, Kind="glossary")
-    check_error(answer, 422, "unknown query parameter 'activte', 'Kind': there are source, target, format, encoding, separator, decimal, columns, header, kind")
+    check_error(
+        answer,
+        422,
+        "unknown query parameter 'activte', 'Kind': there are source, target, format, encoding, separator, decimal, ",
+    )
     check_error(client.get(f"/v1/tables/{name}"), 404, "no translation table")
 
 
@@ -251,3 +255,45 @@ def test_content_encodings(client: httpx.Client, name: str, headers: dict[str, s
 def test_version_numbers_that_cannot_be(client: httpx.Client, version: str) -> None:
     check_error(client.post(f"/v1/tables/words/versions/{version}/activate"), 422, "version")
     check_error(client.delete(f"/v1/tables/words/versions/{version}"), 422, "version")
+
+
+def test_what_was_detected_is_told_and_can_be_said(client: httpx.Client, name: str) -> None:
+    content = "Deutsch;Englisch;Wortart;p\nBrücke;bridge;noun;0,5\nHaus;house;noun;1\n".encode("cp1252")
+    body = put(client, name, content).json()
+    assert body["detected"] == {
+        "format": "csv",
+        "encoding": "windows-1252",
+        "separator": ";",
+        "decimal": ",",
+        "columns": ["target", "source", None, "probability"],
+        "languages": ["de", "en", None, None],
+    }
+    assert body["header"] == ["Deutsch", "Englisch", "Wortart", "p"]
+    assert (body["warnings"], body["warnings_total"]) == ([{"line": 1, "reason": "column 3 ('Wortart') is ignored"}], 1)
+    said = {"encoding": "windows-1252", "separator": "semicolon", "decimal": "comma", "header": "true"}
+    again = put(client, name, content, columns="target,source,-,probability", dry_run=True, **said).json()
+    assert again["checksum"] == body["checksum"]
+    table = client.get(f"/v1/tables/{name}").json()
+    assert table["versions"][0]["format"] == "csv"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"encoding": "klingon"}, "encoding: 'klingon' is not known"),
+        ({"separator": "ab"}, "separator: 'ab' is not known"),
+        ({"decimal": ";"}, "decimal: ';' is no decimal mark"),
+        ({"columns": "source"}, "columns: name source and target"),
+        ({"columns": "source,target,word"}, "columns: .*'word' is none of these"),
+        ({"header": "perhaps"}, "header"),
+    ],
+)
+def test_ways_to_read_a_file_that_cannot_be(
+    client: httpx.Client, name: str, options: dict[str, object], message: str
+) -> None:
+    check_error(put(client, name, "house\tHaus\n", **options), 422, message)
+
+
+def test_an_ambiguous_file_is_refused_and_keeps_nothing(client: httpx.Client, name: str) -> None:
+    check_error(put(client, name, "a,b;c\nd,e;f\n", activate=True), 422, "separator=")
+    check_error(client.get(f"/v1/tables/{name}"), 404, "no translation table")

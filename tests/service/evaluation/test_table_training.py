@@ -65,6 +65,14 @@ def best(path: Path) -> dict[str, str]:
     return found
 
 
+def test_columns_the_other_way_round_are_refused(tmp_path: Path) -> None:
+    swapped = write(tmp_path / "swapped.tsv", ["\t".join(line.split("\t")[::-1]) for line in LINES])
+    with pytest.raises(TrainingError, match=r"swapped.tsv: column 2 is to be en .*--columns, such as source,target"):
+        run([swapped], tmp_path / "table.tsv")
+    assert not (tmp_path / "table.tsv").exists()
+    assert run([swapped], tmp_path / "table.tsv", "source,target").entries > 0
+
+
 def test_table_from_files_and_folders(tmp_path: Path) -> None:
     folder = write(tmp_path / "corpus" / "a.tsv.gz", LINES[:3], packed=True).parent
     write(folder / "deeper" / "b.tsv", LINES[3:5])

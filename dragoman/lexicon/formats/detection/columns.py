@@ -28,8 +28,9 @@ _GRAMMAR = words.listed(
     "n|v|adj|adv|noun|verb|adjective|adverb|pron|pronoun|prep|preposition|conj|conjunction|interj|interjection|det|num"
     "|proper noun|propn|aux|sym|intj|cconj|sconj|adp|punct|m|f|nt|pl|sg|masc|fem|neut|nm|nf|sm|sf|vt|vi|v.t.|v.i."
     "|substantiv|nomen|adjektiv|subst|eigenname|verbum|artikel|pronomen|nom|verbe|adjectif|adverbe|sustantivo|adjetivo"
-    "|verbo|sostantivo|aggettivo|avverbio|substantivo|adjetivo|advérbio|rzeczownik|czasownik|przymiotnik|существительное|глагол"
-    "|прилагательное|наречие|сущ|прил|гл|名词|动词|形容词|副词|名詞|動詞|形容詞|명사|동사|형용사|부사|past-p|pres-p|noun verb|adj adv"
+    "|verbo|sostantivo|aggettivo|avverbio|substantivo|adjetivo|advérbio|rzeczownik|czasownik|przymiotnik|существительное"
+    "|глагол|прилагательное|наречие|сущ|прил|гл|名词|动词|形容词|副词|名詞|動詞|形容詞|명사|동사|형용사|부사"
+    "|past-p|pres-p"
 )
 _CODE = re.compile(r"(?=.*[0-9])[A-Za-z]{0,8}[-_#./]?[0-9][A-Za-z0-9._/-]*|[0-9a-fA-F-]{16,}")
 _DATE = re.compile(r"[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}(?:[T ][0-9:.Z+-]+)?")
@@ -62,6 +63,8 @@ class Columns:
         self._languages = languages
         self._choices = choices
         self._witness = witness
+        self._ragged: set[int] = set()
+        """Columns before which the rows without them end."""
 
     def layout(self, rows: Sequence[Record]) -> Layout:
         """
@@ -78,6 +81,7 @@ class Columns:
             layout.header = tuple(cell.strip() for cell in head.cells if cell.strip())
             layout.header_line, layout.data_from = head.line, head.line + 1
         columns = [[row[j].strip() for row in data if j < len(row) and row[j].strip()] for j in range(width)]
+        self._ragged = {j for j in range(width) if all(row[j].strip() for row in data if j < len(row))}
         if self._choices.columns is not None:
             self._as_chosen(layout)
         elif found is not None:
@@ -133,9 +137,17 @@ class Columns:
         """Roles by what the cells hold."""
         self._by_content(layout, columns, headed)
         direction = self._direction(layout, data)
-        if direction is Direction.STRAIGHT:
-            return
         one, other = layout.places("source"), layout.places("target")
+        if direction is Direction.DOUBTFUL:
+            layout.notices.append(
+                Notice(
+                    max(1, layout.data_from),
+                    f"column {one[0] + 1} is read as {self._languages[0]} and column {other[0] + 1} as"
+                    f" {self._languages[1]}; they may be the other way round: columns=target,source says so",
+                )
+            )
+        if direction in (Direction.STRAIGHT, Direction.DOUBTFUL):
+            return
         if direction is Direction.UNCLEAR:
             raise TableFormatError(
                 f"columns {one[0] + 1} and {other[0] + 1} may be the other way round, {self._languages[1]} before"
@@ -184,16 +196,17 @@ class Columns:
         return first, second
 
     def _more_translations(self, layout: Layout, texts: list[int], columns: list[list[str]]) -> None:
-        """Columns after the second, of as few words, in which a row has further translations."""
+        """Columns after the second, of as few words, in which some rows go on, and others end before."""
         target = layout.places("target")[-1]
         for place in texts:
-            if layout.roles[place] is None and place == target + 1 and not _is_category(columns[place]):
+            if layout.roles[place] is None and place == target + 1 and place in self._ragged:
                 cells, own = columns[place], columns[target]
                 short = _words(cells) <= 1.5 * _words(own) + 0.5
                 mean, like = self._witness.mean(cells), self._witness.mean(own)
                 if short and abs(like) >= 1.0 and abs(mean - like) <= abs(like) / 2 and len(cells) < len(own):
                     layout.roles[place] = "target"
                     target = place
+                    layout.notices.append(Notice(1, f"column {place + 1} is read as further translations"))
 
     def _numbers(self, layout: Layout, columns: list[list[str]]) -> None:
         """The columns of numbers after the words that are probabilities: of the target, then of the source."""
@@ -240,6 +253,7 @@ class Columns:
                         f"the {role} column holds numbers, not words: a table of word numbers needs its words first;"
                         " name the columns of words with columns="
                     )
+        _refuse_cut_numbers(layout, columns)
         numbers = [p for role in ("probability", "inverse_probability") for p in layout.places(role)]
         layout.decimal = self._choices.decimal or _decimal([cell for place in numbers for cell in columns[place]])
         own = dict(zip(("source", "target"), self._languages, strict=True))
@@ -352,3 +366,15 @@ def _refuse_without_words(columns: Sequence[Sequence[str]], texts: int) -> None:
             "the columns hold numbers, codes or parts of speech where words of two languages are expected: a table of"
             " word numbers needs its words first; name the columns of words with columns="
         )
+
+
+def _refuse_cut_numbers(layout: Layout, columns: Sequence[Sequence[str]]) -> None:
+    """Refuse numbers with decimal commas that the separator, a comma too, has cut in two."""
+    for place in layout.places("probability"):
+        after = columns[place + 1] if place + 1 < len(columns) else []
+        cut = columns[place] and set(columns[place]) <= {"0", "1"} and all(cell.isdecimal() for cell in after)
+        if cut and len(after) * 2 > len(columns[place]) and not set(after) <= {"0", "1"}:
+            raise TableFormatError(
+                f"columns {place + 1} and {place + 2} look like numbers with decimal commas that are cut at the"
+                " separator: quote them, use another separator, or say what the columns are with columns="
+            )

@@ -19,6 +19,7 @@ _LETTER = 2.5
 _MOST = 6.0
 _SWAPPED, _SWAPPED_MEAN = -6.0, -1.0
 _UNCLEAR, _UNCLEAR_MEAN, _UNCLEAR_ROWS = -3.0, -0.7, 3
+_DOUBTFUL = -2.0
 _MISSING_ROWS = 5
 _LONGEST = 200
 
@@ -29,6 +30,8 @@ class Direction(Enum):
     STRAIGHT = "straight"
     SWAPPED = "swapped"
     UNCLEAR = "unclear"
+    DOUBTFUL = "doubtful"
+    """Perhaps swapped, by one or two rows that show little: taken as straight, with a warning."""
 
 
 class Witness:
@@ -67,6 +70,8 @@ class Witness:
             return Direction.SWAPPED
         if total <= _UNCLEAR and mean <= _UNCLEAR_MEAN and len(found) >= _UNCLEAR_ROWS:
             return Direction.UNCLEAR
+        if total <= _DOUBTFUL and len(found) < _UNCLEAR_ROWS:
+            return Direction.DOUBTFUL
         return Direction.STRAIGHT
 
     def mean(self, terms: Sequence[str]) -> float:

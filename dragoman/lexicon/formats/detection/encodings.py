@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import regex
 
 from dragoman import deadline
-from dragoman.lexicon.formats.detection.letters import fitness, script
+from dragoman.lexicon.formats.detection.letters import FREQUENT, fitness, script
 from dragoman.lexicon.formats.items import TableFormatError, shown
 
 HEAD_BYTES = 1 << 20
@@ -33,12 +33,12 @@ _WESTERN = ("windows-1252", "iso-8859-15", "iso-8859-1", "mac-roman", "cp850", "
 _CENTRAL = ("windows-1250", "iso-8859-2", "mac-latin2", "cp852")
 _BALTIC = ("windows-1257", "iso-8859-13", "iso-8859-4", "cp775")
 _BY_SCRIPT = {
-    "Cyrillic": ("windows-1251", "koi8-r", "koi8-u", "iso-8859-5", "cp866", "mac-cyrillic"),
+    "Cyrillic": ("windows-1251", "koi8-r", "koi8-u", "iso-8859-5", "cp866"),
     "Greek": ("windows-1253", "iso-8859-7", "cp737"),
     "Hebrew": ("windows-1255", "iso-8859-8", "cp862"),
-    "Arabic": ("windows-1256", "iso-8859-6", "cp864"),
+    "Arabic": ("windows-1256", "iso-8859-6"),
     "Thai": ("cp874", "tis-620"),
-    "Hangul": ("cp949", "euc-kr", "johab"),
+    "Hangul": ("cp949", "euc-kr"),
     "Han": ("gb18030", "big5hkscs"),
     "Kana": ("cp932", "euc-jp", "iso-2022-jp"),
 }
@@ -53,6 +53,19 @@ _BY_LANGUAGE = {
 _NAMED = {"cp932": "shift_jis", "cp949": "euc-kr", "big5hkscs": "big5"}
 """How an encoding is told that is a superset of a better known one."""
 _WIDE = ("utf-16le", "utf-16be", "utf-32le", "utf-32be")
+_RARE = (
+    "mac-cyrillic",
+    "cp864",
+    "mac-greek",
+    "mac-turkish",
+    "cp861",
+    "cp863",
+    "cp865",
+    "cp869",
+    "iso-8859-10",
+    "iso-8859-16",
+)
+"""Encodings that are read where they are named, and not supposed."""
 _ALSO = ("utf-8", "utf-8-sig", "utf-16", "utf-32", "ascii", "gb2312", "gbk", "big5", "cp950", "shift_jis", "euc-kr")
 _QUOTES = frozenset("–—‘’‚“”„«»‹›…·•§°€£™®©¡¿™†‰№´`，。、；：？！（）「」『』《》〈〉【】・〜～　．／")
 _SYMBOL_BETWEEN_LETTERS = regex.compile(r"\p{L}[^\p{L}\p{M}\p{N}\s\x00-\x7f’‑·ʼ‘´•・–—…»«“”„]\p{L}")
@@ -106,7 +119,7 @@ def allowed(name: str) -> str | None:
 
 
 def _known() -> frozenset[str]:
-    every = (*_WESTERN, *_CENTRAL, *_BALTIC, *_ALSO, *_WIDE)
+    every = (*_WESTERN, *_CENTRAL, *_BALTIC, *_ALSO, *_RARE, *_WIDE)
     more = [name for names in (*_BY_SCRIPT.values(), *_BY_LANGUAGE.values()) for name in names]
     return frozenset(codecs.lookup(name).name for name in (*every, *more))
 
@@ -210,8 +223,10 @@ def plausibility(text: str, languages: Sequence[str]) -> float:
     spoilt = len(_SYMBOL_BETWEEN_LETTERS.findall(text)) + len(_SYMBOL_BEFORE_LETTER.findall(text))
     spoilt += len(_INNER_CAPITAL.findall(text))
     capitals = sum(sum(one > "\x7f" for one in found) for found in _CAPITALS.findall(text))
+    upper = sum(count for character, count in counts.items() if character.isupper())
     usual = sum(counts[character] for character in _USUAL)
-    return (score - spoilt - 0.3 * capitals + 0.1 * usual) / total
+    frequent = sum(counts[character] for character in counts.keys() & FREQUENT) if "zh" in languages else 0
+    return (score - spoilt - 0.3 * capitals - 0.05 * upper + 0.1 * usual + 0.3 * frequent) / total
 
 
 def _fits(character: str, languages: Sequence[str]) -> float:

@@ -24,7 +24,44 @@ _REGION = regex.compile(r"(?<![\p{L}\p{N}])([A-Za-z]{2,3})[-_](?:[A-Z]{2}|[A-Z][
 _LONGEST = 80
 _MOST_WORDS = 7
 _AMBIGUOUS_CODES = frozenset(
-    "it is no so am as or to he my be an et la os se de da na es en el li ay ie ho id st ss in at tu te si ne ni".split()
+    [
+        "it",
+        "is",
+        "no",
+        "so",
+        "am",
+        "as",
+        "or",
+        "to",
+        "he",
+        "my",
+        "be",
+        "an",
+        "et",
+        "la",
+        "os",
+        "se",
+        "de",
+        "da",
+        "na",
+        "es",
+        "en",
+        "el",
+        "li",
+        "ay",
+        "ie",
+        "ho",
+        "id",
+        "st",
+        "ss",
+        "in",
+        "at",
+        "tu",
+        "te",
+        "si",
+        "ne",
+        "ni",
+    ]
 )
 """Small letters that are words too, by which alone no other languages than the table's are recognised."""
 _COMPOUNDS = (
@@ -143,9 +180,7 @@ def _others(names: Sequence[Name]) -> list[str | None]:
     return [name.role if name.role in kept else None for name in names]
 
 
-def _languages(
-    names: Sequence[Name], roles: Sequence[str | None], languages: tuple[str, str]
-) -> list[str | None]:
+def _languages(names: Sequence[Name], roles: Sequence[str | None], languages: tuple[str, str]) -> list[str | None]:
     own = dict(zip(("source", "target"), languages, strict=True))
     return [own.get(role or "", name.language) for name, role in zip(names, roles, strict=True)]
 
@@ -216,6 +251,9 @@ def _of_words(text: str, languages: tuple[str, str]) -> Name:
             unknown += 1
     if whole_role is None and (named := language_of_name(phrase)) is not None:
         found, unknown = {named}, 0
+    coded = [code for part in parts if (code := language_of_code(part)) in languages]
+    if not found and roles and len(coded) == 1:  # a code that may be a word is none beside the name of a column
+        found, unknown = set(filter(None, coded)), unknown - 1 if unknown else 0
     if len(found) > 1:
         return Name(_role(roles), None, False)
     return Name(whole_role or _role(roles), found.pop() if found else None, not unknown, bool(found))

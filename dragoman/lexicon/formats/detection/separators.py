@@ -12,7 +12,16 @@ from dragoman.lexicon.formats.items import Limits, TableFormatError
 from dragoman.lexicon.formats.records import NAMES, SPACES, Record, records
 
 SEPARATORS = ("\t", ";", "|", ",")
-_NAMED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "bar": "|", "space": SPACES, "spaces": SPACES}
+_NAMED = {
+    "tab": "\t",
+    "\\t": "\t",
+    "comma": ",",
+    "semicolon": ";",
+    "pipe": "|",
+    "bar": "|",
+    "space": SPACES,
+    "spaces": SPACES,
+}
 _SEP_LINE = re.compile(r'"?sep=(.|\\t)"?')
 _CLOSE = 0.9
 _SINGLE_WORDS = 0.9

@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """The words by which people name the columns of a glossary, in the usual languages of such files."""
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ FILLER = """
 language|languages|lang|locale|text|name|value|column|string|equivalent|version|variant|preferred|of|the|in|and|code|iso|main
 sprache|sprachig|sprachige|sprachiger|bezeichnung|bevorzugt|in|auf|der|die|das|langue|en|le|la|les|du|de|des|idioma|lengua|el
 lingua|in|italiana|língua|em|taal|sprog|språk|kieli|język|jazyk|nyelv|limba|język|язык|на|мова|език|jezik|γλώσσα|dil|dili|bahasa
-tiếng|भाषा|语|语言|語言|言語|언어|文|版|ภาษา|العربية|اللغة|لغة|زبان|שפה|british|american|brazilian|european|simplified
+tiếng|भाषा|语|语言|語言|言語|언어|文|版|ภาษา|اللغة|لغة|زبان|שפה|british|american|brazilian|european|simplified
 traditional|modern|standard|us|uk|gb|br|cn|tw|usa|hans|hant|latn|cyrl|approved
 """
 LANGUAGES = {
