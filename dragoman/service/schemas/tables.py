@@ -122,9 +122,7 @@ class NewEntry(Body):
 
     source: _Term
     target: _Term
-    probability: _Chance | None = Field(
-        None, description="P(target | source); its share if left out."
-    )
+    probability: _Chance | None = Field(None, description="P(target | source); its share if left out.")
 
 
 class OldEntry(Body):

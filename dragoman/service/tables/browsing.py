@@ -69,8 +69,8 @@ class TableBrowser:
         chosen = self._chosen(name, version)
         return chosen.version, listed(self.content(chosen), inverse, prefix, cursor, limit)
 
-    def export(self, name: str, version: int, format: str) -> Iterator[bytes]:
-        """The entries of a version as they were written, as a file that an upload takes.
+    def export(self, name: str, version: int | None, format: str) -> Iterator[bytes]:
+        """The entries of a version (by default the active one) as they were written, as a file that an upload takes.
 
         Raises:
             InvalidRequest: an unknown format.
