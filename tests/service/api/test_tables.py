@@ -161,7 +161,7 @@ def test_any_term_can_be_looked_up(client: httpx.Client, name: str, term: str) -
     found = client.get(f"/v1/tables/{name}/terms/{quote(f'{term} q', safe='')}", params={"version": 1})
     assert found.status_code == 200
     assert found.json()["term"] == f"{term} q"
-    assert [one["term"] for one in found.json()["translations"]] == ["wort"]
+    assert [one["term"] for one in found.json()["translations"]] == ["Wort"]
 
 
 def test_lookups_answer_for_either_side_and_for_unknown_terms(client: httpx.Client, name: str) -> None:
