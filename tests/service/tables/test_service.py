@@ -22,8 +22,8 @@ from dragoman.service.core.settings import Settings
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import TableEntry, TableVersion, TranslationTable
 from dragoman.service.tables.compiled import content_checksum
-from dragoman.service.tables.reading import ReadAs
 from dragoman.service.tables.patching import Addition, Patch
+from dragoman.service.tables.reading import ReadAs
 from dragoman.service.tables.service import Tables, Upload, Uploaded
 
 pytestmark = pytest.mark.slow
