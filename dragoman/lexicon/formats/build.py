@@ -252,6 +252,7 @@ class _Collected:
         keys = first[np.frombuffer(self._s, np.int32)].astype(np.int64)
         keys *= width
         keys += second[np.frombuffer(self._t, np.int32)]
+        del first, second
         any_written = self._sources.any_written or self._targets.any_written
         if not any_written:
             self._s, self._t = array("i"), array("i")
