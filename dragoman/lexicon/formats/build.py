@@ -125,6 +125,10 @@ class _Terms:
         self._recent.clear()
         return self._records.sort()
 
+    def forget(self) -> None:
+        """Let go of how each record is written."""
+        self._written, self._capitals = array("i"), bytearray()
+
     @property
     def any_written(self) -> bool:
         """Whether any term is written otherwise than it is folded."""
@@ -221,6 +225,9 @@ class _Collected:
         if written is not None:  # pairs are in the order of the table's entries
             first, second = (records[kept] if pruned else records for records in written)
             forms = WrittenForms(self._sources.side(first), self._targets.side(second))
+        del written, kept
+        self._sources.forget()
+        self._targets.forget()
         s, t = sources.firsts(s), targets.firsts(t)
         table = Table.from_records(*self._languages, sources, targets, s, t, forward, backward)
         return Normalised(

@@ -73,7 +73,8 @@ class SortedTerms:
 
     def firsts(self, ranks: NDArray[np.integer]) -> Records:
         """The first records of the terms with these numbers, which :meth:`ranks` gives."""
-        return self._order[ranks]
+        found: Records = self._order[ranks]
+        return found
 
     def containing(self, character: str) -> NDArray[np.bool_]:
         """Whether each recorded term has an ASCII character."""
