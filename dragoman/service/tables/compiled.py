@@ -218,8 +218,8 @@ def _saved(table: Table, path: Path) -> Table:
 
 
 def _paths(folder: Path, key: str) -> tuple[Path, Path, Path]:
-    tables = (folder / f"{key}-{name}.safetensors" for name in ("surface", "analysed"))
-    return (*tables, folder / f"{key}-capitals")
+    surface, analysed = (folder / f"{key}-{name}.safetensors" for name in ("surface", "analysed"))
+    return surface, analysed, folder / f"{key}-capitals"
 
 
 def _beside(path: Path) -> Path:

@@ -23,7 +23,7 @@ Pair = tuple[str, str]
 
 
 def made(*entries: tuple[str, str] | tuple[str, str, float]) -> Normalised:
-    return normalise([RawEntry(1, s, t, p[0] if p else None, None) for s, t, *p in entries], "en", "de")  # type: ignore[arg-type]
+    return normalise([RawEntry(1, s, t, p[0] if p else None, None) for s, t, *p in entries], "en", "de")
 
 
 def content(read: Normalised) -> Content:
