@@ -131,7 +131,8 @@ class Trial:
                     for side in (view.surface, view.analysed):
                         assert [one.term for one in side.translations(f"word{number}")] == expected
         left = {path.name for path in self.settings.tables_dir.rglob("*") if path.is_file()}
-        assert all(name.endswith(".safetensors") for name in left), f"something unfinished was left: {left}"
+        whole = (".safetensors", ".written", "-capitals")
+        assert all(name.endswith(whole) for name in left), f"something unfinished was left: {left}"
         assert len(info.versions) == 3 if active > 2 else 2
         self.active.value = active
         tables.activate("words", 1)

@@ -94,6 +94,11 @@ def is_nothing(cell: str) -> bool:
     return bool(text) and (text.lower() in _NOTHING or (len(text) <= 5 and _MARKS.fullmatch(text) is not None))
 
 
+def says_nothing(cell: str) -> bool:
+    """Whether a cell says in letters that there is no term; one of marks alone has no searchable word."""
+    return is_nothing(cell) and _MARKS.fullmatch(cell.strip()) is None
+
+
 def term_of(side: str, cell: str, limits: Limits) -> str:
     """The term of a cell.
 
@@ -108,7 +113,7 @@ def term_of(side: str, cell: str, limits: Limits) -> str:
     if not term.isprintable() and (forbidden := _FORBIDDEN.search(term)):
         kind = "lone surrogate" if "\ud800" <= forbidden[0] <= "\udfff" else "control character"
         raise Rejected(f"the {side} holds the {kind} U+{ord(forbidden[0]):04X}")
-    if is_nothing(term):
+    if says_nothing(term):
         raise Rejected(f"the {side} is {shown(term)}, which is no term")
     return term
 

@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 from dragoman import deadline
-from dragoman.lexicon.formats.cells import P_ST, P_TS, is_nothing, pairs, probability, term_of, unescaped, without_notes
+from dragoman.lexicon.formats.cells import (
+    P_ST,
+    P_TS,
+    is_nothing,
+    pairs,
+    probability,
+    says_nothing,
+    term_of,
+    unescaped,
+    without_notes,
+)
 from dragoman.lexicon.formats.detection.columns import Columns, Layout
 from dragoman.lexicon.formats.detection.direction import Witness
 from dragoman.lexicon.formats.detection.names import language_of_code, same
@@ -208,7 +218,7 @@ class _Rows:
             yield RawEntry(line, self._term("source", source), self._term("target", target), p_ts, p_st)
             return
         for side, cell in (("source", source), ("target", target)):
-            if is_nothing(cell):
+            if says_nothing(cell):
                 raise Rejected(f"the {side} is {cell!r}, which is no term")
         source = without_notes(source, self._manner.dictionary)
         target = without_notes(target, self._manner.dictionary)

@@ -35,15 +35,23 @@ class TermRecords:
         if number is None:
             if len(self._recent) >= _CACHED_TERMS:
                 self._recent.clear()
-            self._blob += term.encode()
-            number = self._recent[term] = len(self._ends) - 1
-            self._ends.append(len(self._blob))
+            number = self._recent[term] = self.append(term)
         return number
+
+    def append(self, term: str) -> int:
+        """The number of a new record of this term; raises as :meth:`add`."""
+        self._blob += term.encode()
+        self._ends.append(len(self._blob))
+        return len(self._ends) - 2
+
+    def arrays(self) -> tuple[Bytes, Offsets]:
+        """The bytes of all records, and where each begins and ends. Nothing can be added afterwards."""
+        self._recent.clear()
+        return np.frombuffer(self._blob, np.uint8), np.frombuffer(self._ends, np.int64)
 
     def sort(self) -> SortedTerms:
         """The terms in code-point order. Nothing can be added afterwards."""
-        self._recent.clear()
-        return SortedTerms(np.frombuffer(self._blob, np.uint8), np.frombuffer(self._ends, np.int64))
+        return SortedTerms(*self.arrays())
 
 
 class SortedTerms:
@@ -57,6 +65,17 @@ class SortedTerms:
         self.first = np.empty(len(order), np.int32)
         self.first[order] = np.repeat(self._order, np.diff(np.flatnonzero(~equal), append=len(order)))
 
+    def ranks(self) -> Records:
+        """The number of each record's term in the order of all terms."""
+        ranks = np.empty(len(self.first), np.int32)
+        ranks[self._order] = np.arange(len(self._order), dtype=np.int32)
+        return ranks[self.first]
+
+    def firsts(self, ranks: NDArray[np.integer]) -> Records:
+        """The first records of the terms with these numbers, which :meth:`ranks` gives."""
+        found: Records = self._order[ranks]
+        return found
+
     def containing(self, character: str) -> NDArray[np.bool_]:
         """Whether each recorded term has an ASCII character."""
         places = np.flatnonzero(self._blob == ord(character))
@@ -69,7 +88,7 @@ class SortedTerms:
         chosen = self._order[wanted[self._order]]
         ranks = np.zeros(len(self.first), np.int32)
         ranks[chosen] = np.arange(len(chosen), dtype=np.int32)
-        return _gathered(self._blob, self._offsets, chosen), ranks[used]
+        return gathered(self._blob, self._offsets, chosen), ranks[used]
 
 
 def _sorted(blob: Bytes, offsets: Offsets) -> tuple[Records, NDArray[np.bool_]]:
@@ -111,7 +130,7 @@ def _keys(blob: Bytes, offsets: Offsets, rows: Records, depth: int) -> NDArray[n
     return keys
 
 
-def _gathered(blob: Bytes, offsets: Offsets, rows: Records) -> Vocabulary:
+def gathered(blob: Bytes, offsets: Offsets, rows: Records) -> Vocabulary:
     """The terms of these records in their order."""
     ends = np.zeros(len(rows) + 1, np.int64)
     for start in range(0, len(rows), _CHUNK):

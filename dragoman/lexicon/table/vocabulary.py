@@ -45,6 +45,11 @@ class Vocabulary:
         position = bisect_left(range(len(self)), encoded, key=self._encoded)
         return position if position < len(self) and self._encoded(position) == encoded else -1
 
+    def place(self, term: str) -> int:
+        """The id of the first term that is ``term`` or comes after it; the number of terms if none does."""
+        encoded = term.encode(errors="surrogatepass")
+        return bisect_left(range(len(self)), encoded, key=self._encoded)
+
     def _encoded(self, number: int) -> bytes:
         return bytes(self._bytes[self._ends[number] : self._ends[number + 1]])
 

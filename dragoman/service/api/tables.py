@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import StreamingResponse
 
 from dragoman.lexicon.formats.items import Detected
 from dragoman.lexicon.formats.reader import Format
@@ -16,20 +17,29 @@ from dragoman.service.http.bodies import StrictRoute, content_gzip
 from dragoman.service.http.streaming import work_on_upload
 from dragoman.service.query.translation import significant
 from dragoman.service.schemas.tables import (
+    ChangedEntry,
     DetectedLayout,
+    EntryBody,
     LineWarning,
+    ListedTermBody,
     RejectedLine,
     TableBody,
+    TableDiff,
     TableList,
+    TablePatch,
+    TablePatched,
     TableUploaded,
     TableVersion,
     TermBody,
+    TermList,
     Translation,
 )
+from dragoman.service.tables.contents import ExportFormat, WrittenEntry
 from dragoman.service.tables.lookup import Lookup
+from dragoman.service.tables.patching import Addition, Patch, Removal
 from dragoman.service.tables.reading import ReadAs
 from dragoman.service.tables.repository import TableInfo
-from dragoman.service.tables.service import Upload, Uploaded
+from dragoman.service.tables.service import Patched, Upload, Uploaded
 
 router = APIRouter(prefix="/v1/tables", route_class=StrictRoute, tags=["translation tables"])
 
@@ -45,6 +55,22 @@ _BODY: dict[str, Any] = {
 }
 
 TableName = Annotated[str, Path(description="The table's name.")]
+OptionalVersion = Annotated[
+    int | None, Query(ge=1, le=2**31 - 1, description="Number of the version; default: the active one.")
+]
+Cursor = Annotated[str | None, Query(max_length=20_000, description="The `next` of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=10_000, description="Most entries of a page.")]
+_EXPORT_TYPES: dict[ExportFormat, str] = {
+    "tsv": "text/tab-separated-values",
+    "csv": "text/csv",
+    "jsonl": "application/x-ndjson",
+}
+_EXPORT: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "One entry a line, ordered by source term; tsv and csv begin with a header.",
+        "content": {type: {"schema": {"type": "string"}} for type in _EXPORT_TYPES.values()},
+    }
+}
 Version = Annotated[int, Path(ge=1, le=2**31 - 1, description="Number of the version.")]
 
 
@@ -145,14 +171,83 @@ def delete_version(name: TableName, version: Version, runtime: RuntimeDep, recor
         runtime.tables.delete(name, version)
 
 
+@router.patch("/{name}", dependencies=[KNOWN_PARAMETERS])
+def patch_table(
+    name: TableName, patch: TablePatch, runtime: RuntimeDep, caller: CallerDep, record: RecordDep
+) -> TablePatched:
+    """Make a new version from the active one, or the newest if none is active, and activate it if that one is active.
+
+    Removals come first. One that the table does not have is an error, and so is an entry without a searchable word;
+    then nothing changes. A version without any probability is shared anew; else entries that stay keep theirs.
+    """
+    created_by = None if caller.key_id is None else caller.name
+    changes = Patch(
+        [Addition(one.source.strip(), one.target.strip(), one.probability) for one in patch.add],
+        [Removal(one.source.strip(), None if one.target is None else one.target.strip()) for one in patch.remove],
+    )
+    with record("table.patch", name) as recording:
+        done = runtime.tables.patch(name, changes, created_by)
+        recording.object = f"{name}/{done.version}"
+    return _patched(done)
+
+
+@router.get(
+    "/{name}/versions/{version}/export",
+    response_class=StreamingResponse,
+    responses=_EXPORT,
+    dependencies=[KNOWN_PARAMETERS],
+)
+def export_version(
+    name: TableName,
+    version: Version,
+    runtime: RuntimeDep,
+    format: Annotated[ExportFormat, Query(description="The format of the file.")] = "tsv",
+) -> StreamingResponse:
+    """The entries of a version as they were written, streamed; an upload of the file gives the same entries."""
+    return StreamingResponse(runtime.tables.browse.export(name, version, format), media_type=_EXPORT_TYPES[format])
+
+
+@router.get("/{name}/versions/{version}/diff/{other}", dependencies=[KNOWN_PARAMETERS])
+def compare_versions(
+    name: TableName,
+    version: Version,
+    other: Annotated[int, Path(ge=1, le=2**31 - 1, description="Number of the version to compare with.")],
+    runtime: RuntimeDep,
+    cursor: Cursor = None,
+    limit: Limit = 1000,
+) -> TableDiff:
+    """The entries that the second version has and the first has not, the other way round, and those that changed."""
+    found = runtime.tables.browse.diff(name, version, other, cursor, limit)
+    return TableDiff(
+        added=[_entry(one) for one in found.added],
+        removed=[_entry(one) for one in found.removed],
+        changed=[ChangedEntry(before=_entry(old), after=_entry(new)) for old, new in found.changed],
+        next=found.next,
+    )
+
+
+@router.get("/{name}/terms", dependencies=[KNOWN_PARAMETERS])
+def list_terms(
+    name: TableName,
+    runtime: RuntimeDep,
+    prefix: Annotated[Text, Query(max_length=1000, description="How the terms begin, in any case.")] = "",
+    version: OptionalVersion = None,
+    side: Annotated[Literal["source", "target"], Query(description="The side to list.")] = "source",
+    cursor: Cursor = None,
+    limit: Limit = 1000,
+) -> TermList:
+    """The terms of a table version, in the order of their folded forms."""
+    number, found = runtime.tables.browse.terms(name, version, side == "target", prefix, cursor, limit)
+    terms = [ListedTermBody(term=one.term, folded=one.folded, translations=one.translations) for one in found.terms]
+    return TermList(version=number, language=found.language, terms=terms, next=found.next)
+
+
 @router.get("/{name}/terms/{term:whole}")
 def look_up_term(
     name: TableName,
     term: Annotated[Text, Path(max_length=1000, description="A term of either language, percent-encoded.")],
     runtime: RuntimeDep,
-    version: Annotated[
-        int | None, Query(ge=1, le=2**31 - 1, description="Number of the version; default: the active one.")
-    ] = None,
+    version: OptionalVersion = None,
     side: Annotated[
         Literal["source", "target"] | None,
         Query(description="The side to look up; default: the source side, then the target side."),
@@ -200,6 +295,35 @@ def _detected(found: Detected) -> DetectedLayout:
     )
 
 
+def _patched(done: Patched) -> TablePatched:
+    base = done.base
+    return TablePatched(
+        name=base.name,
+        source=base.source,
+        target=base.target,
+        version=done.version,
+        base_version=base.version,
+        checksum=done.counts.checksum,
+        source_terms=done.counts.source_terms,
+        entries=done.counts.entries,
+        added=done.added,
+        removed=done.removed,
+        pruned=done.counts.pruned,
+        active=done.active,
+        kind=base.kind,
+        weight=base.weight,
+    )
+
+
+def _entry(one: WrittenEntry) -> EntryBody:
+    return EntryBody(
+        source=one.source,
+        target=one.target,
+        probability=significant(one.probability),
+        inverse_probability=significant(one.inverse_probability),
+    )
+
+
 def _table(info: TableInfo) -> TableBody:
     return TableBody(
         name=info.name,
@@ -218,6 +342,7 @@ def _table(info: TableInfo) -> TableBody:
                 entries=one.entries,
                 rejected=one.rejected,
                 pruned=one.pruned,
+                written_forms=one.written_forms,
                 created_at=one.created_at,
                 created_by=one.created_by,
             )

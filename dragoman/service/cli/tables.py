@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -15,6 +16,7 @@ from dragoman.service.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, Da
 
 if TYPE_CHECKING:
     from dragoman.lexicon.formats.items import Detected
+    from dragoman.service.tables.patching import Addition
 
 table = typer.Typer(help="Train translation tables from parallel text, and import them.", no_args_is_help=True)
 
@@ -23,6 +25,12 @@ _PART = 1 << 18
 
 Source = Annotated[str, typer.Option(envvar="DRAGOMAN_SOURCE", help="Language of the source terms, such as en.")]
 Target = Annotated[str, typer.Option(envvar="DRAGOMAN_TARGET", help="Language of the target terms, such as de.")]
+
+
+TableName = Annotated[str, typer.Argument(metavar="NAME", help="The table's name.")]
+OneVersion = Annotated[
+    int | None, typer.Option(envvar="DRAGOMAN_VERSION", min=1, help="Number of the version; default: the active one.")
+]
 
 
 @table.command("train")
@@ -211,6 +219,117 @@ def import_table(
         f"{name} version {done.version}: {done.entries} entries of {done.source_terms} source terms, "
         f"{done.rejected_total} lines rejected, {done.warnings_total} warnings, {done.pruned} pruned, {state}"
     )
+
+
+@table.command("export")
+def export_table(
+    name: TableName,
+    version: OneVersion = None,
+    format: Annotated[
+        Literal["tsv", "csv", "jsonl"], typer.Option(envvar="DRAGOMAN_EXPORT_FORMAT", help="tsv, csv or jsonl.")
+    ] = "tsv",
+    output: Annotated[
+        Path | None, typer.Option(envvar="DRAGOMAN_OUTPUT", help="The file to write; default: standard output.")
+    ] = None,
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+) -> None:
+    """Write a version of a table as it was uploaded, by default the active one. Stop a server that uses it first."""
+    from dragoman.files.atomic import atomic_file
+
+    with opened(data_dir, database_url, existing=True) as runtime:
+        blocks = runtime.tables.browse.export(name, version, format)
+        if output is None:
+            for block in blocks:
+                sys.stdout.buffer.write(block)
+            sys.stdout.buffer.flush()
+            return
+        with atomic_file(output) as unfinished, unfinished.open("wb") as stream:
+            stream.writelines(blocks)
+    _say(f"{output}: table {name}")
+
+
+@table.command("patch")
+def patch_table(
+    name: TableName,
+    add: Annotated[
+        list[str] | None,
+        typer.Option(help="SOURCE=TARGET or SOURCE=TARGET=PROBABILITY, an entry to add; may be repeated."),
+    ] = None,
+    remove: Annotated[
+        list[str] | None,
+        typer.Option(help="SOURCE=TARGET, an entry to remove, or SOURCE with all its entries; may be repeated."),
+    ] = None,
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+) -> None:
+    """Make a new version with some entries removed and some added, active if the one before is. Removals come first.
+
+    Stop a server that uses the data directory first.
+    """
+    from dragoman.service.access.audit import COMMAND_LINE, Actor
+    from dragoman.service.tables.patching import Patch, Removal
+
+    removals = []
+    for one in remove or ():
+        source, _, target = one.partition("=")
+        removals.append(Removal(source.strip(), target.strip() or None))
+    patch = Patch([_addition(one) for one in add or ()], removals)
+    if not patch.add and not patch.remove:
+        raise typer.BadParameter("--add or --remove at least one entry")
+    with (
+        opened(data_dir, database_url, existing=True) as runtime,
+        runtime.audit.recorded(Actor(COMMAND_LINE), "table.patch", name) as recording,
+    ):
+        done = runtime.tables.patch(name, patch, COMMAND_LINE)
+        recording.object = f"{name}/{done.version}"
+    state = "active" if done.active else "stored, not active"
+    _say(
+        f"{name} version {done.version} from version {done.base.version}: {done.added} added, {done.removed} removed, "
+        f"{done.counts.entries} entries of {done.counts.source_terms} source terms, {state}"
+    )
+
+
+def _addition(text: str) -> Addition:
+    from dragoman.service.tables.patching import Addition
+
+    source, _, rest = text.partition("=")
+    target, _, probability = rest.partition("=")
+    if not source.strip() or not target.strip():
+        raise typer.BadParameter(f"{text!r} is not SOURCE=TARGET", param_hint="--add")
+    if not probability:
+        return Addition(source.strip(), target.strip())
+    try:
+        number = float(probability)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= 1:
+        raise typer.BadParameter(f"{probability!r} is not a number between 0 and 1", param_hint="--add")
+    return Addition(source.strip(), target.strip(), number)
+
+
+@table.command("diff")
+def compare_versions(
+    name: TableName,
+    before: Annotated[int, typer.Argument(min=1, help="Number of a version.")],
+    after: Annotated[int, typer.Argument(min=1, help="Number of the version to compare with it.")],
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+) -> None:
+    """Print the entries that differ between two versions: - removed, + added. Stop a server that uses them first."""
+    with opened(data_dir, database_url, existing=True) as runtime:
+        cursor = None
+        while True:
+            found = runtime.tables.browse.diff(name, before, after, cursor, 1000)
+            for mark, entries in (
+                ("-", [*found.removed, *(old for old, _ in found.changed)]),
+                ("+", [*found.added, *(new for _, new in found.changed)]),
+            ):
+                for one in entries:
+                    chances = f"{one.probability:.6g}\t{one.inverse_probability:.6g}"
+                    typer.echo(f"{mark}\t{one.source}\t{one.target}\t{chances}")
+            if (cursor := found.next) is None:
+                return
 
 
 def _described(found: Detected) -> str:

@@ -28,7 +28,6 @@ from dragoman.service.core.trec import RunLine, trec_run
 from dragoman.service.evaluation.serving import TableFile, checked, post, serve_temporarily
 from dragoman.service.evaluation.test_collection import Benchmark, BenchmarkError, Keep, Split, load_benchmark
 from dragoman.service.search.service import MODEL_METHODS
-from dragoman.service.tables.repository import entry_rows
 from dragoman.service.tables.service import Tables
 
 SYSTEMS = {
@@ -52,10 +51,11 @@ Run = dict[str, dict[str, float]]
 def active_tables(tables: Tables, source: str, target: str, folder: Path) -> list[TableFile]:
     """Write the active tables between two languages to ``folder``."""
     files = []
-    for version, table in tables.active_for(source, target):
+    for version, rows in tables.active_for(source, target):
         path = folder / f"{version.name}.{version.version}.tsv"
         with path.open("w", encoding="utf-8") as stream:
-            stream.writelines("\t".join(map(str, entry)) + "\n" for entry in entry_rows(table))
+            for one, other, p_ts, p_st, *written in rows:
+                stream.write(f"{written[0] or one}\t{written[1] or other}\t{p_ts}\t{p_st}\n")
         files.append(TableFile(path, version.source, version.target, version.kind, version.weight))
     return files
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from dragoman.lexicon.table.compose import Kind
+from dragoman.service.core.validation import AtFirstFault, Body, NotBlank
+
+TERM_CHARS = 1000
+PATCH_ENTRIES = 10_000
+"""Most entries that one request adds, and most that it removes."""
 
 
 class RejectedLine(BaseModel):
@@ -74,6 +80,9 @@ class TableVersion(BaseModel):
     entries: int
     rejected: int
     pruned: int
+    written_forms: bool = Field(
+        description="Whether its entries are kept as they were written; older versions have them as folded."
+    )
     created_at: datetime
     created_by: str | None
 
@@ -97,9 +106,108 @@ class TableList(BaseModel):
 class Translation(BaseModel):
     """A translation of the term that was looked up."""
 
-    term: str
+    term: str = Field(description="As it was written in the upload.")
     probability: float = Field(description="P(this translation | the term looked up)")
     inverse_probability: float = Field(description="P(the term looked up | this translation)")
+
+
+_Term = Annotated[NotBlank, Field(max_length=TERM_CHARS)]
+_Chance = Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
+
+
+class NewEntry(Body):
+    """An entry to add; one whose terms fold to the same is replaced."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    source: _Term
+    target: _Term
+    probability: _Chance | None = Field(None, description="P(target | source); its share if left out.")
+
+
+class OldEntry(Body):
+    """An entry to remove; without a target, all entries of the source term."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    source: _Term
+    target: _Term | None = None
+
+
+class TablePatch(Body):
+    """What to remove from a table, and what to add afterwards."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    add: Annotated[list[NewEntry], Field(max_length=PATCH_ENTRIES), AtFirstFault] = Field(default_factory=list)
+    remove: Annotated[list[OldEntry], Field(max_length=PATCH_ENTRIES), AtFirstFault] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _check_not_empty(self) -> TablePatch:
+        if not self.add and not self.remove:
+            raise ValueError("add or remove at least one entry")
+        return self
+
+
+class TablePatched(BaseModel):
+    """The version that a patch made."""
+
+    name: str
+    source: str
+    target: str
+    version: int
+    base_version: int = Field(description="The version that was patched: the active one, or the newest if none was.")
+    checksum: str
+    source_terms: int
+    entries: int
+    added: int = Field(description="Entries of the request, of which some may have replaced others.")
+    removed: int = Field(description="Entries that were there and were to be removed.")
+    pruned: int
+    active: bool
+    kind: Kind
+    weight: float
+
+
+class ListedTermBody(BaseModel):
+    """A term of a table version."""
+
+    term: str = Field(description="As it was written first.")
+    folded: str
+    translations: int
+
+
+class TermList(BaseModel):
+    """Some terms of one side of a table version, in the order of their folded forms."""
+
+    version: int
+    language: str
+    terms: list[ListedTermBody]
+    next: str | None = Field(description="The cursor of the next page; null on the last one.")
+
+
+class EntryBody(BaseModel):
+    """One entry as it was written."""
+
+    source: str
+    target: str
+    probability: float = Field(description="P(target | source)")
+    inverse_probability: float = Field(description="P(source | target)")
+
+
+class ChangedEntry(BaseModel):
+    """One entry with other probabilities, or written otherwise."""
+
+    before: EntryBody
+    after: EntryBody
+
+
+class TableDiff(BaseModel):
+    """Entries that differ between two versions of a table, in the order of their folded terms."""
+
+    added: list[EntryBody] = Field(description="Entries that only the second version has.")
+    removed: list[EntryBody] = Field(description="Entries that only the first version has.")
+    changed: list[ChangedEntry]
+    next: str | None = Field(description="The cursor of the next page; null on the last one.")
 
 
 class TermBody(BaseModel):
@@ -110,6 +218,6 @@ class TermBody(BaseModel):
     language: str = Field(description="The language whose side of the table the term was found on.")
     version: int
     matched: list[str] = Field(
-        description="The table's terms found: the term itself, or those that a search takes for the same."
+        description="The table's terms found, as written: the term itself, or those that a search takes for the same."
     )
     translations: list[Translation] = Field(description="Most probable first; empty for an unknown term.")

@@ -37,14 +37,14 @@ from dragoman.service.storage.instance_lock import DatabaseClaim, instance_name,
 from dragoman.service.storage.models import Base, Collection, ServiceInstance, now
 
 BUSY_MS = 30_000
-HEAD = "0010_unindexed"
+HEAD = "0011_written_forms"
 """The current schema revision: the last one in ``migrations``. A new database is created from the models."""
 
 _VERSION = Table("alembic_version", MetaData(), Column("version_num", String(32), nullable=False))
 _VERSION.append_constraint(PrimaryKeyConstraint("version_num", name="alembic_version_pkc"))
 _MIGRATION_LOCK = 7_203_915_001
-_ENTRY_COLUMNS = "version_id, number, source, target, p_ts, p_st"
-_ENTRY_TYPES = ("int8", "int4", "text", "text", "float8", "float8")
+_ENTRY_COLUMNS = "version_id, number, source, target, p_ts, p_st, source_written, target_written"
+_ENTRY_TYPES = ("int8", "int4", "text", "text", "float8", "float8", "text", "text")
 
 _ONE_STATE: dict[str, Any] = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 _CONNECTION: dict[str, Any] = {
@@ -56,8 +56,8 @@ _CONNECTION: dict[str, Any] = {
 }
 """Timeouts for a server that does not respond, unless the URL sets them."""
 
-EntryRow = tuple[str, str, float, float]
-"""source, target, P(target|source), P(source|target)"""
+EntryRow = tuple[str, str, float, float, str | None, str | None]
+"""source, target, P(target|source), P(source|target), and both terms as written where that differs"""
 
 
 class Store:
@@ -186,7 +186,7 @@ def insert_entries(session: Session, version_id: int, rows: Iterable[EntryRow], 
     numbered = ((version_id, number, *row) for number, row in enumerate(rows, start))
     if connection.dialect.name == "postgresql":
         return start + _copy_entries(connection, numbered)
-    statement = f"INSERT INTO table_entries ({_ENTRY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"
+    statement = f"INSERT INTO table_entries ({_ENTRY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
     count = start
     while chunk := list(islice(numbered, 20_000)):
         connection.exec_driver_sql(statement, chunk)

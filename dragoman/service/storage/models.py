@@ -192,6 +192,10 @@ class TableVersion(Base):
     entries: Mapped[int] = mapped_column(BigInteger, default=0)
     rejected: Mapped[int] = mapped_column(BigInteger, default=0)
     pruned: Mapped[int] = mapped_column(BigInteger, default=0)
+    written_forms: Mapped[bool] = mapped_column(Boolean, default=True, server_default=sql("true"))
+    """Whether its entries keep how their terms were written; those of earlier versions of the schema do not."""
+    probabilities: Mapped[bool] = mapped_column(Boolean, default=True, server_default=sql("true"))
+    """Whether any probability was given; if none was, they follow from the pairs alone."""
     created_at: Mapped[datetime] = mapped_column(Instant, default=now)
     created_by: Mapped[str | None] = mapped_column(String(128))
 
@@ -209,7 +213,10 @@ class TableVersion(Base):
 
 
 class TableEntry(Base):
-    """One translation of a version: P(target|source) and P(source|target); ``number`` keeps their order."""
+    """One translation of a version: P(target|source) and P(source|target); ``number`` keeps their order.
+
+    ``source`` and ``target`` are folded. How a term was written is kept where that differs.
+    """
 
     __tablename__ = "table_entries"
 
@@ -219,6 +226,8 @@ class TableEntry(Base):
     target: Mapped[str] = mapped_column(Text)
     p_ts: Mapped[float] = mapped_column(Double)
     p_st: Mapped[float] = mapped_column(Double)
+    source_written: Mapped[str | None] = mapped_column(Text)
+    target_written: Mapped[str | None] = mapped_column(Text)
 
     __table_args__ = ({"sqlite_with_rowid": False},)
 

@@ -8,15 +8,21 @@ import logging
 import shutil
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
+from dragoman.lexicon.table.capitals import Capitals, capitals
 from dragoman.lexicon.table.compose import Member, analysed, merge
 from dragoman.lexicon.table.table import CorruptTable, Table
+from dragoman.lexicon.table.written import WrittenForms
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.tables.views import ActiveVersion, Pair, View, glossaries
 
 logger = logging.getLogger("dragoman")
+
+Loaded = tuple[Table, WrittenForms]
+T = TypeVar("T")
 
 COMPILED_VERSION = "2"
 """Increase it when the same versions may compile to different files."""
@@ -25,13 +31,14 @@ COMPILED_VERSION = "2"
 class CompiledTables:
     """The compiled, memory-mapped files in a directory; all of them are derived from the database.
 
-    ``<version id>/<checksum>.safetensors`` holds one version. ``merged/<key>-{surface,analysed}.safetensors`` hold
-    the merged view of a language pair, and such files in ``selected`` that of tables which a request chose. A missing
-    or corrupt file is rebuilt.
+    ``<version id>/<checksum>.safetensors`` holds one version, and ``<checksum>.written`` beside it how its entries were
+    written. ``merged/<key>-{surface,analysed}.safetensors`` hold the merged view of a language pair, ``<key>-capitals``
+    its terms in capitals, and such files in ``selected`` the view of tables which a request chose. A missing or corrupt
+    file is rebuilt.
     """
 
     def __init__(
-        self, directory: Path, load: Callable[[ActiveVersion], Table], analysis: Callable[[str], Analysis]
+        self, directory: Path, load: Callable[[ActiveVersion], Loaded], analysis: Callable[[str], Analysis]
     ) -> None:
         self._directory = directory
         self._merged = directory / "merged"
@@ -39,10 +46,11 @@ class CompiledTables:
         self._load = load
         self._analysis = analysis
 
-    def save(self, version: ActiveVersion, table: Table) -> None:
-        """Write the compiled file of a version."""
+    def save(self, version: ActiveVersion, table: Table, written: WrittenForms) -> None:
+        """Write the compiled files of a version."""
         path = self._path(version)
         path.parent.mkdir(parents=True, exist_ok=True)
+        written.save(_beside(path))
         table.save(path)
 
     def table(self, version: ActiveVersion) -> Table:
@@ -50,20 +58,31 @@ class CompiledTables:
         path = self._path(version)
         table = self.opened(version)
         if table is None:
-            self.save(version, self._load(version))
-            logger.info(
-                "compiled table %s version %d again from the database: %s",
-                version.name,
-                version.version,
-                path,
-            )
+            self._compile(version)
             table = Table.open(path)
         return table
+
+    def written(self, version: ActiveVersion) -> WrittenForms:
+        """How the entries of a version were written; compiled from the database unless its file is intact."""
+        path = _beside(self._path(version))
+        if (written := _read(WrittenForms.open, path, named([version]))) is None:
+            self._compile(version)
+            written = WrittenForms.open(path)
+        return written
+
+    def _compile(self, version: ActiveVersion) -> None:
+        self.save(version, *self._load(version))
+        logger.info(
+            "compiled table %s version %d again from the database: %s",
+            version.name,
+            version.version,
+            self._path(version),
+        )
 
     def opened(self, version: ActiveVersion) -> Table | None:
         """The table of a version if its compiled file is intact; another is removed."""
         path = self._path(version)
-        table = _open(path, named([version]))
+        table = _read(Table.open, path, named([version]))
         if table is not None and (table.source, table.target) != (version.source, version.target):
             table = None  # compiled under other codes of its languages
         if table is None:
@@ -83,16 +102,25 @@ class CompiledTables:
             raise
 
     def _view(self, folder: Path, pair: Pair, members: Sequence[ActiveVersion]) -> View:
-        surface_path, analysed_path = _paths(folder, self.key(pair, members))
+        surface_path, analysed_path, capitals_path = _paths(folder, self.key(pair, members))
         what = named(members)
-        surface = _open(surface_path, what)
+        surface = _read(Table.open, surface_path, what)
         if surface is None:
             surface = _saved(merge([self._member(pair, member) for member in members]), surface_path)
-        by_term = _open(analysed_path, what)
+        by_term = _read(Table.open, analysed_path, what)
         if by_term is None:
             source, target = (self._analysis(language) for language in pair)
             by_term = _saved(analysed(surface, source, target, glossaries(members)), analysed_path)
-        return View(tuple(members), surface, by_term)
+        found = _read(Capitals.open, capitals_path, what)
+        if found is None:
+            self._capitals(pair, members).save(capitals_path)
+            found = Capitals.open(capitals_path)
+        return View(tuple(members), surface, by_term, found)
+
+    def _capitals(self, pair: Pair, members: Sequence[ActiveVersion]) -> Capitals:
+        """The terms that the glossaries among some versions have in capitals alone."""
+        chosen = [member for member in members if member.kind == "glossary"]
+        return capitals(pair[0], [(self.table(one), self.written(one)) for one in chosen])
 
     def key(self, pair: Pair, members: Sequence[ActiveVersion]) -> str:
         """The name of a merged view; it differs whenever the compiled files may differ."""
@@ -147,8 +175,11 @@ def named(members: Sequence[ActiveVersion]) -> str:
     return ", ".join(f"table '{one.name}' version {one.version}" for one in members)
 
 
-def content_checksum(table: Table) -> str:
-    """SHA-256 of the normalised entries in their canonical order: same content, same checksum."""
+def content_checksum(table: Table, written: WrittenForms | None = None) -> str:
+    """SHA-256 of the normalised entries in their canonical order: same content, same checksum.
+
+    How terms were written counts where it differs from what they are folded to.
+    """
     digest = hashlib.sha256()
     side = table.by_source
     for array, dtype in (
@@ -162,12 +193,17 @@ def content_checksum(table: Table) -> str:
         (side.backward, "<f4"),
     ):
         digest.update(np.ascontiguousarray(array, dtype=dtype).data)
+    if written is not None and len(written):
+        for one in (written.source, written.target):
+            digest.update(len(one).to_bytes(8, "little"))
+            for block in one.blocks():
+                digest.update(np.ascontiguousarray(block).data)
     return digest.hexdigest()
 
 
-def _open(path: Path, what: str) -> Table | None:
+def _read(opener: Callable[[Path], T], path: Path, what: str) -> T | None:
     try:
-        return Table.open(path)
+        return opener(path)
     except FileNotFoundError:
         return None
     except CorruptTable as fault:
@@ -181,8 +217,13 @@ def _saved(table: Table, path: Path) -> Table:
     return Table.open(path)
 
 
-def _paths(folder: Path, key: str) -> tuple[Path, Path]:
-    return folder / f"{key}-surface.safetensors", folder / f"{key}-analysed.safetensors"
+def _paths(folder: Path, key: str) -> tuple[Path, Path, Path]:
+    surface, analysed = (folder / f"{key}-{name}.safetensors" for name in ("surface", "analysed"))
+    return surface, analysed, folder / f"{key}-capitals"
+
+
+def _beside(path: Path) -> Path:
+    return path.with_suffix(".written")
 
 
 def _keep_only(folder: Path, keys: Collection[str]) -> None:

@@ -9,6 +9,7 @@ from threading import Lock, Semaphore
 from dragoman import deadline
 from dragoman.lexicon.table.forms import Forms
 from dragoman.lexicon.table.table import Entry, Table
+from dragoman.lexicon.table.written import WrittenForms
 from dragoman.lexicon.text.tokens import Analysis, fold_term
 from dragoman.service.core.errors import Unavailable
 from dragoman.service.tables.views import ActiveVersion
@@ -30,6 +31,23 @@ class Lookup:
     entries: Sequence[Entry]
     matched: Sequence[str]
     """The table's terms that these are the entries of."""
+
+
+def shown(found: Lookup, table: Table, written: WrittenForms) -> Lookup:
+    """What was found in a version with its terms as they were written; ``table`` is in the version's own direction."""
+    inverse = found.language != table.source
+    matched: dict[str, None] = {}
+    entries = []
+    for entry in found.entries:
+        form = entry.term
+        for term in found.matched:
+            pair = written.of_pair(table, *((entry.term, term) if inverse else (term, entry.term)))
+            if pair is not None:
+                own, other = pair[::-1] if inverse else pair
+                matched[own] = None
+                form = other if form == entry.term else form
+        entries.append(replace(entry, term=form))
+    return replace(found, entries=entries, matched=list(matched))
 
 
 class TermLookup:

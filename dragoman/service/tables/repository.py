@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 from dragoman.lexicon.table.compose import Kind
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.vocabulary import Vocabulary
+from dragoman.lexicon.table.written import Written, WrittenForms
 from dragoman.service.core.errors import Conflict, NotFound
 from dragoman.service.storage.database import EntryRow, Store, insert_entries
 from dragoman.service.storage.models import TableEntry, TableVersion, TranslationTable
@@ -25,6 +26,7 @@ from dragoman.service.tables.views import ActiveVersion
 
 BUILDING, READY, DELETED = "building", "ready", "deleted"
 _ENTRIES_PER_TRANSACTION = 50_000
+_ENTRIES_PER_BLOCK = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class NewVersion:
     weight: float
     format: str
     created_by: str | None
+    written_forms: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class Counts:
     entries: int
     rejected: int
     pruned: int
+    probabilities: bool = True
+    """Whether any probability was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,9 @@ class VersionInfo:
     entries: int
     rejected: int
     pruned: int
+    written_forms: bool
+    """Whether its entries keep how they were written; those of earlier versions of the service do not."""
+    probabilities: bool
     created_at: datetime
     created_by: str | None
 
@@ -144,6 +152,7 @@ class TableRepository:
                     weight=new.weight,
                     format=new.format,
                     state=BUILDING,
+                    written_forms=new.written_forms,
                     created_by=new.created_by,
                 )
                 session.add(row)
@@ -151,9 +160,9 @@ class TableRepository:
             raise Conflict(f"another upload of table '{new.name}' began at the same moment; try again") from fault
         return row.id
 
-    def fill(self, row_id: int, table: Table) -> None:
+    def fill(self, row_id: int, table: Table, written: WrittenForms) -> None:
         """Store the entries of a version that is being built, in transactions of bounded size."""
-        rows = entry_rows(table)
+        rows = entry_rows(table, written)
         number = 0
         while chunk := list(islice(rows, _ENTRIES_PER_TRANSACTION)):
             with self._store.write() as session:
@@ -173,6 +182,7 @@ class TableRepository:
             "entries": counts.entries,
             "rejected": counts.rejected,
             "pruned": counts.pruned,
+            "probabilities": counts.probabilities,
         }
         with self._store.write() as session:
             session.execute(update(TableVersion).where(TableVersion.id == row_id).values(values))
@@ -227,20 +237,32 @@ class TableRepository:
             deleted = select(TableVersion.id).where(TableVersion.state == DELETED, with_entries)
             return [*session.scalars(building), *session.scalars(deleted)]
 
-    def load(self, version: ActiveVersion) -> Table:
-        """Build the table of a version from its entries.
+    def load(self, version: ActiveVersion) -> tuple[Table, WrittenForms]:
+        """Build the table of a version from its entries, and how these were written.
 
         Raises:
             NotFound: it has been deleted.
         """
-        entry = (TableEntry.source, TableEntry.target, TableEntry.p_ts, TableEntry.p_st)
-        wanted = select(*entry).where(TableEntry.version_id == version.id).order_by(TableEntry.number)
-        with self._store.read() as session:
-            rows = cast("Iterator[EntryRow]", iter(session.execute(wanted, execution_options={"yield_per": 20_000})))
-            table = Table.from_entries(version.source, version.target, rows)
+        written = Written()
+
+        def pairs() -> Iterator[tuple[str, str, float, float]]:
+            for number, (source, target, p_ts, p_st, *forms) in enumerate(self.rows(version.id)):
+                if forms[0] is not None or forms[1] is not None:
+                    written.add(number, *forms)
+                yield source, target, p_ts, p_st
+
+        table = Table.from_entries(version.source, version.target, pairs())
         if not len(table):
             raise NotFound(f"version {version.version} of table '{version.name}' has been deleted")
-        return table
+        return table, written.forms()
+
+    def rows(self, row_id: int) -> Iterator[EntryRow]:
+        """The entries of a version, ordered by folded source, then target; none of one that has been deleted."""
+        entry = (TableEntry.source, TableEntry.target, TableEntry.p_ts, TableEntry.p_st)
+        wanted = select(*entry, TableEntry.source_written, TableEntry.target_written)
+        wanted = wanted.where(TableEntry.version_id == row_id).order_by(TableEntry.number)
+        with self._store.read() as session:
+            yield from cast("Iterator[EntryRow]", session.execute(wanted, execution_options={"yield_per": 20_000}))
 
 
 def check_languages(name: str, present: tuple[str, str], wanted: tuple[str, str]) -> None:
@@ -252,14 +274,15 @@ def check_languages(name: str, present: tuple[str, str], wanted: tuple[str, str]
         )
 
 
-def entry_rows(table: Table) -> Iterator[EntryRow]:
-    """The entries of a table, ordered by source term, then target term."""
+def entry_rows(table: Table, written: WrittenForms, start: int = 0) -> Iterator[EntryRow]:
+    """The entries of a table from the one of number ``start`` on, ordered by source term, then target term."""
     side = table.by_source
-    for first in range(0, len(table), _ENTRIES_PER_TRANSACTION):
-        some = slice(first, first + _ENTRIES_PER_TRANSACTION)
-        owners = np.searchsorted(side.indptr, np.arange(first, min(some.stop, len(table))), side="right") - 1
+    for first in range(start, len(table), _ENTRIES_PER_BLOCK):
+        some = slice(first, min(first + _ENTRIES_PER_BLOCK, len(table)))
+        owners = np.searchsorted(side.indptr, np.arange(first, some.stop), side="right") - 1
         sources, targets = _terms(table.sources, owners), _terms(table.targets, side.ids[some])
-        yield from zip(sources, targets, side.forward[some].tolist(), side.backward[some].tolist(), strict=True)
+        forms = (one.between(first, some.stop) for one in (written.source, written.target))
+        yield from zip(sources, targets, side.forward[some].tolist(), side.backward[some].tolist(), *forms, strict=True)
 
 
 def _terms(vocabulary: Vocabulary, numbers: NDArray[np.integer]) -> Iterator[str]:
@@ -325,6 +348,8 @@ def _info(row: TableVersion) -> VersionInfo:
         entries=row.entries,
         rejected=row.rejected,
         pruned=row.pruned,
+        written_forms=row.written_forms,
+        probabilities=row.probabilities,
         created_at=row.created_at,
         created_by=row.created_by,
     )

@@ -4,70 +4,33 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from threading import Event, Lock, Thread
 from typing import TypeVar
 
 from dragoman.lexicon.formats.build import Normalised
-from dragoman.lexicon.formats.items import Detected, Notice, Rejection
-from dragoman.lexicon.table.compose import Kind
 from dragoman.lexicon.table.table import Table
-from dragoman.lexicon.text.languages import check_language
+from dragoman.lexicon.table.written import WrittenForms
 from dragoman.lexicon.text.tokens import Analysis
-from dragoman.service.core.errors import Conflict, InvalidRequest, NotFound, Unavailable, classify
-from dragoman.service.core.names import check_name
+from dragoman.service.core.errors import Conflict, NotFound, Unavailable, classify
 from dragoman.service.core.priority import in_background
 from dragoman.service.core.settings import Settings
-from dragoman.service.storage.database import Store
+from dragoman.service.storage.database import EntryRow, Store
+from dragoman.service.tables.browsing import TableBrowser
+from dragoman.service.tables.changes import Patched, Upload, Uploaded, checked, counted, new_version
 from dragoman.service.tables.compiled import CompiledTables, content_checksum
 from dragoman.service.tables.lookup import Lookup, TermLookup
-from dragoman.service.tables.reading import ReadAs, read_table
+from dragoman.service.tables.patching import Patch, patched
+from dragoman.service.tables.reading import read_table
 from dragoman.service.tables.repository import Counts, NewVersion, TableInfo, TableRepository, check_languages
 from dragoman.service.tables.snapshot import Snapshot, TableRegistry
 from dragoman.service.tables.views import ActiveVersion
+
+__all__ = ["Patched", "Tables", "Upload", "Uploaded", "check_active", "check_detectable"]
 
 logger = logging.getLogger("dragoman")
 
 _RETRY_SECONDS = 10.0
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """The parameters of an upload."""
-
-    name: str
-    source: str
-    target: str
-    read_as: ReadAs = field(default_factory=ReadAs)
-    """How the file is to be read."""
-    kind: Kind = "statistical"
-    weight: float = 1.0
-    activate: bool = False
-    dry_run: bool = False
-    created_by: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Uploaded:
-    """The result of an upload, or the expected result of a dry run."""
-
-    version: int
-    checksum: str
-    source_terms: int
-    entries: int
-    rejected: Sequence[Rejection]
-    """The first of the rejected lines."""
-    rejected_total: int
-    pruned: int
-    active: bool
-    header: tuple[str, ...] | None = None
-    """The names of the file's columns, if it has a header."""
-    warnings: Sequence[Notice] = ()
-    """The first of what was passed over, or taken for what it may not be."""
-    warnings_total: int = 0
-    detected: Detected | None = None
-    """How the file was read."""
 
 
 class Tables:
@@ -92,6 +55,7 @@ class Tables:
         self._store = TableRepository(store)
         self._settings = settings
         self._publishing = Lock()
+        self._patching = Lock()
         self._serving = False
         self._pinned = pinned
         self._installed = installed
@@ -99,6 +63,7 @@ class Tables:
         self._terms = TermLookup(analysis, settings.request_seconds)
         self._files = CompiledTables(settings.tables_dir, self._load, analysis)
         self.registry = TableRegistry(self._files, settings.table_selection_bytes)
+        self.browse = TableBrowser(self._store, self._files, self._terms, settings)
 
     def start(self) -> None:
         """Remove the remains of unfinished uploads, and compile active versions that are not compiled yet."""
@@ -126,19 +91,16 @@ class Tables:
             Conflict: the table exists with other languages.
             ServiceError: the file cannot be read to its end; the message has the line. Nothing is stored.
         """
-        upload = _checked(upload)
+        upload = checked(upload)
         present = self._store.languages(upload.name)
         if present is not None:
             check_languages(upload.name, present, (upload.source, upload.target))
         read = read_table(parts, upload.source, upload.target, upload.read_as, self._settings, gzip)
-        counts = Counts(
-            content_checksum(read.table),
-            read.source_terms,
-            read.entries,
-            read.rejected_count,
-            read.pruned,
-        )
-        number = self._store.next_number(upload.name) if upload.dry_run else self._keep(upload, read, counts)
+        counts = counted(read)
+        if upload.dry_run:
+            number = self._store.next_number(upload.name)
+        else:
+            number = self._keep(new_version(upload, read), read, counts, upload.activate)
         return Uploaded(
             version=number,
             checksum=counts.checksum,
@@ -154,20 +116,40 @@ class Tables:
             detected=read.detected,
         )
 
+    def patch(self, name: str, patch: Patch, created_by: str | None = None) -> Patched:
+        """Make a new version from the active one, or the newest if none is, and activate it if that one is active.
+
+        Changes of one service come one after another.
+
+        Raises:
+            NotFound: there is no such table.
+            InvalidRequest: see :func:`~dragoman.service.tables.patching.patched`.
+            Conflict: another version was made or activated meanwhile.
+        """
+        with self._patching:
+            base = self._base(name)
+            info = self.browse.info(base)
+            table, written = self.browse.content(base)
+            new = patched(table, written, info.probabilities, patch, self._settings.table_entries)
+            read = new.normalised
+            made = NewVersion(
+                name, base.source, base.target, base.kind, base.weight, info.format, created_by, info.written_forms
+            )
+            counts = counted(read)
+            number = self._keep(made, read, counts, info.active, base)
+        return Patched(base, number, counts, len(patch.add), new.removed, info.active)
+
     def all(self) -> list[TableInfo]:
         """All tables by name."""
         return self._store.tables()
 
     def get(self, name: str) -> TableInfo:
-        """One table.
+        """One table; raises :class:`NotFound` if there is none of this name."""
+        return self.browse.get(name)
 
-        Raises:
-            NotFound: there is none of this name.
-        """
-        found = self._store.tables(name)
-        if not found:
-            raise NotFound(f"there is no translation table named {name[:64]!r}")
-        return found[0]
+    def look_up(self, name: str, term: str, version: int | None = None, inverse: bool | None = None) -> Lookup:
+        """As :meth:`TableBrowser.look_up`."""
+        return self.browse.look_up(name, term, version, inverse)
 
     def activate(self, name: str, version: int) -> TableInfo:
         """Make a version, newer or older, the active one of its table.
@@ -177,7 +159,7 @@ class Tables:
         """
         with self._publishing:
             ready, active = self._store.ready()
-            chosen = self._one(ready, name, version)
+            chosen = self.browse.one(ready, name, version)
             if chosen not in active:
                 others = [other for other in active if other.name != name]
                 self._switch(ready, [*others, chosen], lambda: self._store.activate(chosen.id))
@@ -224,7 +206,7 @@ class Tables:
         """
         with self._publishing:
             ready, active = self._store.ready()
-            chosen = self._one(ready, name, version)
+            chosen = self.browse.one(ready, name, version)
             if chosen in active:
                 raise Conflict(
                     f"version {version} of table '{name}' is active: activate another or deactivate the table first"
@@ -235,34 +217,11 @@ class Tables:
             self._switch(others, active, lambda: self._store.hide(chosen.id))
         self._store.purge(chosen.id)
 
-    def active_for(self, source: str, target: str) -> list[tuple[ActiveVersion, Table]]:
-        """The active versions between two languages, in either direction, with their tables."""
+    def active_for(self, source: str, target: str) -> list[tuple[ActiveVersion, Iterator[EntryRow]]]:
+        """The active versions between two languages, in either direction, with their entries."""
         _, active = self._store.ready()
         wanted = {source, target}
-        return [(one, self._store.load(one)) for one in active if {one.source, one.target} == wanted]
-
-    def look_up(self, name: str, term: str, version: int | None = None, inverse: bool | None = None) -> Lookup:
-        """The entries of a version (by default the active one) for a term, which is folded first.
-
-        If the version lacks the term, the answer has the entries of those of its terms that have the same index terms,
-        as a search has. ``inverse`` says that the term is in the table's target language. By default the source side is
-        searched first, then the target side. The first search by index terms analyses all terms of a side.
-
-        Raises:
-            NotFound: no such table or version, or none is active.
-        """
-        ready, active = self._store.ready()
-        if version is not None:
-            chosen = self._one(ready, name, version)
-        else:
-            found = [one for one in active if one.name == name]
-            if not found:
-                self.get(name)
-                raise NotFound(f"table '{name}' has no active version: name one with ?version=")
-            chosen = found[0]
-        table = self._files.table(chosen)
-        sides = [table, table.inverse()] if inverse is None else [table.inverse() if inverse else table]
-        return self._terms.find(chosen, sides, term)
+        return [(one, self._store.rows(one.id)) for one in active if {one.source, one.target} == wanted]
 
     def _serve(self) -> None:
         """Install a snapshot of the active versions, without those that cannot be compiled."""
@@ -278,56 +237,61 @@ class Tables:
             except Exception as fault:
                 logger.warning("retrying to compile the tables failed: %s", classify(fault) or fault)
 
-    def _load(self, version: ActiveVersion) -> Table:
-        table = self._store.load(version)
-        if content_checksum(table) != version.checksum:
+    def _load(self, version: ActiveVersion) -> tuple[Table, WrittenForms]:
+        table, written = self._store.load(version)
+        if content_checksum(table, written) != version.checksum:
             raise Unavailable(
                 f"version {version.version} of table '{version.name}' in the database does not match its checksum:"
                 " upload it again, or activate another version"
             )
-        return table
+        return table, written
 
-    def _keep(self, upload: Upload, read: Normalised, counts: Counts) -> int:
-        row_id = self._store.begin(
-            NewVersion(
-                upload.name,
-                upload.source,
-                upload.target,
-                upload.kind,
-                upload.weight,
-                read.detected.format if read.detected is not None else upload.read_as.format,
-                upload.created_by,
-            )
-        )
+    def _base(self, name: str) -> ActiveVersion:
+        """The active version of a table, or its newest."""
+        ready, active = self._store.ready()
+        for versions in (active, ready):
+            if found := [one for one in versions if one.name == name]:
+                return max(found, key=lambda one: one.version)
+        self.get(name)
+        raise NotFound(f"table '{name}' has no version")
+
+    def _keep(
+        self, new: NewVersion, read: Normalised, counts: Counts, activate: bool, base: ActiveVersion | None = None
+    ) -> int:
+        row_id = self._store.begin(new)
         try:
-            self._store.fill(row_id, read.table)
-            return self._publish(row_id, upload, read.table, counts)
+            self._store.fill(row_id, read.table, read.written)
+            return self._publish(row_id, new, read, counts, activate, base)
         except BaseException:
             self._store.purge(row_id)
             raise
 
-    def _publish(self, row_id: int, upload: Upload, table: Table, counts: Counts) -> int:
-        """Compile a stored version, then make it visible, so that no search has to wait for compilation."""
+    def _publish(
+        self,
+        row_id: int,
+        new: NewVersion,
+        read: Normalised,
+        counts: Counts,
+        activate: bool,
+        base: ActiveVersion | None,
+    ) -> int:
+        """Compile a stored version, then make it visible, so that no search has to wait for compilation.
+
+        It stays out of sight if its table has another ``base`` now.
+        """
         with self._publishing:
-            number = self._store.next_number(upload.name)
-            new = ActiveVersion(
-                row_id,
-                upload.name,
-                number,
-                upload.source,
-                upload.target,
-                upload.kind,
-                upload.weight,
-                counts.checksum,
+            if base is not None and self._base(new.name) != base:
+                raise Conflict(f"table '{new.name}' got another version meanwhile; look at it and try again")
+            number = self._store.next_number(new.name)
+            version = ActiveVersion(
+                row_id, new.name, number, new.source, new.target, new.kind, new.weight, counts.checksum
             )
             ready, active = self._store.ready()
-            if upload.activate:
-                active = [*(one for one in active if one.name != upload.name), new]
+            if activate:
+                active = [*(one for one in active if one.name != new.name), version]
             try:
-                self._files.save(new, table)
-                self._switch(
-                    [*ready, new], active, lambda: self._store.publish(row_id, number, counts, upload.activate)
-                )
+                self._files.save(version, read.table, read.written)
+                self._switch([*ready, version], active, lambda: self._store.publish(row_id, number, counts, activate))
             except BaseException:
                 self.registry.clean(self._store.ready()[0])
                 raise
@@ -350,13 +314,6 @@ class Tables:
         commit()
         self._install(snapshot, ready)
 
-    def _one(self, ready: Sequence[ActiveVersion], name: str, version: int) -> ActiveVersion:
-        for one in ready:
-            if one.name == name and one.version == version:
-                return one
-        self.get(name)
-        raise NotFound(f"table '{name}' has no version {version}")
-
 
 def check_active(names: Sequence[str], snapshot: Snapshot) -> None:
     """Raise :class:`NotFound` if a name has no active table, :class:`Unavailable` if its table is not served."""
@@ -378,15 +335,3 @@ def check_detectable(snapshot: Snapshot, languages: Collection[str]) -> None:
     for pair, unserved in snapshot.unserved.items():
         if in_background() and not (languages and joined.isdisjoint(pair)):
             raise Unavailable(f"a language cannot be detected now: {unserved}")
-
-
-def _checked(upload: Upload) -> Upload:
-    """The upload with the codes that its languages are known by."""
-    try:
-        check_name(upload.name)
-        upload = replace(upload, source=check_language(upload.source), target=check_language(upload.target))
-    except ValueError as fault:
-        raise InvalidRequest(str(fault)) from fault
-    if upload.source == upload.target:
-        raise InvalidRequest("source and target must be different languages")
-    return upload

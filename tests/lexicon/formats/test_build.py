@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dragoman.lexicon.formats import build
 from dragoman.lexicon.formats.build import normalise
-from dragoman.lexicon.formats.items import ROWS_KEPT
+from dragoman.lexicon.formats.items import ROWS_KEPT, Notice
 from dragoman.lexicon.formats.reader import Header, RawEntry, Rejection, TableFormatError
 from dragoman.lexicon.table import terms
 
@@ -112,14 +112,14 @@ def test_terms_are_folded_by_their_language() -> None:
     assert list(table.targets) == ["ısparta", "北京 大学"]
 
 
-def test_terms_without_a_word_are_rejected_with_their_line() -> None:
+def test_entries_without_a_searchable_word_are_warnings_with_their_line() -> None:
     raw = [RawEntry(1, "a", "b", None, None), RawEntry(2, "…", "x", None, None), RawEntry(3, "x", "♠", None, None)]
     result = normalise(raw, "en", "de")
-    assert result.rejected == [
-        Rejection(2, "the source '…' holds no word"),
-        Rejection(3, "the target '♠' holds no word"),
+    assert result.warnings == [
+        Notice(2, "the source '…' has no searchable word; the entry is left out"),
+        Notice(3, "the target '♠' has no searchable word; the entry is left out"),
     ]
-    assert result.entries == 1
+    assert (result.entries, result.warnings_count, result.rejected) == (1, 2, [])
 
 
 def test_the_header_is_kept() -> None:

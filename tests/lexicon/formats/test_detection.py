@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.lexicon.formats.build import normalise
 from dragoman.lexicon.formats.detection import encodings
 from dragoman.lexicon.formats.detection.headers import read_header
 from dragoman.lexicon.formats.items import Choices, Detected, Header, Item, Notice, RawEntry, Rejection
@@ -174,11 +175,18 @@ def test_phrases_with_commas_stay_whole() -> None:
     assert pairs(items("Paris, Texas\tParis, Texas\n1,000 days\t1.000 Tage\n"))[0] == ("Paris, Texas", "Paris, Texas")
 
 
-@pytest.mark.parametrize("cell", ["n/a", "N/A", "-", "–", "?", "#N/A", "..."])
+@pytest.mark.parametrize("cell", ["n/a", "N/A", "#N/A"])
 def test_what_says_that_there_is_none_is_no_translation(cell: str) -> None:
     found = items(f"house\tHaus\ntree\t{cell}\n")
     assert pairs(found) == [("house", "Haus")]
     assert isinstance(found[-1], Rejection)
+
+
+@pytest.mark.parametrize("cell", ["-", "–", "?", "...", "♥", "!!!!!!!", "-, -"])
+def test_marks_alone_are_no_translation_and_a_warning(cell: str) -> None:
+    read = normalise(items(f"house\tHaus\ntree\t{cell}\n"), "en", "de")
+    assert (list(read.table.sources), read.rejected) == (["house"], [])
+    assert [(one.line, "no searchable word" in one.reason) for one in read.warnings] == [(2, True)]
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def test_any_term_can_be_looked_up(client: httpx.Client, name: str, term: str) -
     found = client.get(f"/v1/tables/{name}/terms/{quote(f'{term} q', safe='')}", params={"version": 1})
     assert found.status_code == 200
     assert found.json()["term"] == f"{term} q"
-    assert [one["term"] for one in found.json()["translations"]] == ["wort"]
+    assert [one["term"] for one in found.json()["translations"]] == ["Wort"]
 
 
 def test_lookups_answer_for_either_side_and_for_unknown_terms(client: httpx.Client, name: str) -> None:
@@ -297,3 +297,58 @@ def test_ways_to_read_a_file_that_cannot_be(
 def test_an_ambiguous_file_is_refused_and_keeps_nothing(client: httpx.Client, name: str) -> None:
     check_error(put(client, name, "a,b;c\nd,e;f\n", activate=True), 422, "separator=")
     check_error(client.get(f"/v1/tables/{name}"), 404, "no translation table")
+
+
+def test_a_table_comes_back_as_it_was_written_and_is_patched(client: httpx.Client, name: str) -> None:
+    put(client, name, "US\tVereinigte Staaten\nStraße\tRoad\n…\tx\n", kind="glossary", activate=True).raise_for_status()
+    export = client.get(f"/v1/tables/{name}/versions/1/export")
+    assert export.headers["content-type"].startswith("text/tab-separated-values")
+    assert export.text == "source\ttarget\nStraße\tRoad\nUS\tVereinigte Staaten\n"
+    found = client.get(f"/v1/tables/{name}/terms/us").json()
+    assert (found["folded"], found["matched"], found["translations"][0]["term"]) == (
+        "us", ["US"], "Vereinigte Staaten",
+    )  # fmt: skip
+    change = {"add": [{"source": "us", "target": "uns"}], "remove": [{"source": "Straße"}]}
+    patched = client.patch(f"/v1/tables/{name}", json=change)
+    assert patched.status_code == 200, patched.text
+    body = patched.json()
+    assert {key: body[key] for key in ("version", "base_version", "entries", "added", "removed", "active", "kind")} == {
+        "version": 2, "base_version": 1, "entries": 2, "added": 1, "removed": 1, "active": True, "kind": "glossary",
+    }  # fmt: skip
+    versions = client.get(f"/v1/tables/{name}").json()["versions"]
+    assert [(one["active"], one["written_forms"]) for one in versions] == [(False, True), (True, True)]
+    compared = client.get(f"/v1/tables/{name}/versions/1/diff/2").json()
+    assert [(one["source"], one["target"]) for one in compared["added"]] == [("us", "uns")]
+    assert [(one["source"], one["target"]) for one in compared["removed"]] == [("Straße", "Road")]
+    assert [(one["before"]["probability"], one["after"]["probability"]) for one in compared["changed"]] == [(1.0, 0.5)]
+    assert compared["next"] is None
+    terms = client.get(f"/v1/tables/{name}/terms", params={"prefix": "V", "side": "target", "version": 2}).json()
+    assert [(one["term"], one["translations"]) for one in terms["terms"]] == [("Vereinigte Staaten", 1)]
+
+
+def test_a_patch_that_cannot_be_made_changes_nothing(client: httpx.Client, name: str) -> None:
+    put(client, name, "house\tHaus\n", activate=True).raise_for_status()
+    path = f"/v1/tables/{name}"
+    for change, message in (
+        ({"add": [{"source": "tree", "target": "Baum"}], "remove": [{"source": "nowhere"}]}, r"remove\[0\]"),
+        ({"add": [{"source": "♥", "target": "Baum"}]}, r"add\[0\].source.*searchable"),
+        ({"add": [{"source": "tree", "target": "Baum", "probability": 2}]}, "probability"),
+        ({"remove": [{"source": "house"}]}, "no entry would be left"),
+        ({}, "at least one"),
+    ):
+        check_error(client.patch(path, json=change), 422, message)
+    assert len(client.get(path).json()["versions"]) == 1
+    check_error(client.patch("/v1/tables/nowhere", json={"remove": [{"source": "x"}]}), 404, "no translation table")
+    check_error(client.get(f"{path}/versions/9/export"), 404, "no version 9")
+    check_error(client.get(f"{path}/versions/1/export?format=xlsx"), 422, "format")
+    check_error(client.get(f"{path}/versions/1/diff/1?cursor=x"), 422, "cursor")
+
+
+def test_entries_without_a_searchable_word_are_warnings(client: httpx.Client, name: str) -> None:
+    for dry_run in (True, False):
+        body = put(client, name, "house\tHaus\ntree\t♥♥\n… …\tBaum\nheart attack\tHerz\n", dry_run=dry_run).json()
+        assert ([one["line"] for one in body["warnings"]], body["warnings_total"]) == ([2, 3], 2)
+        assert all("no searchable word" in one["reason"] for one in body["warnings"])
+        assert (body["entries"], body["rejected_total"]) == (2, 0)
+    check_error(put(client, f"{name}x", "♥\t…\n"), 422, "line 1.*no searchable word")
+    check_error(client.get(f"/v1/tables/{name}x"), 404, "no translation table")

@@ -247,21 +247,21 @@ def test_only_one_version_of_a_table_can_be_active(store: Store) -> None:
 @pytest.mark.parametrize("count", [0, 1, 20_001])
 def test_entries_are_inserted_in_bulk_and_in_order(store: Store, count: int) -> None:
     id = _version(store)
-    rows = [(f"s{n}\t\\N\n", f"t{n}", n / 1e6, 1 / (n + 1)) for n in range(count)]
+    rows = [(f"s{n}\t\\N\n", f"t{n}", n / 1e6, 1 / (n + 1), None, f"T{n}\t" if n % 2 else None) for n in range(count)]
     with store.write() as session:
         middle = insert_entries(session, id, iter(rows[: count // 2]))
         assert insert_entries(session, id, iter(rows[count // 2 :]), start=middle) == count
     with store.read() as session:
-        read = session.execute(
-            select(TableEntry.source, TableEntry.target, TableEntry.p_ts, TableEntry.p_st).order_by(TableEntry.number)
-        ).all()
+        entry = (TableEntry.source, TableEntry.target, TableEntry.p_ts, TableEntry.p_st)
+        written = (TableEntry.source_written, TableEntry.target_written)
+        read = session.execute(select(*entry, *written).order_by(TableEntry.number)).all()
     assert [tuple(row) for row in read] == rows
 
 
 def test_entries_of_a_failing_block_are_undone(store: Store) -> None:
     id = _version(store)
     with pytest.raises(RuntimeError), store.write() as session:
-        insert_entries(session, id, [("a", "b", 1.0, 1.0)])
+        insert_entries(session, id, [("a", "b", 1.0, 1.0, None, "B")])
         raise RuntimeError
     with store.read() as session:
         assert session.scalar(select(func.count()).select_from(TableEntry)) == 0
