@@ -3,9 +3,9 @@
     python -m benchmarks.languages.short_queries --data DATA --split tune --size 2000
 
 Queries are questions of XQuAD-R for tuning cut to 2 to 4 words, utterances of xSID, and entries of dictionaries of 2 to
-4 words (`DATA/xquad_r`, `DATA/tagging/slots`, `DATA/dictionaries`). A text belongs to one split by its checksum, so that
-the splits share none; `--size` texts are drawn of it by a fixed seed, as many of each language, and in each as many of
-each source that has the language. Each is detected with no reader known, with English readers, and with readers of the
+4 words (`DATA/xquad_r`, `DATA/tagging/slots`, `DATA/dictionaries`). A text belongs to one split by its checksum, so
+that the splits share none; `--size` texts are drawn of it by a fixed seed, as many of each language, and in each as many
+of each source that has the language. Each is detected with no reader known, with English readers, and with readers of the
 query's own language.
 """
 
@@ -49,7 +49,7 @@ class Wrong(NamedTuple):
 
 
 def part(text: str) -> Part:
-    """The split that a text belongs to by its checksum: half of all are to learn from, a quarter each to tune and test."""
+    """The split that a text belongs to by its checksum: half are to learn from, a quarter each to tune and test."""
     first = hashlib.sha256(text.casefold().encode()).digest()[0]
     return "learn" if first < 128 else "tune" if first < 192 else "test"
 
@@ -75,7 +75,7 @@ def questions(data: Path, language: str) -> Iterator[str]:
 
 def utterances(data: Path, language: str) -> Iterator[str]:
     """The utterances of xSID in a language."""
-    for line in _lines(data / "tagging" / "slots" / language / "xsid07.valid.conll.gz"):
+    for line in lines_of(data / "tagging" / "slots" / language / "xsid07.valid.conll.gz"):
         if line.startswith("# text = "):
             yield line.removeprefix("# text = ")
 
@@ -87,7 +87,7 @@ def titles(data: Path, language: str) -> Iterator[str]:
     """
     other = "de" if language == "en" else "en"
     for name in (f"{language}-{other}", f"{other}-{language}"):
-        for line in _lines(data / "dictionaries" / f"{name}.tsv.gz"):
+        for line in lines_of(data / "dictionaries" / f"{name}.tsv.gz"):
             sides = line.split("\t")[:2]
             text, translation = sides if name.startswith(language) else reversed(sides)
             words = 2 if language in ("ja", "th", "zh") else 1 + text.count(" ")
@@ -147,7 +147,10 @@ def summary(queries: Sequence[Query], languages: Sequence[str]) -> str:
         cells = " | ".join(f"{100 * (1 - count / max(1, total)):.1f}%" for count in counts)
         shown.append(f"| {name} | {total} | {cells} |")
     shown.append("")
-    shown += [f"{one.query.language} as {one.taken} {one.probability:.2f}: {one.query.text}" for one in faults["English readers"]]
+    shown += [
+        f"{one.query.language} as {one.taken} {one.probability:.2f}: {one.query.text}"
+        for one in faults["English readers"]
+    ]
     return "\n".join(shown)
 
 
@@ -156,7 +159,7 @@ def _names(query: Query) -> tuple[str, str, str]:
 
 
 def _questions(data: Path, language: str) -> Iterator[dict[str, str]]:
-    rows = map(json.loads, _lines(data / "xquad_r" / "queries" / f"{language}.jsonl.gz"))
+    rows = map(json.loads, lines_of(data / "xquad_r" / "queries" / f"{language}.jsonl.gz"))
     return (row for row in rows if part_of(row) == "tune")
 
 
@@ -164,7 +167,7 @@ def _words(text: str) -> set[str]:
     return {word.strip("?.,;:¿\"'") for word in text.casefold().split()}
 
 
-def _lines(path: Path) -> Iterator[str]:
+def lines_of(path: Path) -> Iterator[str]:
     """The lines of a file; none where there is no such file."""
     if path.is_file():
         with gzip.open(path, "rt", encoding="utf-8") as lines:

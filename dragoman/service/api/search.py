@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
+from dragoman.service.api.dependencies import RuntimeDep, SettingsDep, with_readers
 from dragoman.service.core.trec import TREC_TYPE, one_collection, trec_run
 from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import StrictRoute
@@ -35,6 +35,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 async def search(body: SearchRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> Response:
     """Search collections in any language with a query in any language that the tables translate from."""
     identifier = request_id(request)
+    body = with_readers(body, request, settings)
     threads: Threads = request.app.state.threads
     if settings.log_queries:
         request.state.query = body.query

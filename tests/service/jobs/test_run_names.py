@@ -27,7 +27,11 @@ def test_a_document_is_called_by_its_id_or_else_by_its_place() -> None:
 
 
 def test_documents_of_one_id_are_told_apart_by_their_places() -> None:
-    assert names([{"id": "a", "text": "x"}, {"id": "a", "text": "y"}, {"id": "1b", "text": "z"}]) == ["0:a", "1:a", "1b"]
+    assert names([{"id": "a", "text": "x"}, {"id": "a", "text": "y"}, {"id": "1b", "text": "z"}]) == [
+        "0:a",
+        "1:a",
+        "1b",
+    ]
     assert names(["x", {"id": "0", "text": "y"}]) == ["0:0", "1:0"]
 
 
