@@ -121,7 +121,7 @@ class Trained(nn.Module):
         nn.init.zeros_(self.bags.weight)
 
     def forward(self, texts: Sequence[Sequence[int]], known: Sequence[NDArray[np.int64]]) -> Tensor:
-        """The log odds of the languages (texts, languages) for texts, given by the places of their words in ``known``."""
+        """The log odds of the languages (texts, languages); a text is the places of its words in ``known``."""
         used, places = np.unique([word for text in texts for word in text], return_inverse=True)
         bags = [known[word] for word in used]
         starts = np.cumsum([0] + [len(bag) for bag in bags[:-1]])

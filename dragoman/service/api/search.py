@@ -25,7 +25,8 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The documents found. With `Accept: application/x-trec-run` a TREC run of"
         " `qid Q0 docid rank score tag` lines. A docid is the document's id where the request names one collection"
-        " alone, else `collection/id`; white space, control characters and % in it are percent-encoded. The header X-Dragoman-Degraded then has the JSON of `degraded`, unless that is empty.",
+        " alone, else `collection/id`; white space, control characters and % in it are percent-encoded. The header"
+        " X-Dragoman-Degraded then has the JSON of `degraded`, unless that is empty.",
         "content": {TREC_TYPE: {"schema": {"type": "string"}}},
     }
 }

@@ -22,11 +22,6 @@ NEIGHBOURS = frozenset(("bg", "cs", "da", "fi", "he", "hu", "it", "ko", "nl", "p
 """Languages that a text may be in though no model learned them: taken for another one, they would be read as two."""
 
 
-def usual_languages() -> frozenset[str]:
-    """The languages that a text may be in where nothing says which ones matter."""
-    return modelled() | NEIGHBOURS
-
-
 Knows = Callable[[str, str], bool]
 """``knows(language, word)``: whether a translation table has the folded word on its side of the language."""
 
@@ -138,6 +133,11 @@ def detect(
         return Detection(fallback, False, 1 / len(usable))
     best = max(odds, key=lambda language: (odds[language], language == fallback))
     return Detection(best, True, 1 / sum(math.exp(value - odds[best]) for value in odds.values()))
+
+
+def usual_languages() -> frozenset[str]:
+    """The languages that a text may be in where nothing says which ones matter."""
+    return modelled() | NEIGHBOURS
 
 
 def evidence(text: str, candidates: Collection[str], knows: Knows) -> dict[str, Evidence]:

@@ -23,7 +23,6 @@ from dragoman.service.schemas.search import TableUsed
 from dragoman.service.tables.service import check_active, check_detectable
 from dragoman.service.tables.snapshot import Snapshot, TableRegistry
 
-
 _SAMPLE = 300
 """Characters by which the language of a query or a document is detected."""
 

@@ -8,7 +8,16 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PlainValidato
 
 from dragoman.service.core.json import check_text, check_value
 from dragoman.service.core.limits import DOCUMENTS, QUERY_CHARS, TEXT_CHARS
-from dragoman.service.core.validation import FIELDS, AtFirstFault, Body, LanguageCode, Names, NotBlank, ReaderLanguages, Text
+from dragoman.service.core.validation import (
+    FIELDS,
+    AtFirstFault,
+    Body,
+    LanguageCode,
+    Names,
+    NotBlank,
+    ReaderLanguages,
+    Text,
+)
 from dragoman.service.schemas.search import TableUsed
 
 MODEL_CHARS = 1_000

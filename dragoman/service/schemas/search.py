@@ -16,7 +16,16 @@ from pydantic import (
 )
 
 from dragoman.service.core.limits import QUERY_CHARS
-from dragoman.service.core.validation import AtFirstFault, Body, LanguageCode, Name, Names, NotBlank, ReaderLanguages, Text
+from dragoman.service.core.validation import (
+    AtFirstFault,
+    Body,
+    LanguageCode,
+    Name,
+    Names,
+    NotBlank,
+    ReaderLanguages,
+    Text,
+)
 
 Method = Literal["psq", "smt", "none", "dense", "hybrid"]
 TextField = Literal["title", "text"]

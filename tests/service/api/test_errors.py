@@ -17,7 +17,7 @@ JSON = {"content-type": "application/json"}
     ("method", "path", "status", "message"),
     [
         ("GET", "/nothing/here", 404, "nothing at /nothing/here"),
-        ("GET", "/v1/collections/", 404, "nothing at"),
+        ("GET", "/v1/nothing/", 404, "nothing at"),
         ("PUT", "/v1/collections", 405, "PUT is not possible here; allowed: "),
         ("POST", "/healthz", 405, "allowed: GET, HEAD"),
         ("GET", "/v1/collections/missing", 404, "no collection named 'missing'"),

@@ -175,7 +175,11 @@ def without_tables(running: Server) -> Iterator[Server]:
 
 
 def test_without_a_table_latin_letters_are_not_taken_for_english(without_tables: Server) -> None:
-    documents = ["Der Vulkan spuckt seit Montag Asche", "Le volcan crache de la cendre", "Wulkan wyrzuca popiół od wtorku"]
+    documents = [
+        "Der Vulkan spuckt seit Montag Asche",
+        "Le volcan crache de la cendre",
+        "Wulkan wyrzuca popiół od wtorku",
+    ]
     asked = {"query": "The volcano has been spitting ash since Monday", "documents": documents}
     answer = without_tables.client.post("/v1/rerank", json=asked).json()
     assert {one["index"]: one["language"] for one in answer["results"]} == {0: "de", 1: "fr", 2: "pl"}

@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.service.job_client import finished, submit
 from tests.service.api.search_corpus import NDJSON, corpus, search
+from tests.service.job_client import finished, submit
 from tests.service.searching import ndjson
 
 pytestmark = pytest.mark.slow
