@@ -85,14 +85,30 @@ def titles(data: Path, language: str) -> Iterator[str]:
 
     WordNets are not read, as many of their entries are names of species and persons.
     """
+    for text, translation in _pairs(data, language):
+        words = 2 if language in ("ja", "th", "zh") else 1 + text.count(" ")
+        if 2 <= words <= 4 and len(text) > 1 and text.casefold() != translation.casefold() and "(" not in text:
+            yield text
+
+
+def _pairs(data: Path, language: str) -> Iterator[tuple[str, str]]:
+    """The entries of a language's dictionaries, each with its translation."""
     other = "de" if language == "en" else "en"
     for name in (f"{language}-{other}", f"{other}-{language}"):
         for line in lines_of(data / "dictionaries" / f"{name}.tsv.gz"):
-            sides = line.split("\t")[:2]
-            text, translation = sides if name.startswith(language) else reversed(sides)
-            words = 2 if language in ("ja", "th", "zh") else 1 + text.count(" ")
-            if 2 <= words <= 4 and len(text) > 1 and text.casefold() != translation.casefold() and "(" not in text:
-                yield text
+            first, second = line.split("\t")[:2]
+            yield (first, second) if name.startswith(language) else (second, first)
+
+
+def _written_alike(data: Path, languages: Sequence[str]) -> set[str]:
+    """Entries of the dictionaries of two languages or more: nobody can tell which one they are in."""
+    seen: set[str] = set()
+    twice: set[str] = set()
+    for language in languages:
+        own = {text.casefold() for text, _ in _pairs(data, language)}
+        twice |= own & seen
+        seen |= own
+    return twice
 
 
 SOURCES: dict[str, Callable[[Path, str], Iterator[str]]] = {
@@ -105,11 +121,13 @@ SOURCES: dict[str, Callable[[Path, str], Iterator[str]]] = {
 def drawn(data: Path, split: Part, size: int, languages: Sequence[str] = LANGUAGES) -> list[Query]:
     """``size`` queries of a split: as many of each language, give or take one, taken from its sources in turn."""
     found: list[Query] = []
+    alike = _written_alike(data, languages)
     for place, language in enumerate(languages):
         wanted = size // len(languages) + (place < size % len(languages))
         pools = []
         for name, read in SOURCES.items():
-            texts = sorted({text for text in read(data, language) if part(text) == split and len(text) <= _LONGEST})
+            usable = {text for text in read(data, language) if part(text) == split and len(text) <= _LONGEST}
+            texts = sorted(text for text in usable if text.casefold() not in alike)
             random.Random(f"{SEED} {split} {language} {name}").shuffle(texts)
             if texts:
                 pools.append([Query(text, language, name) for text in texts])

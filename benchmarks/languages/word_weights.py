@@ -25,12 +25,14 @@ from safetensors.numpy import save_file
 from torch import Tensor, nn
 
 from benchmarks.languages.short_queries import lines_of, part
-from dragoman.service.query.word_model import BORROWED, UNUSUAL, WORD_CHARS, buckets, text_words
+from dragoman.service.query.word_model import UNUSUAL, WORD_CHARS, buckets, text_words
 
 LANGUAGES = tuple("am ar cs de el en es fa fi fr hi id it ja nl pt ru so sw th tr vi zh".split(" "))  # noqa: SIM905
 BUCKETS = 1 << 18
 SCALE, RATE, BATCH, STEEPEST = 16.0, 0.02, 1_024, 0.03
 ENGLISH = LANGUAGES.index("en")
+BORROWED = 0.1
+"""How usual an English word is taken to be in a text of another language; more was better for real queries alone."""
 UNNATURAL = ("python_docs", "osm", "mozilla")
 """Parts of names of files whose texts are mostly code or names."""
 CLOSE = ("de", "es", "fr", "it", "nl", "pt")

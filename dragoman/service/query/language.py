@@ -28,17 +28,16 @@ Knows = Callable[[str, str], bool]
 _LETTER = regex.compile(r"\p{L}")
 _SAMPLE = 1000
 _MINIMUM = 0.001
-_LIKELY = 0.5
-_FLOOR = 1e-4
+_FLOOR, _WORD_FLOOR = 0.01, 1e-8
 _UNMODELLED = 0.1
-_LETTERS, _WORDS, _COMMON = 0.2, 0.85, 0.9
+_LETTERS, _WORDS, _COMMON = 0.6, 0.9, 0.3
 """Weights of a language that both models know: its log probability by letters, by words, the share of common words."""
-_LETTERS_ALONE, _UNSEEN = 1.8, 0.7
+_LETTERS_ALONE, _UNSEEN = 2.2, -0.3
 """The weight of letters and the constant of a language that the model of words does not know."""
 _KNOWN = 6.0
 """The weight of the share of words that the tables have."""
 _REACH = 4.0
-_READERS = 2.0
+_READERS = 1.5
 """What a reader's language has in advance, in log odds."""
 _SURE = 0.5
 _OWN_SCRIPT = {
@@ -150,10 +149,15 @@ def evidence(text: str, candidates: Collection[str], knows: Knows) -> dict[str, 
         if confidence is None:
             possible = common + known + (by_word or 0.0) > 0.0
         else:
-            possible = confidence >= _MINIMUM or (by_word or 0.0) >= _LIKELY
+            possible = confidence >= _MINIMUM or by_word is not None  # letters alone leave out too many
         if possible:
             letters = _UNMODELLED if confidence is None else confidence
-            found[language] = Evidence(_log(letters), None if by_word is None else _log(by_word), common, known)
+            found[language] = Evidence(
+                math.log(max(_FLOOR, letters)),
+                None if by_word is None else math.log(max(_WORD_FLOOR, by_word)),
+                common,
+                known,
+            )
     return found
 
 
@@ -162,10 +166,6 @@ def _odds(one: Evidence) -> float:
     if one.words is None:
         return odds + _LETTERS_ALONE * one.letters + _UNSEEN
     return odds + _LETTERS * one.letters + _WORDS * one.words
-
-
-def _log(probability: float) -> float:
-    return math.log(max(_FLOOR, probability))
 
 
 def prepare(languages: Collection[str]) -> None:

@@ -24,14 +24,19 @@ LONGEST_PART = 5
 WORD_CHARS = 20
 WORDS = 32
 """Most words of a text that are looked at."""
-BORROWED = 0.1
+BORROWED = 0.2
 """How usual an English word is in a text of another language."""
 BORROWED_SCRIPT = 0.15
 """How usual a word in Latin letters is in a text in another script."""
 UNUSUAL = 0.005
 """How usual any other word is."""
+MIXED = 4.0
+"""What a language in Latin letters loses, in log odds, where more than a quarter of the words are in another script:
+Latin words in Greek or Chinese text are frequent, the other way round they are not."""
 
-_WORD = regex.compile(r"[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*+")
+_WORD = regex.compile(
+    r"[\p{Script=Latin}\p{M}]+(?:['’][\p{Script=Latin}\p{M}]+)*+|[\p{L}\p{M}--\p{Script=Latin}]+", regex.VERSION1
+)
 _LATIN = regex.compile(r"\p{Script=Latin}")
 _SCRIPTS = {
     "am": regex.compile(r"\p{Script=Ethiopic}"),
@@ -65,7 +70,7 @@ class WordModel:
 
 
 def text_words(text: str) -> list[str]:
-    """The first words of a text, in lower case: runs of letters with their marks and apostrophes."""
+    """The first words of a text, in lower case: runs of Latin or of other letters, with marks and apostrophes."""
     return [match[0] for match, _ in zip(_WORD.finditer(text.lower()), range(WORDS), strict=False)]
 
 
@@ -94,6 +99,8 @@ def word_confidences(text: str, candidates: Collection[str]) -> dict[str, float]
         if _LATIN.search(word):
             borrowed[foreign] = BORROWED_SCRIPT
         scores += np.log(usual[columns] + borrowed + UNUSUAL)
+    if 4 * sum(_LATIN.search(word) is None for word in found) > len(found):
+        scores[~foreign] -= MIXED
     exponents = np.exp(scores - scores.max())
     return dict(zip(written, (exponents / exponents.sum()).tolist(), strict=True))
 
