@@ -34,9 +34,11 @@ _LETTERS, _WORDS, _COMMON = 0.6, 0.9, 0.3
 """Weights of a language that both models know: its log probability by letters, by words, the share of common words."""
 _LETTERS_ALONE, _UNSEEN = 2.2, -0.3
 """The weight of letters and the constant of a language that the model of words does not know."""
-_KNOWN = 6.0
+_KNOWN = 8.0
 """The weight of the share of words that the tables have."""
 _REACH = 4.0
+_ENGLISH = 0.8
+"""What English has in advance, in log odds: its words are usual in texts of other languages as well."""
 _READERS = 1.5
 """What a reader's language has in advance, in log odds."""
 _SURE = 0.5
@@ -125,7 +127,10 @@ def detect(
     if not _LETTER.search(sample) or not usable:
         return Detection(fallback, False, 1 / max(1, len(usable)))
     odds = {
-        language: _odds(one) + math.log1p(_REACH * reach(language)) + _READERS * (language in readers)
+        language: _odds(one)
+        + math.log1p(_REACH * reach(language))
+        + _READERS * (language in readers)
+        + _ENGLISH * (language == FALLBACK)
         for language, one in evidence(sample, usable, knows).items()
     }
     if not odds:
