@@ -53,7 +53,7 @@ class HeadAsGet:
             return
 
         async def send_headers(message: Message) -> None:
-            await send(message | {"body": b""} if message["type"] == "http.response.body" else message)
+            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
 
         inner = {**scope, "method": "GET", AS_GET: True}
         try:
