@@ -18,6 +18,7 @@ from dragoman.service.core.errors import ERRORS
 from dragoman.service.core.memory import BodyMemory, MemoryBreaker
 from dragoman.service.core.settings import Settings
 from dragoman.service.http import errors
+from dragoman.service.http.addresses import HeadAsGet, TrailingSlash
 from dragoman.service.http.admission import Threads
 from dragoman.service.http.authentication import Authentication, check_routes, is_open, needed_scopes
 from dragoman.service.http.errors import ErrorBody
@@ -102,8 +103,10 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router)
     errors.install(app, ROUTERS)
+    app.add_middleware(HeadAsGet)
     app.add_middleware(CheckedAddress)
     app.add_middleware(Authentication, settings=settings)
+    app.add_middleware(TrailingSlash, routers=ROUTERS)
     app.add_middleware(RequestContext)
     return app
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
 
@@ -14,7 +14,13 @@ from dragoman.service.access.authenticator import Access, Caller
 from dragoman.service.core.errors import InvalidRequest
 from dragoman.service.core.settings import Settings
 from dragoman.service.http.errors import request_id
+from dragoman.service.query.readers import readers_of
 from dragoman.service.runtime import Runtime
+from dragoman.service.schemas.qa import QaRequest
+from dragoman.service.schemas.rerank import RerankTei, RerankV1, RerankV2
+from dragoman.service.schemas.search import SearchRequest
+
+_Asking = TypeVar("_Asking", SearchRequest, QaRequest, RerankV1, RerankV2, RerankTei)
 
 
 async def _runtime(request: Request) -> Runtime:
@@ -52,6 +58,12 @@ async def _check_parameters(request: Request) -> None:
     if unknown:
         named = ", ".join(ascii(name[:40]) for name in unknown[:5])
         raise InvalidRequest(f"unknown query parameter {named}: there are {', '.join(known) or 'none here'}")
+
+
+def with_readers(body: _Asking, request: Request, settings: Settings) -> _Asking:
+    """The body with the readers' languages; what the browser accepts counts where neither it nor a setting has them."""
+    readers = readers_of(body.reader_languages, settings.readers, request.headers.get("accept-language"))
+    return body.model_copy(update={"reader_languages": readers or None})
 
 
 KNOWN_PARAMETERS = Depends(_check_parameters)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from fastapi import APIRouter, Request, Response
 
-from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
+from dragoman.service.api.dependencies import RuntimeDep, SettingsDep, with_readers
 from dragoman.service.api.search import DEGRADED_HEADER
 from dragoman.service.core.errors import InvalidRequest
 from dragoman.service.core.settings import Settings
@@ -71,10 +71,11 @@ async def _ranked(
     with span("rerank"), runtime.traffic.live():
         if settings.log_queries:
             request.state.query = body.query
+        asked = with_readers(body, request, settings)
         started = time.perf_counter()
         until = time.monotonic() + settings.worker_seconds
         threads: Threads = request.app.state.threads
-        begun = await threads.run(request, lambda _: runtime.rerank_requests.begin(body, texts()), waits=True)
+        begun = await threads.run(request, lambda _: runtime.rerank_requests.begin(asked, texts()), waits=True)
         try:
             await wait_for_futures(begun.pending.futures, request, until, all_of=True)
             scores = begun.pending.finish()

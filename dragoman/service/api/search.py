@@ -8,8 +8,8 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
-from dragoman.service.core.trec import TREC_TYPE, trec_run
+from dragoman.service.api.dependencies import RuntimeDep, SettingsDep, with_readers
+from dragoman.service.core.trec import TREC_TYPE, one_collection, trec_run
 from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
@@ -24,8 +24,9 @@ DEGRADED_HEADER = "X-Dragoman-Degraded"
 _RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The documents found. With `Accept: application/x-trec-run` a TREC run of"
-        " `qid Q0 docid rank score tag` lines, with white space, control characters and % in ids percent-encoded;"
-        " the header X-Dragoman-Degraded then has the JSON of `degraded`, unless that is empty.",
+        " `qid Q0 docid rank score tag` lines. A docid is the document's id where the request names one collection"
+        " alone, else `collection/id`; white space, control characters and % in it are percent-encoded. The header"
+        " X-Dragoman-Degraded then has the JSON of `degraded`, unless that is empty.",
         "content": {TREC_TYPE: {"schema": {"type": "string"}}},
     }
 }
@@ -35,6 +36,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 async def search(body: SearchRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> Response:
     """Search collections in any language with a query in any language that the tables translate from."""
     identifier = request_id(request)
+    body = with_readers(body, request, settings)
     threads: Threads = request.app.state.threads
     if settings.log_queries:
         request.state.query = body.query
@@ -48,7 +50,9 @@ async def search(body: SearchRequest, request: Request, runtime: RuntimeDep, set
     def run(cancelled: Cancelled) -> Response:
         lines, degraded, method = runtime.search.run(body, cancelled)
         note_degraded(request, degraded)
-        written = trec_run(body.query_id or identifier, lines, f"dragoman-{method}")
+        written = trec_run(
+            body.query_id or identifier, lines, f"dragoman-{method}", alone=one_collection(body.collections)
+        )
         return Response(written, media_type=TREC_TYPE, headers=_degraded_header(degraded))
 
     work = run if TREC_TYPE in request.headers.get("accept", "") else answer

@@ -23,6 +23,7 @@ from dragoman.service.core.memory import BodyMemory, MemoryBreaker
 from dragoman.service.core.priority import background
 from dragoman.service.core.settings import Settings
 from dragoman.service.http import errors
+from dragoman.service.http.addresses import HeadAsGet
 from dragoman.service.http.bodies import StrictRoute, bearer
 from dragoman.service.http.middleware import CheckedAddress, RequestContext
 from dragoman.service.http.probes import METRICS_TYPE, Health, SharedCheck, check_not_stopping
@@ -140,6 +141,7 @@ def create_worker_app(settings: Settings) -> FastAPI:
     app.state.memory = BodyMemory(settings.bodies_bytes, MemoryBreaker(settings.memory_bytes))
     app.include_router(router)
     errors.install(app, [router])
+    app.add_middleware(HeadAsGet)
     app.add_middleware(CheckedAddress)
     if settings.worker_token is not None:
         app.add_middleware(WorkerToken, token=settings.worker_token.get_secret_value())

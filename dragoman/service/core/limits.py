@@ -9,6 +9,8 @@ KIB = 1024
 MIB = 1024 * KIB
 GIB = 1024 * MIB
 
+READER_LANGUAGES = 10
+"""Most languages that readers have."""
 QUERY_CHARS = 1_000_000
 TEXT_CHARS = 10_000_000
 DOCUMENTS = 100_000

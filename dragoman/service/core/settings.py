@@ -9,7 +9,8 @@ from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator
 
-from dragoman.service.core.limits import DOCUMENTS, TEXT_CHARS, TEXTS, RequestLimits
+from dragoman.lexicon.text.languages import check_language
+from dragoman.service.core.limits import DOCUMENTS, READER_LANGUAGES, TEXT_CHARS, TEXTS, RequestLimits
 
 DATABASE = "dragoman.db"
 """The SQLite file in the data directory."""
@@ -30,6 +31,11 @@ class Settings(RequestLimits):
         default="",
         description="Names besides loopback addresses under which a service without keys may be reached, separated by"
         " commas, such as that of a proxy on this machine.",
+    )
+    reader_languages: str = Field(
+        default="",
+        description="Languages of those who search, ISO 639-1 codes separated by commas, such as en,fr: a short query"
+        " that may be in one of them or in another language is taken for theirs. Default: what their browsers accept.",
     )
     metrics_open: bool = Field(default=False, description="Whether /metrics needs no key although there are keys.")
     key_requests_per_second: float = Field(
@@ -299,6 +305,15 @@ class Settings(RequestLimits):
             raise ValueError("use postgresql://user@host/database or sqlite:///path/to/file")
         return url
 
+    @field_validator("reader_languages")
+    @classmethod
+    def _known_languages(cls, languages: str) -> str:
+        """The languages, each by its one code."""
+        codes = [check_language(code.strip()) for code in languages.split(",") if code.strip()]
+        if len(codes) > READER_LANGUAGES:
+            raise ValueError(f"names {len(codes)} languages; at most {READER_LANGUAGES} are allowed")
+        return ",".join(dict.fromkeys(codes))
+
     @field_validator("worker_token")
     @classmethod
     def _fit_for_a_header(cls, token: SecretStr | None) -> SecretStr | None:
@@ -334,6 +349,11 @@ class Settings(RequestLimits):
     def host_names(self) -> frozenset[str]:
         """``allowed_hosts`` as a set, in lower case."""
         return frozenset(name.strip().lower() for name in self.allowed_hosts.split(",")) - {""}
+
+    @property
+    def readers(self) -> list[str]:
+        """``reader_languages`` as a list."""
+        return [code for code in self.reader_languages.split(",") if code]
 
     @property
     def loopback(self) -> bool:

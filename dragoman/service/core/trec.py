@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -20,15 +20,19 @@ class RunLine(NamedTuple):
     score: float
 
 
-def trec_run(query_id: str, lines: list[RunLine], tag: str) -> str:
+def one_collection(collections: Sequence[str] | None) -> bool:
+    """Whether a request names one collection alone, so that its documents' ids are enough to name them in a run."""
+    return collections is not None and len(set(collections)) == 1
+
+
+def trec_run(query_id: str, lines: Sequence[RunLine], tag: str, *, alone: bool) -> str:
     """The lines of a TREC run, each with its end.
 
-    An id is percent-encoded where it holds white space, control characters or %; where several collections
-    have a document of one id, both are written ``collection/id``.
+    Documents are named by their ids if they are ``alone``, from one collection, else by ``collection/id``. It depends
+    on what was asked and not on what was found, so that a document has one name in all topics of a run. White space,
+    control characters and % are percent-encoded.
     """
-    ids = [line.id for line in lines]
-    shared = {id for id, count in Counter(ids).items() if count > 1}
-    written = [f"{line.collection}/{line.id}" if line.id in shared else line.id for line in lines]
+    written = [line.id if alone else f"{line.collection}/{line.id}" for line in lines]
     topic = _encoded(query_id)
     return "".join(
         f"{topic} Q0 {_encoded(id)} {rank} {line.score!r} {tag}\n"

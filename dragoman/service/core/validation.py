@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from dragoman.lexicon.text.languages import check_language
 from dragoman.service.core.json import check_text
-from dragoman.service.core.limits import NAMES
+from dragoman.service.core.limits import NAMES, READER_LANGUAGES
 
 _CODE_CHARS = 100
 FIELDS = 100
@@ -47,6 +47,7 @@ NotBlank = Annotated[Text, AfterValidator(_check_not_blank)]
 LanguageCode = Annotated[StrictStr, AfterValidator(_check_code), Field(max_length=_CODE_CHARS)]
 AtFirstFault = Field(fail_fast=True)
 """For every list that a caller sends: its validation ends at the first element that is wrong."""
+ReaderLanguages = Annotated[list[LanguageCode], Field(min_length=1, max_length=READER_LANGUAGES), AtFirstFault]
 
 Name = Annotated[Text, Field(min_length=1, max_length=200)]
 Names = Annotated[list[Name], Field(min_length=1, max_length=NAMES), AtFirstFault]

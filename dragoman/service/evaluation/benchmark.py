@@ -274,7 +274,7 @@ def write_run(path: Path, result: Evaluation) -> None:
     with path.open("w", encoding="utf-8") as stream:
         for query, hits in result.run.items():
             lines = [RunLine("", document, score) for document, score in hits.items()]
-            stream.write(trec_run(query, lines, result.system))
+            stream.write(trec_run(query, lines, result.system, alone=True))
 
 
 def _screen(report: dict[str, Any]) -> ScreenTable:

@@ -24,6 +24,7 @@ from dragoman.service.core.errors import (
     from_status,
 )
 from dragoman.service.core.validation import describe
+from dragoman.service.http.addresses import AS_GET
 
 logger = logging.getLogger("dragoman")
 
@@ -106,7 +107,8 @@ def _http_response(request: Request, fault: HTTPException, routes: Sequence[Rout
         if methods := _methods(request, routes):
             headers["Allow"] = ", ".join(methods)
         allowed = headers.get("Allow", "")
-        message = f"{request.method} is not possible here" + (f"; allowed: {allowed}" if allowed else "")
+        method = "HEAD" if request.scope.get(AS_GET) else request.method
+        message = f"{method} is not possible here" + (f"; allowed: {allowed}" if allowed else "")
     response = error_response(from_status(fault.status_code, message), request_id(request))
     response.headers.update(headers)
     return response
@@ -115,4 +117,5 @@ def _http_response(request: Request, fault: HTTPException, routes: Sequence[Rout
 def _methods(request: Request, routes: Sequence[Route]) -> list[str]:
     """The methods of all routes with the request's path; the fault itself has those of one route only."""
     found = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
-    return sorted(set().union(*(route.methods or () for route in found)))
+    methods = set().union(*(route.methods or () for route in found))
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)

@@ -112,10 +112,10 @@ class StartingApp:
             self._settled.set()
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["path"] == "/healthz" and scope["method"] in ("GET", "HEAD"):
+        if scope["path"] in ("/healthz", "/healthz/") and scope["method"] in ("GET", "HEAD"):
             await send_plain(send, 200, _HEADERS, _STARTING, head=scope["method"] == "HEAD")
             return
-        if scope["path"] != "/readyz":
+        if scope["path"] not in ("/readyz", "/readyz/"):
             with anyio.move_on_after(_WAIT_SECONDS):
                 await self._settled.wait()
             if self._app is not None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,18 +14,20 @@ from pydantic import ValidationError
 from dragoman.service.core.errors import ServiceError
 from dragoman.service.core.line import LineId, LineRejected, parse_object
 from dragoman.service.core.settings import Settings
+from dragoman.service.core.trec import one_collection
 from dragoman.service.core.validation import Body, describe
 from dragoman.service.inference.batching import Cancelled
 from dragoman.service.reading.qa import QuestionAnswering
 from dragoman.service.rerank.request import RerankRequests
 from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.schemas.qa import QaRequest
-from dragoman.service.schemas.rerank import RerankV1
+from dragoman.service.schemas.rerank import DocumentFields, RerankV1
 from dragoman.service.schemas.search import Method, SearchRequest
 from dragoman.service.search.service import Search
 from dragoman.service.tables.snapshot import Snapshot
 
 JobType = Literal["rerank", "search", "qa"]
+_PLACED = re.compile("[0-9]+:")
 
 
 class SettledQa(QaRequest):
@@ -50,7 +54,7 @@ class LineRequest:
 
 @dataclass(frozen=True, slots=True)
 class LineAnswer:
-    """The endpoint's answer as JSON, and the ids of a rerank request's documents where they have any."""
+    """The endpoint's answer as JSON, and what names its documents in a TREC run: see :func:`run_names`."""
 
     response: str
     ids: str | None = None
@@ -113,25 +117,55 @@ class LineAnswers:
         """
         if isinstance(line.request, SearchRequest):
             found = self._search.search(line.request, line.custom_id, cancelled, snapshot)
-            return LineAnswer(_dump(found.model_dump(mode="json", exclude_unset=True, exclude={"timings_ms"})))
+            response = found.model_dump(mode="json", exclude_unset=True, exclude={"timings_ms"})
+            return LineAnswer(_dump(response), run_names(line.request))
         if isinstance(line.request, QaRequest):
             method = line.request.method if isinstance(line.request, SettledQa) else None
             answered = self._qa.answer(line.request, line.custom_id, cancelled, snapshot, method)
-            return LineAnswer(_dump(answered.model_dump(mode="json", exclude_unset=True)))
+            return LineAnswer(_dump(answered.model_dump(mode="json", exclude_unset=True)), run_names(line.request))
         request, texts = line.request, line.request.texts()
         begun = self._rerank.begin(request, texts, snapshot)
         scores = begun.pending.result(time.monotonic() + self._settings.job_line_seconds, cancelled)
         ranked = begun.ranking(scores, raw=bool(request.raw_scores))
         check_scored(ranked, len(texts))
         response = answer_v1(line.custom_id, request, ranked).model_dump(mode="json", exclude_none=True)
-        return LineAnswer(_dump(response), _ids(request))
+        return LineAnswer(_dump(response), run_names(request))
 
 
-def _ids(request: RerankV1) -> str | None:
-    """The documents' ids, null for one without."""
-    found = [None if isinstance(one, str) else (one.model_extra or {}).get("id") for one in request.documents]
-    usable = [str(one) if isinstance(one, str | int) and not isinstance(one, bool) else None for one in found]
-    return _dump(usable) if any(one is not None for one in usable) else None
+def run_names(request: RerankV1 | SearchRequest | QaRequest) -> str | None:
+    """What names a line's documents in a TREC run, as JSON.
+
+    The documents of a rerank request, a list: an id, or the place in the request of one without an id. The one
+    collection of a search, ``{"collection": name}``, null where it is not one that is named. None if nothing is
+    searched or reranked.
+    """
+    if isinstance(request, RerankV1):
+        return _dump(_document_names(request))
+    if isinstance(request, QaRequest) and request.context is not None:
+        return None
+    return _dump({"collection": (request.collections or [None])[0] if one_collection(request.collections) else None})
+
+
+def _document_names(request: RerankV1) -> list[str]:
+    """A name for each document: its id, or its place; ``place:id`` where another document has that name too.
+
+    An id that looks like such a name gets its place as well, so that no two names are the same.
+    """
+    found = [_id(one) for one in request.documents]
+    names = [str(place) if id is None else id for place, id in enumerate(found)]
+    counted = Counter(names)
+    return [
+        name if counted[name] == 1 and not _PLACED.match(name) else f"{place}:{name}"
+        for place, name in enumerate(names)
+    ]
+
+
+def _id(document: str | DocumentFields) -> str | None:
+    """The id of a document that is an object with one: a text or an integer, in ``id`` or else in ``_id``."""
+    fields = {} if isinstance(document, str) else document.model_extra or {}
+    given = (fields.get(name) for name in ("id", "_id"))
+    usable = (str(one) for one in given if isinstance(one, str | int) and not isinstance(one, bool))
+    return next(filter(None, usable), None)
 
 
 def _dump(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -231,6 +232,14 @@ class JobRepository:
             yield rows
             last = upto
 
+    def collection(self, id: str) -> str | None:
+        """The collection that all searches of a job name, and none of them another; None if there is no such one."""
+        wanted = select(JobLine.ids).where(JobLine.job_id == id, JobLine.ids.is_not(None)).distinct().limit(2)
+        with self._store.read() as session:
+            named = session.scalars(wanted).all()
+        found: str | None = json.loads(named[0])["collection"] if len(named) == 1 else None
+        return found
+
 
 def _batch_end(session: Session, chosen: Sequence[ColumnElement[bool]]) -> int:
     """The last of the next lines to read at a time: answers are up to megabytes each; 0 if there is no line."""
@@ -262,14 +271,14 @@ def _locked(session: Session, id: str) -> Job | None:
 
 
 def _row(id: str, one: Answered) -> dict[str, Any]:
-    return {
+    row = {
         "job_id": id,
         "line": one.line,
         "state": FAILED if one.failed else COMPLETED,
         "request": None,
         "answer": one.answer,
-        "ids": one.ids,
     }
+    return row if one.ids is None else row | {"ids": one.ids}  # those of a failed search stay as they were sent
 
 
 def _info(job: Job) -> JobInfo:

@@ -152,7 +152,8 @@ class Jobs:
             NotFound: there is none of this id.
         """
         job = self._jobs.get(id)
-        return ("".join(_trec(row, job) for row in rows).encode() for rows in self._jobs.lines(id, errors=False))
+        alone = job.type != "rerank" and self._jobs.collection(id) is not None
+        return ("".join(_trec(row, job, alone) for row in rows).encode() for rows in self._jobs.lines(id, errors=False))
 
     def errors(self, id: str) -> Iterator[bytes]:
         """The errors so far, a line of JSON each, in the order of the job's lines.
@@ -198,7 +199,8 @@ def _error(row: JobLine, job: JobInfo) -> bytes:
     return f'{{"custom_id":{custom_id},"line":{row.line},"error":{error}}}\n'.encode()
 
 
-def _trec(row: JobLine, job: JobInfo) -> str:
+def _trec(row: JobLine, job: JobInfo, alone: bool) -> str:
+    """The run of one line; ``alone`` says that all lines search one and the same collection."""
     response: dict[str, Any] = json.loads(row.answer or "{}")
     if job.type != "rerank":
         hits = response["hits"] if job.type == "search" else response.get("passages", [])
@@ -206,7 +208,7 @@ def _trec(row: JobLine, job: JobInfo) -> str:
     else:
         ids = json.loads(row.ids) if row.ids is not None else {}
         lines = [RunLine("", _docid(ids, one["index"]), one["relevance_score"]) for one in response["results"]]
-    return trec_run(row.custom_id or "", lines, job.tag)
+    return trec_run(row.custom_id or "", lines, job.tag, alone=alone or job.type == "rerank")
 
 
 def _docid(ids: Any, index: int) -> str:

@@ -19,7 +19,7 @@ from dragoman.service.core.admission import Limit
 from dragoman.service.core.errors import Conflict, InvalidRequest, TooLarge, classify
 from dragoman.service.core.line import LineRejected, parse_object
 from dragoman.service.core.settings import Settings
-from dragoman.service.jobs.line import JobType, LineAnswers, parse_line
+from dragoman.service.jobs.line import JobType, LineAnswers, parse_line, run_names
 from dragoman.service.jobs.repository import FAILED, PENDING, UNFINISHED, UPLOADING, VALIDATING, pins
 from dragoman.service.schemas.qa import QaRequest
 from dragoman.service.schemas.rerank import RerankV1
@@ -142,7 +142,7 @@ class JobSubmission:
             self._save(batch)
 
     def _row(self, line: Line) -> dict[str, Any]:
-        row = {"job_id": self.id, "line": line.number, "custom_id": None, "request": None, "answer": None}
+        row = {"job_id": self.id, "line": line.number, "custom_id": None, "request": None, "answer": None, "ids": None}
         try:
             if line.content is None:
                 raise LineRejected(f"the line is longer than {self._settings.ndjson_line_bytes} bytes")
@@ -150,7 +150,8 @@ class JobSubmission:
         except LineRejected as fault:
             return row | {"state": FAILED, "custom_id": fault.id, "answer": line_error(str(fault))}
         packed = zlib.compress(self._settled(line.content, request.request), 1)
-        return row | {"state": PENDING, "custom_id": request.custom_id, "request": packed}
+        row |= {"state": PENDING, "custom_id": request.custom_id, "request": packed}
+        return row if self._new.type == "rerank" else row | {"ids": run_names(request.request)}
 
     def _settled(self, content: bytes, request: RerankV1 | SearchRequest | QaRequest) -> bytes:
         """The line with a method, which is chosen once, so that all lines of a job are answered alike."""

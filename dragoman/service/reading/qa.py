@@ -17,7 +17,8 @@ from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.models import Models
 from dragoman.service.inference.reading import reader_place
 from dragoman.service.observability.metrics import Metrics
-from dragoman.service.query.language import FALLBACK, NEIGHBOURS, detect
+from dragoman.service.query.language import FALLBACK, NEIGHBOURS, Detection, detect
+from dragoman.service.query.readers import readers_of
 from dragoman.service.query.translation import undecided
 from dragoman.service.reading.answers import Answers
 from dragoman.service.reading.statements import Statements
@@ -93,6 +94,7 @@ class QuestionAnswering:
         return SearchRequest(
             query=request.asked,
             query_language=request.question_language,
+            reader_languages=request.reader_languages,
             collections=request.collections,
             method=method,
             top_k=min(self._settings.qa_passages, self._settings.top_k_max),
@@ -105,15 +107,19 @@ class QuestionAnswering:
         work = self._work(request)
         reader = work.reader(cancelled)
         degraded: list[Degraded] = []
-        of_context = request.context_language or _detected("context", context, reader, degraded)
-        language = request.question_language or _detected(
-            _field(request), request.asked, reader, degraded, likely=of_context
-        )
+        of_context = request.context_language or _detected("context", context, reader, degraded).language
+        asked = self._asked_in(request, of_context, reader, degraded)
+        language = asked.language
         _note_unlearned([(_field(request), language), ("context", of_context)], reader, degraded)
         text = Text(context, of_context)
         response = work.response(
             request_id=request_id,
-            query=QueryRead(text=request.asked, language=language, detected=request.question_language is None),
+            query=QueryRead(
+                text=request.asked,
+                language=language,
+                detected=request.question_language is None,
+                language_probability=round(asked.probability, 4),
+            ),
             model=reader.name,
             degraded=degraded,
             truncated=[],
@@ -165,6 +171,15 @@ class QuestionAnswering:
         self._metrics.stage(STAGE, time.perf_counter() - started)
         return response
 
+    def _asked_in(
+        self, request: QaRequest, of_context: str, reader: PackedReader, degraded: list[Degraded]
+    ) -> Detection:
+        """The language of the question or statement: given, or most likely that of its context or of a reader."""
+        if request.question_language is not None:
+            return Detection.given(request.question_language)
+        readers = readers_of(request.reader_languages, self._settings.readers)
+        return _detected(_field(request), request.asked, reader, degraded, of_context, readers)
+
     def _reading(self, texts: Sequence[Text], cancelled: Cancelled | None) -> AbstractContextManager[None]:
         """A turn to read long texts: more of them in rows at a time take memory, and the worker reads none sooner."""
         if sum(len(one.text) for one in texts) <= _SHORT_CHARS:
@@ -209,16 +224,23 @@ def _field(request: QaRequest) -> str:
     return "question" if request.statement is None else "statement"
 
 
-def _detected(name: str, text: str, reader: PackedReader, degraded: list[Degraded], likely: str | None = None) -> str:
+def _detected(
+    name: str,
+    text: str,
+    reader: PackedReader,
+    degraded: list[Degraded],
+    likely: str | None = None,
+    readers: Sequence[str] = (),
+) -> Detection:
     """The language of a text, which the reader need not have learned; a guess is reported.
 
     A question is more often in the language of its context, `likely`, than in another one.
     """
     candidates = {FALLBACK, *reader.languages, *NEIGHBOURS} if reader.languages else {FALLBACK}
-    found = detect(text, candidates, lambda language, word: False, lambda language: float(language == likely))
+    found = detect(text, candidates, lambda language, word: False, lambda language: float(language == likely), readers)
     if not found.decided:
         degraded.append(Degraded.of("detect", f"{name}: {undecided(found.language)}", "undecided"))
-    return found.language
+    return found
 
 
 def _note_unlearned(languages: Sequence[tuple[str, str]], reader: PackedReader, degraded: list[Degraded]) -> None:

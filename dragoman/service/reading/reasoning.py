@@ -16,7 +16,7 @@ from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.generation import Generate, Generation, bridge_place
 from dragoman.service.inference.models import Models
 from dragoman.service.observability.metrics import Metrics
-from dragoman.service.query.language import FALLBACK, NEIGHBOURS, detect
+from dragoman.service.query.language import FALLBACK, NEIGHBOURS, Detection, detect
 from dragoman.service.query.translation import undecided
 from dragoman.service.schemas.qa import AnswerDocument
 from dragoman.service.schemas.reason import ReasonRequest, ReasonResponse, Usage
@@ -118,8 +118,13 @@ class Reasoning:
         }
         if request.collections is None:
             degraded: list[Degraded] = []
-            language = request.language or _detected(request.question, reasoner, degraded)
-            query = QueryRead(text=request.question, language=language, detected=request.language is None)
+            asked = self._asked_in(request, reasoner, degraded)
+            query = QueryRead(
+                text=request.question,
+                language=asked.language,
+                detected=request.language is None,
+                language_probability=round(asked.probability, 4),
+            )
             return ReasonResponse(query=query, degraded=degraded, truncated=[], **common), ""
         wanted = SearchRequest(
             query=request.question,
@@ -136,6 +141,20 @@ class Reasoning:
             **common,
         )
         return response, self._quoted(found.documents, reasoner, response)
+
+    def _asked_in(self, request: ReasonRequest, reasoner: Reasoner, degraded: list[Degraded]) -> Detection:
+        """The question's language: given, or one that the bridge learned or a neighbour of these; a guess is reported.
+
+        Readers' languages are the more likely ones.
+        """
+        if request.language is not None:
+            return Detection.given(request.language)
+        candidates = {FALLBACK, *reasoner.languages, *NEIGHBOURS} if reasoner.languages else {FALLBACK}
+        readers = self._settings.readers
+        found = detect(request.question, candidates, lambda language, word: False, readers=readers)
+        if not found.decided:
+            degraded.append(Degraded.of("detect", f"question: {undecided(found.language)}", "undecided"))
+        return found
 
     def _quoted(self, found: Sequence[RankedDocument], reasoner: Reasoner, response: ReasonResponse) -> str:
         """Documents with their ids, each on a line; of long ones what matches the question best, and what follows.
@@ -170,12 +189,3 @@ def split(text: str) -> tuple[str, str]:
         return text[: found[-1].start()].strip(), text[found[-1].end() :].strip().removesuffix(".")
     sentences = _SENTENCE.split(text)
     return text[: len(text) - len(sentences[-1])].strip(), sentences[-1]
-
-
-def _detected(text: str, reasoner: Reasoner, degraded: list[Degraded]) -> str:
-    """The language of a question, among those that the bridge learned and their neighbours; a guess is reported."""
-    candidates = {FALLBACK, *reasoner.languages, *NEIGHBOURS} if reasoner.languages else {FALLBACK}
-    found = detect(text, candidates, lambda language, word: False)
-    if not found.decided:
-        degraded.append(Degraded.of("detect", f"question: {undecided(found.language)}", "undecided"))
-    return found.language

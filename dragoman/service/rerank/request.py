@@ -14,13 +14,17 @@ from dragoman.service.core.errors import InvalidRequest
 from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.scoring import Pending, Scores
-from dragoman.service.query.language import FALLBACK, Detection, detect
+from dragoman.service.query.language import FALLBACK, Detection, detect, usual_languages
+from dragoman.service.query.readers import readers_of
 from dragoman.service.query.text import AnalysedText
 from dragoman.service.query.translation import tables_used, undecided, why_untranslated
 from dragoman.service.rerank.scoring import Reranking, sigmoid
 from dragoman.service.schemas.search import TableUsed
 from dragoman.service.tables.service import check_active, check_detectable
 from dragoman.service.tables.snapshot import Snapshot, TableRegistry
+
+_SAMPLE = 300
+"""Characters by which the language of a query or a document is detected."""
 
 
 class RerankRequest(Protocol):
@@ -30,6 +34,7 @@ class RerankRequest(Protocol):
     query_language: str | None
     document_language: str | None
     tables: list[str] | None
+    reader_languages: list[str] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,8 @@ class Languages:
     language: str
     detected: bool
     """Whether the query's language was detected."""
+    probability: float
+    """How sure the query's language is."""
     documents: Sequence[str | None] | None
     """The documents' detected languages, None for an assumed one; None if the request has one for all."""
     tables: Sequence[TableUsed]
@@ -106,7 +113,8 @@ class RerankRequests:
         check_active(request.tables or (), snapshot)
         if request.query_language is None or request.document_language is None:
             check_detectable(snapshot, [request.document_language] if request.document_language else [])
-        query, *found = _languages(request, texts, snapshot)
+        readers = readers_of(request.reader_languages, self._settings.readers)
+        query, *found = _languages(request, texts, snapshot, readers)
         documents = [AnalysedText(text, one.language, self._analysis) for text, one in zip(texts, found, strict=True)]
         if request.tables is not None:
             targets = {document.language for document in documents} - {query.language}
@@ -117,20 +125,26 @@ class RerankRequests:
         return PendingRanking(self._reranking.begin(asked, documents, snapshot, seconds), languages)
 
 
-def _languages(request: RerankRequest, texts: Sequence[str], snapshot: Snapshot) -> Iterator[Detection]:
-    """The language of the query and of each document, given or detected."""
-    known = {FALLBACK, *snapshot.languages}
+def _languages(
+    request: RerankRequest, texts: Sequence[str], snapshot: Snapshot, readers: Sequence[str]
+) -> Iterator[Detection]:
+    """The language of the query and of each document, given or detected.
+
+    Candidates are the languages of the tables and of the readers; where there is no table, all usual ones.
+    """
+    known = {FALLBACK, *snapshot.languages} if snapshot.languages else usual_languages()
     given = chain([request.query_language], repeat(request.document_language))
     for text, language in checked(zip([request.query, *texts], given, strict=False)):
-        yield detect(text, known, snapshot.knows) if language is None else Detection(language, True)
+        if language is not None:
+            yield Detection.given(language)
+        else:
+            yield detect(text[:_SAMPLE], known, snapshot.knows, readers=readers)
 
 
 def _described(
     request: RerankRequest, query: Detection, documents: Sequence[Detection], snapshot: Snapshot
 ) -> Languages:
-    warnings = [] if query.decided else [undecided(query.language)]
-    if vague := [one.language for one in documents if not one.decided]:
-        warnings.append(f"documents whose language could not be detected, assumed to be {vague[0]}: {len(vague)}")
+    warnings = _guesses(query, documents)
     source_note = "" if request.query_language else f" (query language: {query.language})"
     many = Counter(one.language for one in documents)
     views = {target: snapshot.view(query.language, target) for target in many if target != query.language}
@@ -142,7 +156,22 @@ def _described(
     ]
     detected = None if request.document_language else [one.language if one.decided else None for one in documents]
     tables = tables_used(view.members for view in views.values() if view is not None)
-    return Languages(query.language, request.query_language is None, detected, tables, warnings)
+    return Languages(query.language, request.query_language is None, query.probability, detected, tables, warnings)
+
+
+def _guesses(query: Detection, documents: Sequence[Detection]) -> list[str]:
+    """Messages about languages that were assumed, and about those that are not sure."""
+    warnings = [] if query.decided else [undecided(query.language)]
+    if query.decided and query.unsure:
+        warnings.append(
+            f"the language of the query is not sure: {query.language} was taken, with probability"
+            f" {query.probability:.2f}; query_language names it"
+        )
+    if vague := [one.language for one in documents if not one.decided]:
+        warnings.append(f"documents whose language could not be detected, assumed to be {vague[0]}: {len(vague)}")
+    if unsure := sum(one.decided and one.unsure for one in documents):
+        warnings.append(f"documents whose language is not sure: {unsure}; document_language names it")
+    return warnings
 
 
 def _check(settings: Settings, request: RerankRequest, texts: Sequence[str]) -> None:

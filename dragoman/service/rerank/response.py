@@ -100,6 +100,10 @@ def _meta(version: str, found: Ranking, model: str | None) -> Meta:
     return Meta(
         api_version=ApiVersion(version=version),
         warnings=warnings(found, model) or None,
-        query=QueryTaken(language=languages.language, detected=languages.detected),
+        query=QueryTaken(
+            language=languages.language,
+            detected=languages.detected,
+            language_probability=round(languages.probability, 4),
+        ),
         translation=TablesConsulted(tables=list(languages.tables)),
     )

@@ -7,7 +7,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from dragoman.service.core.limits import QUERY_CHARS, TEXT_CHARS
-from dragoman.service.core.validation import Body, LanguageCode, Names, NotBlank
+from dragoman.service.core.validation import Body, LanguageCode, Names, NotBlank, ReaderLanguages
 from dragoman.service.schemas.search import Degraded, ExplainedHit, Gloss, Hit, QueryRead
 
 
@@ -43,6 +43,12 @@ class QaRequest(Body):
     )
     context_language: LanguageCode | None = Field(
         default=None, description="ISO 639-1 code of the context; detected when left out. Not for collections."
+    )
+    reader_languages: ReaderLanguages | None = Field(
+        default=None,
+        description="Languages of those who ask: a short text that may be in one of them or in another language is"
+        " taken for theirs. When left out, DRAGOMAN_READER_LANGUAGES or else the header Accept-Language.",
+        examples=[["en"]],
     )
     gloss: StrictBool = Field(
         default=False,

@@ -8,7 +8,16 @@ from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PlainValidato
 
 from dragoman.service.core.json import check_text, check_value
 from dragoman.service.core.limits import DOCUMENTS, QUERY_CHARS, TEXT_CHARS
-from dragoman.service.core.validation import FIELDS, AtFirstFault, Body, LanguageCode, Names, NotBlank, Text
+from dragoman.service.core.validation import (
+    FIELDS,
+    AtFirstFault,
+    Body,
+    LanguageCode,
+    Names,
+    NotBlank,
+    ReaderLanguages,
+    Text,
+)
 from dragoman.service.schemas.search import TableUsed
 
 MODEL_CHARS = 1_000
@@ -34,6 +43,12 @@ class _Rerank(Body):
     query_language: LanguageCode | None = Field(default=None, description="ISO 639-1 code; detected when left out.")
     document_language: LanguageCode | None = Field(
         default=None, description="ISO 639-1 code of all documents; detected for each when left out."
+    )
+    reader_languages: ReaderLanguages | None = Field(
+        default=None,
+        description="Languages of those who ask: a short text that may be in one of them or in another language is"
+        " taken for theirs. When left out, DRAGOMAN_READER_LANGUAGES or else the header Accept-Language.",
+        examples=[["en"]],
     )
     tables: Names | None = Field(default=None, description="Active translation tables to use; all when left out.")
     raw_scores: StrictBool | None = Field(
@@ -191,6 +206,9 @@ class QueryTaken(BaseModel):
 
     language: str
     detected: bool
+    language_probability: float = Field(
+        description="How sure the language is among those that were considered; 1 where the request names it."
+    )
 
 
 class TablesConsulted(BaseModel):

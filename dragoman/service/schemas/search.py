@@ -16,7 +16,16 @@ from pydantic import (
 )
 
 from dragoman.service.core.limits import QUERY_CHARS
-from dragoman.service.core.validation import AtFirstFault, Body, LanguageCode, Name, Names, NotBlank, Text
+from dragoman.service.core.validation import (
+    AtFirstFault,
+    Body,
+    LanguageCode,
+    Name,
+    Names,
+    NotBlank,
+    ReaderLanguages,
+    Text,
+)
 
 Method = Literal["psq", "smt", "none", "dense", "hybrid"]
 TextField = Literal["title", "text"]
@@ -54,6 +63,12 @@ class SearchRequest(_Request):
     )
     query_language: LanguageCode | None = Field(
         default=None, description="ISO 639-1 code; detected when left out.", examples=["en"]
+    )
+    reader_languages: ReaderLanguages | None = Field(
+        default=None,
+        description="Languages of those who ask: a short text that may be in one of them or in another language is"
+        " taken for theirs. When left out, DRAGOMAN_READER_LANGUAGES or else the header Accept-Language.",
+        examples=[["en"]],
     )
     collections: Names | None = Field(
         default=None, description="Collections to search, by default up to 100; all of them when left out."
@@ -278,6 +293,9 @@ class QueryRead(BaseModel):
     text: str
     language: str
     detected: bool
+    language_probability: float = Field(
+        description="How sure the language is among those that were considered; 1 where the request names it."
+    )
 
 
 class TableUsed(BaseModel):

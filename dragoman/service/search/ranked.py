@@ -97,6 +97,8 @@ class Retrieval:
     room: Room
     """What the answer may hold."""
     cancelled: Cancelled | None = None
+    language_probability: float = 1.0
+    """How sure the query's language is."""
     permitted: Permitted | None = None
     """The documents that may be found; None for all."""
     names: Sequence[QueryName] = ()
@@ -118,7 +120,10 @@ class Retrieval:
     def understood(self) -> QueryRead:
         """The query as it was understood."""
         return QueryRead(
-            text=self.request.query, language=self.query.language, detected=self.request.query_language is None
+            text=self.request.query,
+            language=self.query.language,
+            detected=self.request.query_language is None,
+            language_probability=round(self.language_probability, 4),
         )
 
     @contextmanager

@@ -26,7 +26,8 @@ from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.text_translation import Translations
 from dragoman.service.observability.metrics import Metrics
 from dragoman.service.observability.tracing import span
-from dragoman.service.query.language import FALLBACK, detect
+from dragoman.service.query.language import FALLBACK, Detection, detect
+from dragoman.service.query.readers import readers_of
 from dragoman.service.query.text import AnalysedText
 from dragoman.service.query.translation import described, foreign_words, undecided, unknown_everywhere
 from dragoman.service.schemas.search import Degraded, Method, SearchRequest, SearchResponse, Suggestion, Timings
@@ -228,14 +229,10 @@ class Search:
         snapshot = snapshot or self._registry.snapshot
         check_active(request.tables or (), snapshot)
         languages = {language for collection in collections for language in collection.languages}
-        language = request.query_language
-        if language is None:
-            check_detectable(snapshot, languages)
-            candidates = {FALLBACK, *languages, *snapshot.languages}
-            found = detect(request.query, candidates, snapshot.knows, partial(_reach, languages, snapshot))
-            language = found.language
-            if not found.decided:
-                degraded.append(Degraded.of("detect", undecided(language), "undecided"))
+        found = self._language(request, languages, snapshot)
+        language = found.language
+        if not found.decided:
+            degraded.append(Degraded.of("detect", undecided(language), "undecided"))
         if request.tables is not None:
             snapshot = self._registry.select(snapshot, request.tables, language, languages)
         query, cut = _cut(AnalysedText(request.query, language, self._analysis), self._settings.query_words)
@@ -246,10 +243,20 @@ class Search:
             collections,
             Room(self._settings.answer_bytes),
             cancelled,
+            found.probability,
             degraded=degraded,
             truncated=cut,
             started=started,
         )
+
+    def _language(self, request: SearchRequest, languages: Collection[str], snapshot: Snapshot) -> Detection:
+        """The query's language: given, or one of the readers', the collections' and the tables' languages."""
+        if request.query_language is not None:
+            return Detection.given(request.query_language)
+        check_detectable(snapshot, languages)
+        candidates = {FALLBACK, *languages, *snapshot.languages}
+        readers = readers_of(request.reader_languages, self._settings.readers)
+        return detect(request.query, candidates, snapshot.knows, partial(_reach, languages, snapshot), readers)
 
     def _rank(self, found: Retrieval, *, read: bool) -> None:
         """Rank the documents, and read them from the database, once, if ``read`` or if they are reranked."""

@@ -321,7 +321,7 @@ class JobLine(Base):
     """The line as sent, compressed with zlib; deleted once it is answered."""
     answer: Mapped[str | None] = mapped_column(Text)
     ids: Mapped[str | None] = mapped_column(Text)
-    """The ids of the documents of a rerank request, as a JSON list, if they have any."""
+    """What names the line's documents in a TREC run, as JSON: a list for a rerank request, an object for a search."""
 
     __table_args__ = (
         Index("ix_job_lines_custom_id", "job_id", "custom_id"),

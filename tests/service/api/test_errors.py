@@ -17,9 +17,9 @@ JSON = {"content-type": "application/json"}
     ("method", "path", "status", "message"),
     [
         ("GET", "/nothing/here", 404, "nothing at /nothing/here"),
-        ("GET", "/v1/collections/", 404, "nothing at"),
+        ("GET", "/v1/nothing/", 404, "nothing at"),
         ("PUT", "/v1/collections", 405, "PUT is not possible here; allowed: "),
-        ("POST", "/healthz", 405, "allowed: GET"),
+        ("POST", "/healthz", 405, "allowed: GET, HEAD"),
         ("GET", "/v1/collections/missing", 404, "no collection named 'missing'"),
         ("DELETE", "/v1/collections/missing", 404, "no collection named 'missing'"),
         ("GET", "/v1/collections/No%20such%2fname", 404, ""),
@@ -38,14 +38,14 @@ def test_what_is_not_there(client: httpx.Client, method: str, path: str, status:
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("DELETE", "/v1/collections", "GET, POST"),
-        ("PUT", "/v1/collections/x", "DELETE, GET"),
-        ("DELETE", "/v1/tables/x", "GET, PUT"),
-        ("PATCH", "/v1/collections/x/documents/a%2Fb", "DELETE, GET"),
+        ("DELETE", "/v1/collections", "GET, HEAD, POST"),
+        ("PUT", "/v1/collections/x", "DELETE, GET, HEAD"),
+        ("DELETE", "/v1/tables/x", "GET, HEAD, PUT"),
+        ("PATCH", "/v1/collections/x/documents/a%2Fb", "DELETE, GET, HEAD"),
         ("GET", "/v1/collections/x/documents", "POST"),
-        ("POST", "/v1/tables/x/terms/y", "GET"),
+        ("POST", "/v1/tables/x/terms/y", "GET, HEAD"),
         ("GET", "/v1/search", "POST"),
-        ("POST", "/docs", "GET"),
+        ("POST", "/docs", "GET, HEAD"),
     ],
 )
 def test_a_405_names_all_methods_of_the_path(client: httpx.Client, method: str, path: str, allowed: str) -> None:

@@ -14,6 +14,20 @@ def test_the_process_is_alive_and_ready(client: httpx.Client) -> None:
     assert client.get("/readyz").json() == {"status": "ready"}
 
 
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/", "/docs", "/openapi.json", "/v1/collections", "/v1/none"])
+def test_head_is_answered_as_get_without_a_body(client: httpx.Client, path: str) -> None:
+    head, get = client.head(path), client.get(path)
+    assert (head.status_code, head.content) == (get.status_code, b"")
+    assert head.headers["content-type"] == get.headers["content-type"]
+    assert get.status_code != 200 or head.headers["content-length"] == get.headers["content-length"]
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/docs", "/openapi.json", "/v1/collections", "/v1/tables"])
+def test_a_slash_at_the_end_changes_nothing(client: httpx.Client, path: str) -> None:
+    found = client.get(path + "/", follow_redirects=False)
+    assert (found.status_code, found.content) == (200, client.get(path).content)
+
+
 def test_metrics_count_requests_by_route_and_not_by_address(client: httpx.Client) -> None:
     for name in ("one", "two"):
         client.get(f"/v1/collections/{name}")

@@ -87,8 +87,9 @@ def test_languages_that_differ_are_read_with_the_second_query(reading: Server) -
     other = answered(reading, question="wo", context=VOLCANO, question_language="en", context_language="de")
     assert same["no_answer"] != other["no_answer"]
     detected = answered(reading, question="Wo liegen die Schiffe?", context=VOLCANO)
+    assert detected["query"].pop("language_probability") > 0.9
     assert detected["query"] == {"text": "Wo liegen die Schiffe?", "language": "de", "detected": True}
-    assert other["query"] == {"text": "wo", "language": "en", "detected": False}
+    assert other["query"] == {"text": "wo", "language": "en", "detected": False, "language_probability": 1.0}
     named = answered(
         reading, question="Wo liegen die Schiffe?", context=VOLCANO, question_language="de", context_language="de"
     )

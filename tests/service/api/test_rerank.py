@@ -60,7 +60,7 @@ def test_the_form_of_cohere_v1_and_jina(running: Server) -> None:
     assert body["meta"] == {
         "api_version": {"version": "1"},
         "billed_units": {"search_units": 1},
-        "query": {"language": "en", "detected": False},
+        "query": {"language": "en", "detected": False, "language_probability": 1.0},
         "translation": {"tables": tables},
     }
     assert set(body["results"][0]) == {"index", "relevance_score", "document"}
@@ -130,7 +130,9 @@ def test_languages_are_detected(running: Server) -> None:
         answer = running.client.post(path, json=asked)
         assert order(answer) == [1, 0]
         assert [one["language"] for one in answer.json()["results"]] == ["de", "de"]
-        assert answer.json()["meta"]["query"] == {"language": "en", "detected": True}
+        query = answer.json()["meta"]["query"]
+        assert (query["language"], query["detected"]) == ("en", True)
+        assert 0.9 < query["language_probability"] <= 1.0
     mixed = asked | {"documents": ["Der Vulkan und die Asche", "the volcano and its ash"]}
     found = running.client.post("/v1/rerank", json=mixed).json()["results"]
     assert {one["index"]: one["language"] for one in found} == {0: "de", 1: "en"}
@@ -161,6 +163,41 @@ def test_what_no_table_translates_is_told(running: Server) -> None:
     plain = running.client.post("/rerank", json={"query": "42", "texts": ["die Asche", "the volcano"]})
     (told,) = json.loads(plain.headers["x-dragoman-degraded"])
     assert told["reason"] == "the language of the query could not be detected; it was assumed to be en"
+
+
+@pytest.fixture
+def without_tables(running: Server) -> Iterator[Server]:
+    for name in ("words", "other"):
+        running.client.post(f"/v1/tables/{name}/deactivate").raise_for_status()
+    yield running
+    for name in ("words", "other"):
+        running.client.post(f"/v1/tables/{name}/versions/1/activate").raise_for_status()
+
+
+def test_without_a_table_latin_letters_are_not_taken_for_english(without_tables: Server) -> None:
+    documents = [
+        "Der Vulkan spuckt seit Montag Asche",
+        "Le volcan crache de la cendre",
+        "Wulkan wyrzuca popiół od wtorku",
+    ]
+    asked = {"query": "The volcano has been spitting ash since Monday", "documents": documents}
+    answer = without_tables.client.post("/v1/rerank", json=asked).json()
+    assert {one["index"]: one["language"] for one in answer["results"]} == {0: "de", 1: "fr", 2: "pl"}
+    assert answer["meta"]["query"]["language"] == "en"
+    missing = "no table in use translates en to {}; documents scored without one: 1 (query language: en)"
+    assert answer["meta"]["warnings"] == [missing.format(language) for language in ("de", "fr", "pl")]
+
+
+def test_a_language_that_is_not_sure_is_told_and_leans_to_the_readers(without_tables: Server) -> None:
+    asked = {"query": "Panama", "documents": ["Oslo"], "document_language": "nb"}
+    vague = without_tables.client.post("/v1/rerank", json=asked).json()["meta"]
+    assert vague["query"]["language_probability"] < 0.5
+    assert any("the language of the query is not sure" in one for one in vague["warnings"])
+    for language in ("en", "es"):
+        by_field = without_tables.client.post("/v1/rerank", json=asked | {"reader_languages": [language]}).json()
+        by_header = without_tables.client.post("/v1/rerank", json=asked, headers={"Accept-Language": language}).json()
+        assert by_field["meta"]["query"] == by_header["meta"]["query"]
+    check_error(post(without_tables, documents=["x"], reader_languages=["xx"]), 422, r"reader_languages\[0\]: unknown")
 
 
 def test_names_that_no_table_has_are_linked(running: Server) -> None:

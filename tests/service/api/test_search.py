@@ -28,7 +28,9 @@ def test_an_answer_has_the_shape_of_the_contract(client: httpx.Client) -> None:
     }  # fmt: skip
     assert body["method"] == "psq"
     assert body["request_id"] == response.headers["x-request-id"] == "my-id"
-    assert body["query"] == {"text": "volcano ash", "language": "en", "detected": False}
+    assert body["query"] == {
+        "text": "volcano ash", "language": "en", "detected": False, "language_probability": 1.0,
+    }  # fmt: skip
     (hit,) = body["hits"]
     assert set(hit) == {
         "rank", "id", "collection", "language", "score", "scores", "title", "snippet", "snippet_start", "highlights",
@@ -219,10 +221,27 @@ def test_only_the_named_tables_are_used(client: httpx.Client) -> None:
 def test_the_language_of_a_query_is_detected(client: httpx.Client) -> None:
     for query, language in (("volcano", "en"), ("Der Vulkan und die Asche", "de"), ("вулкан и пепел", "ru")):
         body = search(client, query, query_language=None, collections=["s_de", "s_ru"])
+        sure = body["query"].pop("language_probability")
+        assert 0.5 < sure <= 1.0
         assert body["query"] == {"text": query, "language": language, "detected": True}
         assert body["hits"]
     body = search(client, "1234", query_language=None)
     assert (body["query"]["language"], body["degraded"][0]["stage"]) == ("en", "detect")
+
+
+def test_a_short_query_leans_to_the_readers(client: httpx.Client) -> None:
+    def taken(headers: dict[str, str] | None = None, **fields: Any) -> str:
+        asked = {"query": "1234", "collections": ["s_de", "s_ru"]} | fields
+        answer = client.post("/v1/search", json=asked, headers=headers or {})
+        return str(answer.raise_for_status().json()["query"]["language"])
+
+    assert taken(reader_languages=["sw", "de"]) == "sw"
+    assert taken({"Accept-Language": "fr-CH, fr;q=0.9, en;q=0.8"}) == "fr"
+    assert taken({"Accept-Language": "fr"}, reader_languages=["sw"]) == "sw"
+    assert taken({"Accept-Language": "fr"}, query_language="ru") == "ru"
+    for wrong in ([], ["xx"], ["en"] * 11, "en"):
+        refused = client.post("/v1/search", json={"query": "x", "reader_languages": wrong})
+        check_error(refused, 422, "^reader_languages")
 
 
 @pytest.mark.parametrize("rerank", [{}, {"depth": 20, "model": "late"}])

@@ -27,6 +27,19 @@ def test_the_environment_sets_them(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "readers"), [("", []), ("en", ["en"]), (" en, no ,en,", ["en", "nb"]), (",".join(["de"] * 10), ["de"])]
+)
+def test_readers_languages_are_codes(given: str, readers: list[str]) -> None:
+    assert Settings(reader_languages=given).readers == readers
+
+
+@pytest.mark.parametrize("given", ["EN", "english", "en;de", ",".join(["de"] * 11)])
+def test_other_readers_languages_are_refused(given: str) -> None:
+    with pytest.raises(ValidationError, match="reader_languages"):
+        Settings(reader_languages=given)
+
+
+@pytest.mark.parametrize(
     ("given", "used"),
     [
         ("postgresql://u@h/d", "postgresql+psycopg://u@h/d"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 
 import pytest
@@ -82,8 +83,9 @@ def test_words_that_a_table_knows_outweigh_the_letters() -> None:
 
 
 def test_of_words_of_several_languages_those_count_more_that_can_be_searched_from() -> None:
-    assert detect("inflation", ["en", "fr", "de"], nothing).language != "en"
     assert detect("inflation", ["en", "fr"], nothing, {"en": 1.0, "fr": 0.2}.__getitem__).language == "en"
+    assert detect("Restaurant", ["en", "fr"], nothing, {"en": 0.0, "fr": 1.0}.__getitem__).language == "fr"
+    assert detect("Restaurant", ["en", "fr"], nothing, {"en": 1.0, "fr": 0.0}.__getitem__).language == "en"
     assert (
         detect("le taux d'inflation en France", ["en", "fr"], nothing, {"en": 1.0, "fr": 0.2}.__getitem__).language
         == "fr"
@@ -124,6 +126,101 @@ def test_without_english_the_first_candidate_stands_in() -> None:
 
 def test_one_candidate_that_fits_is_taken() -> None:
     assert detect("Regierung", ["de"], nothing).language == "de"
+
+
+ENGLISH = (
+    "coal mine accident",
+    "election fraud",
+    "art theft",
+    "Anna is nice.",
+    "golden parachute",
+    "air pollution",
+    "iron ore",
+    "wooden spoon",
+    "heart attack",
+    "bridge collapse",
+    "water shortage",
+    "train strike",
+    "museum robbery",
+    "forest fire",
+    "bank merger",
+    "flood damage",
+)
+COLLECTIONS = ("ar", "de", "el", "en", "es", "fr", "hi", "id", "it", "nl", "pt", "ru", "tr", "vi", "zh")
+
+
+@pytest.mark.parametrize("query", ENGLISH)
+def test_plain_english_is_english_with_collections_in_fifteen_languages(query: str) -> None:
+    assert detect(query, COLLECTIONS, nothing).language == "en"
+    assert detect(query, COLLECTIONS, nothing, readers=["en"]).language == "en"
+
+
+@pytest.mark.parametrize(
+    ("query", "language"),
+    [
+        ("Bankraub in Hamburg", "de"),
+        ("accidente de tren", "es"),
+        ("accident de train", "fr"),
+        ("kebakaran hutan", "id"),
+        ("sciopero dei treni", "it"),
+        ("woningbrand gisteren", "nl"),
+        ("incêndio na floresta", "pt"),
+        ("orman yangını", "tr"),
+        ("cháy rừng", "vi"),
+        ("лесной пожар", "ru"),
+        ("森林火灾", "zh"),
+        ("finde mir den Film The Yellow Carpet", "de"),
+        ("Sky να", "el"),
+    ],
+)
+@pytest.mark.parametrize("readers", [(), ("en",)])
+def test_other_short_queries_are_told_beside_english_readers(
+    query: str, language: str, readers: tuple[str, ...]
+) -> None:
+    assert detect(query, COLLECTIONS, nothing, readers=readers).language == language
+
+
+def test_a_word_of_several_languages_is_the_readers() -> None:
+    for language in ("en", "fr", "nl"):
+        assert detect("Restaurant", COLLECTIONS, nothing, readers=[language]).language == language
+
+
+def test_a_reader_s_language_is_a_candidate_and_stands_in_where_nothing_tells() -> None:
+    assert detect("2019", ["en", "de"], nothing, readers=["sw"]).language == "sw"
+    assert detect("maji safi na usafi wa mazingira", ["en"], nothing, readers=["sw"]).language == "sw"
+
+
+def test_a_sentence_is_told_whoever_reads_it() -> None:
+    for text, language in (("Wer entdeckte das Penicillin?", "de"), ("who discovered penicillin", "en")):
+        found = detect(text, COLLECTIONS, nothing, readers=["fr"])
+        assert found.language == language and found.probability > 0.9 and not found.unsure
+
+
+def test_an_ambiguous_word_is_less_sure_than_a_sentence() -> None:
+    assert detect("Panama", COLLECTIONS, nothing).probability < 0.9
+    assert detect("2019", COLLECTIONS, nothing).unsure
+
+
+def test_a_decomposed_text_is_as_its_composed_form() -> None:
+    composed = detect("giả thiết", COLLECTIONS, nothing)
+    assert composed.language == "vi"
+    assert detect(unicodedata.normalize("NFD", "giả thiết"), COLLECTIONS, nothing) == composed
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.text(max_size=40),
+    st.lists(st.sampled_from(CANDIDATES), min_size=1, unique=True),
+    st.lists(st.sampled_from(CANDIDATES), max_size=3, unique=True),
+)
+def test_a_reader_makes_their_language_no_less_likely(text: str, candidates: list[str], readers: list[str]) -> None:
+    plain, read = detect(text, {*candidates, *readers}, nothing), detect(text, candidates, nothing, readers=readers)
+    assert 0.0 < read.probability <= 1.0
+    if plain.language in readers:
+        assert read.language in readers
+    if not readers:
+        assert (read.language, read.decided) == (plain.language, plain.decided)
+        assert read.probability == pytest.approx(plain.probability)
 
 
 @settings(max_examples=200, deadline=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
+from dragoman.service.api.dependencies import RuntimeDep, SettingsDep, with_readers
 from dragoman.service.core.errors import NotInstalled
 from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import StrictRoute
@@ -37,6 +37,7 @@ async def qa(body: QaRequest, request: Request, runtime: RuntimeDep, settings: S
     Question and text may be in different languages. 503 where there is no reader.
     """
     identifier = request_id(request)
+    body = with_readers(body, request, settings)
     threads: Threads = request.app.state.threads
     if settings.log_queries:
         request.state.query = body.asked

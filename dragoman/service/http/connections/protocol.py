@@ -228,7 +228,7 @@ class Connection(H11Protocol):
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = Exchange(self, scope, receive, send, last=not self._within_limit or has_two_lengths(scope))
-        if self._within_limit or scope["path"] in _PROBES:
+        if self._within_limit or scope["path"].removesuffix("/") in _PROBES:
             await self._application(scope, receive, exchange.send)
         else:
             await send_error(exchange.send, Unavailable("too many connections"), request_identifier(scope))

@@ -1,0 +1,63 @@
+"""Addresses that are answered as another one: with a slash at the end, and ``HEAD`` where there is a ``GET``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fastapi import APIRouter
+from starlette.routing import Match, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+AS_GET = "dragoman.head"
+"""In the scope of a request that is answered as ``GET``: true where it is ``HEAD``."""
+
+
+class TrailingSlash:
+    """Answers ``/v1/tables/`` as ``/v1/tables``.
+
+    No redirect is sent: clients that follow one leave out the key or the body. Where the rest of an address is an id
+    or a term, a slash at its end is part of it.
+    """
+
+    def __init__(self, app: ASGIApp, routers: Sequence[APIRouter] = ()) -> None:
+        self.app = app
+        routes = [one for router in routers for one in router.routes if isinstance(one, Route)]
+        self._open_ended = [one for one in routes if one.path.endswith(":whole}")]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and self._slash_ends(scope):
+            scope["path"] = scope["path"][:-1]
+        await self.app(scope, receive, send)
+
+    def _slash_ends(self, scope: Scope) -> bool:
+        """Whether the path ends with a slash that is no part of an id or a term."""
+        path: str = scope["path"]
+        if not path.endswith("/") or path == scope.get("root_path", "") + "/":
+            return False
+        for route in self._open_ended:
+            match, found = route.matches(scope)
+            if match is not Match.NONE and all(found["path_params"].values()):
+                return False
+        return True
+
+
+class HeadAsGet:
+    """Answers ``HEAD`` with the status and headers of ``GET``, and without a body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self.app(scope, receive, send)
+            return
+
+        async def send_headers(message: Message) -> None:
+            await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+        inner = {**scope, "method": "GET", AS_GET: True}
+        try:
+            await self.app(inner, receive, send_headers)
+        finally:
+            if "route" in inner:  # which the request is counted and logged under
+                scope["route"] = inner["route"]
