@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeVar, cast
 
 from fastapi import Depends, Request
 
@@ -20,7 +20,7 @@ from dragoman.service.schemas.qa import QaRequest
 from dragoman.service.schemas.rerank import RerankTei, RerankV1, RerankV2
 from dragoman.service.schemas.search import SearchRequest
 
-_Asking = TypeVar("_Asking", SearchRequest, QaRequest, RerankV1, RerankV2, RerankTei)
+_Asking = TypeVar("_Asking", bound="SearchRequest | QaRequest | RerankV1 | RerankV2 | RerankTei")
 
 
 async def _runtime(request: Request) -> Runtime:
@@ -63,7 +63,7 @@ async def _check_parameters(request: Request) -> None:
 def with_readers(body: _Asking, request: Request, settings: Settings) -> _Asking:
     """The body with the readers' languages; what the browser accepts counts where neither it nor a setting has them."""
     readers = readers_of(body.reader_languages, settings.readers, request.headers.get("accept-language"))
-    return body.model_copy(update={"reader_languages": readers or None})
+    return cast("_Asking", body.model_copy(update={"reader_languages": readers or None}))
 
 
 KNOWN_PARAMETERS = Depends(_check_parameters)

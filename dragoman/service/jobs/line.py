@@ -143,7 +143,8 @@ def run_names(request: RerankV1 | SearchRequest | QaRequest) -> str | None:
         return _dump(_document_names(request))
     if isinstance(request, QaRequest) and request.context is not None:
         return None
-    return _dump({"collection": (request.collections or [None])[0] if one_collection(request.collections) else None})
+    named = request.collections if request.collections and one_collection(request.collections) else [None]
+    return _dump({"collection": named[0]})
 
 
 def _document_names(request: RerankV1) -> list[str]:

@@ -237,7 +237,7 @@ class JobRepository:
         wanted = select(JobLine.ids).where(JobLine.job_id == id, JobLine.ids.is_not(None)).distinct().limit(2)
         with self._store.read() as session:
             named = session.scalars(wanted).all()
-        found: str | None = json.loads(named[0])["collection"] if len(named) == 1 else None
+        found: str | None = json.loads(named[0])["collection"] if len(named) == 1 and named[0] is not None else None
         return found
 
 

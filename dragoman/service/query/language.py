@@ -13,8 +13,8 @@ import regex
 from lingua import Language, LanguageDetector, LanguageDetectorBuilder
 
 from dragoman.indexes.analysis.function_words import common_words
-from dragoman.lexicon.text.tokens import words
-from dragoman.service.query.word_model import modelled, word_confidences
+from dragoman.lexicon.text.tokens import fold, words
+from dragoman.service.query.word_model import modelled, text_words, word_confidences
 
 FALLBACK = "en"
 """The assumed language of a query without evidence, such as a number."""
@@ -34,6 +34,9 @@ _LETTERS, _WORDS, _COMMON = 0.6, 0.9, 0.3
 """Weights of a language that both models know: its log probability by letters, by words, the share of common words."""
 _LETTERS_ALONE, _UNSEEN = 2.2, -0.3
 """The weight of letters and the constant of a language that the model of words does not know."""
+_MOST_COMMON, _COMMON_ALONE = 30.0, -3.0
+"""Without the model of letters: the weight of the share of common words, and the constant of a language that the model
+of words does not know."""
 _KNOWN = 8.0
 """The weight of the share of words that the tables have."""
 _REACH = 4.0
@@ -142,6 +145,31 @@ def detect(
 def usual_languages() -> frozenset[str]:
     """The languages that a text may be in where nothing says which ones matter."""
     return modelled() | NEIGHBOURS
+
+
+def detect_by_words(text: str, readers: Collection[str] = ()) -> Detection:
+    """The most probable of the :func:`usual_languages` and the ``readers``' languages, by the words of a text alone.
+
+    lingua's models of all these languages take half a GB of memory and seconds to load, for a request that no table
+    makes depend on the language. A language's log odds are those of the model of words, and of the share of the words
+    that are common ones of the language.
+    """
+    sample = unicodedata.normalize("NFC", text[:_SAMPLE])
+    fallback = next(iter(readers), FALLBACK)
+    candidates = usual_languages().union(readers)
+    found = text_words(sample)
+    by_words = word_confidences(sample, candidates)
+    odds = {}
+    for language in sorted(candidates):
+        common = sum(fold(word, language) in common_words(language) for word in found)
+        likely = by_words.get(language)
+        if common or likely is not None:
+            by_word = _COMMON_ALONE if likely is None else _WORDS * math.log(max(_WORD_FLOOR, likely))
+            odds[language] = _MOST_COMMON * common / len(found) + by_word + _READERS * (language in readers)
+    if not odds:
+        return Detection(fallback, False, 1 / len(candidates))
+    best = max(odds, key=lambda language: (odds[language], language == fallback))
+    return Detection(best, True, 1 / sum(math.exp(value - odds[best]) for value in odds.values()))
 
 
 def evidence(text: str, candidates: Collection[str], knows: Knows) -> dict[str, Evidence]:

@@ -14,7 +14,7 @@ from dragoman.service.core.errors import InvalidRequest
 from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.scoring import Pending, Scores
-from dragoman.service.query.language import FALLBACK, Detection, detect, usual_languages
+from dragoman.service.query.language import FALLBACK, Detection, detect, detect_by_words
 from dragoman.service.query.readers import readers_of
 from dragoman.service.query.text import AnalysedText
 from dragoman.service.query.translation import tables_used, undecided, why_untranslated
@@ -130,15 +130,18 @@ def _languages(
 ) -> Iterator[Detection]:
     """The language of the query and of each document, given or detected.
 
-    Candidates are the languages of the tables and of the readers; where there is no table, all usual ones.
+    Candidates are the languages of the tables and of the readers; where there is no table, all usual ones, of which the
+    words alone decide.
     """
-    known = {FALLBACK, *snapshot.languages} if snapshot.languages else usual_languages()
+    known = {FALLBACK, *snapshot.languages}
     given = chain([request.query_language], repeat(request.document_language))
     for text, language in checked(zip([request.query, *texts], given, strict=False)):
         if language is not None:
             yield Detection.given(language)
-        else:
+        elif snapshot.languages:
             yield detect(text[:_SAMPLE], known, snapshot.knows, readers=readers)
+        else:
+            yield detect_by_words(text[:_SAMPLE], readers)
 
 
 def _described(
