@@ -135,8 +135,8 @@ def is_function_word(text: str, known: frozenset[str], view: View | PivotView | 
     """
     if token.word not in known or _named(text, token):
         return False
-    if view is None or not view.glossaries:
-        return True
+    if view is None or not view.glossaries or token.word in view.capitals.sources:
+        return True  # an entry of IT is not one of it
     return not any(entry.origin in view.glossaries for entry in view.surface.translations(token.word))
 
 

@@ -16,9 +16,10 @@ from sqlalchemy import func, select, update
 
 from dragoman.files.streams import NotGzip
 from dragoman.lexicon.table.table import Table
-from dragoman.lexicon.text.tokens import PlainAnalysis
+from dragoman.lexicon.text.tokens import PlainAnalysis, words
 from dragoman.service.core.errors import Conflict, InvalidRequest, MalformedBody, NotFound, ServiceError, TooLarge
 from dragoman.service.core.settings import Settings
+from dragoman.service.query.translation import is_function_word
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import TableEntry, TableVersion, TranslationTable
 from dragoman.service.tables.compiled import content_checksum
@@ -421,6 +422,14 @@ def test_glossaries_say_which_terms_they_have_in_capitals_alone(tables: Tables) 
     assert list(tables.registry.snapshot.views["de", "en"].capitals.sources) == ["edv", "usa", "wgo"]
     put(tables, "us\tuns\n", name="other", kind="glossary", activate=True)
     assert list(tables.registry.snapshot.views["en", "de"].capitals.sources) == ["who"]
+
+
+def test_a_function_word_is_no_entry_that_is_written_in_capitals(tables: Tables) -> None:
+    put(tables, "WHO\tWGO\nwhat\tetwas\n", name="names", kind="glossary", activate=True)
+    view = tables.registry.snapshot.views["en", "de"]
+    for text, aside in (("who builds it", True), ("The WHO builds it", False), ("what builds it", False)):
+        (token,) = [one for one in words(text, "en") if one.word in ("who", "what")]
+        assert is_function_word(text, frozenset({"who", "what"}), view, token) is aside
 
 
 def test_forms_that_are_lost_are_compiled_again(tables: Tables, settings: Settings, reopen: Opener) -> None:
