@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
-from functools import cache
 from typing import Annotated, Any, Literal
 
-import anyio
-import anyio.to_thread
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 
-from dragoman.service.api.dependencies import KNOWN_PARAMETERS, RecordDep, RuntimeDep
+from dragoman.service.api.dependencies import KNOWN_PARAMETERS, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.collections.dense_index import Coverage
 from dragoman.service.collections.importing import Imported
 from dragoman.service.collections.service import CollectionInfo, DocumentInfo
@@ -263,13 +260,7 @@ async def get_document(name: CollectionName, id: DocumentId, runtime: RuntimeDep
     def read() -> bytes:
         return _document(name, runtime.collections.document(name, id)).model_dump_json().encode()
 
-    return Response(await anyio.to_thread.run_sync(read, limiter=_reading()), media_type="application/json")
-
-
-@cache
-def _reading() -> anyio.CapacityLimiter:
-    """Limits the documents that are read at once: each may take tens of MB."""
-    return anyio.CapacityLimiter(2)
+    return Response(await run_among_few(read), media_type="application/json")
 
 
 @router.delete("/{name}/documents/{id:whole}", status_code=204, response_class=Response)

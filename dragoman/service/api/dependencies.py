@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, TypeVar, cast
 
+import anyio
+import anyio.to_thread
 from fastapi import Depends, Request
 
 from dragoman.service.access.audit import Actor, Recording
@@ -20,6 +22,7 @@ from dragoman.service.schemas.qa import QaRequest
 from dragoman.service.schemas.rerank import RerankTei, RerankV1, RerankV2
 from dragoman.service.schemas.search import SearchRequest
 
+_Result = TypeVar("_Result")
 _Asking = TypeVar("_Asking", bound="SearchRequest | QaRequest | RerankV1 | RerankV2 | RerankTei")
 
 
@@ -75,3 +78,14 @@ ActorDep = Annotated[Actor, Depends(_actor)]
 RecordDep = Annotated[Callable[[str, str], AbstractContextManager[Recording]], Depends(_record)]
 """Records an action and its object in the audit log, before and after the block."""
 SettingsDep = Annotated[Settings, Depends(_settings)]
+
+
+async def run_among_few(work: Callable[[], _Result]) -> _Result:
+    """What a function returns, on one of two threads: each such call may take tens of MB, or analyse a whole table, and
+    more threads of Python would only hinder each other and the event loop."""
+    return await anyio.to_thread.run_sync(work, limiter=_few())
+
+
+@cache
+def _few() -> anyio.CapacityLimiter:
+    return anyio.CapacityLimiter(2)

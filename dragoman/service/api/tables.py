@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 from dragoman.lexicon.formats.items import Detected
 from dragoman.lexicon.formats.reader import Format
 from dragoman.lexicon.table.compose import Kind
-from dragoman.service.api.dependencies import KNOWN_PARAMETERS, CallerDep, RecordDep, RuntimeDep
+from dragoman.service.api.dependencies import KNOWN_PARAMETERS, CallerDep, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.core.validation import LanguageCode, Text
 from dragoman.service.http.bodies import StrictRoute, content_gzip
 from dragoman.service.http.streaming import work_on_upload
@@ -243,7 +243,7 @@ def list_terms(
 
 
 @router.get("/{name}/terms/{term:whole}")
-def look_up_term(
+async def look_up_term(
     name: TableName,
     term: Annotated[Text, Path(max_length=1000, description="A term of either language, percent-encoded.")],
     runtime: RuntimeDep,
@@ -258,7 +258,7 @@ def look_up_term(
     A term that the version lacks is found by its index terms, as in a search: "beekeepers" finds "beekeeper".
     """
     inverse = None if side is None else side == "target"
-    return _term(term, runtime.tables.look_up(name, term, version, inverse))
+    return _term(term, await run_among_few(lambda: runtime.tables.look_up(name, term, version, inverse)))
 
 
 def _uploaded(upload: Upload, done: Uploaded) -> TableUploaded:
