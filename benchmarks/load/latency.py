@@ -120,12 +120,13 @@ def main() -> None:
     """Print one line per measurement."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--queries", type=int, help="only so many of the demo's; default: all")
     parser.add_argument("--port", type=int, default=8971)
     parser.add_argument("--depths", default="10,20,50", help="of hits that are reranked")
     parser.add_argument("--no-rerank", action="store_true")
     arguments = parser.parse_args()
     lines = (files("dragoman") / "demo" / "queries.en.jsonl").read_text(encoding="utf-8").splitlines()
-    queries = [json.loads(line)["text"] for line in lines]
+    queries = [json.loads(line)["text"] for line in lines][: arguments.queries]
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "dragoman.service.cli.main", "demo", "--port", str(arguments.port)]
         command += ["--data-dir", folder]
