@@ -28,6 +28,7 @@ Knows = Callable[[str, str], bool]
 _LETTER = regex.compile(r"\p{L}")
 _SAMPLE = 1000
 _MINIMUM = 0.001
+_HOPELESS = 1e-5
 _FLOOR, _WORD_FLOOR = 0.01, 1e-8
 _UNMODELLED = 0.1
 _LETTERS, _WORDS, _COMMON = 0.6, 0.9, 0.3
@@ -177,8 +178,10 @@ def evidence(text: str, candidates: Collection[str], knows: Knows) -> dict[str, 
     by_words = word_confidences(text, candidates)
     found = {}
     for language, confidence in _confidences(text, sorted(candidates)).items():
-        common, known = _known(text, language, knows)
         by_word = by_words.get(language)
+        if confidence is not None and confidence < _MINIMUM and (by_word is None or by_word < _HOPELESS):
+            continue  # to look its words up takes most of the time
+        common, known = _known(text, language, knows)
         if confidence is None:
             possible = common + known + (by_word or 0.0) > 0.0
         else:
