@@ -155,7 +155,8 @@ class SearchClient:
 
         originals = self._originals_of(collections)
         for query, answer in _each(queries, searched, answers, title):
-            answers.run[query] = {originals[hit["id"]]: float(hit["score"]) for hit in answer["hits"]}
+            hits = {hit["id"].rpartition("/")[2]: float(hit["score"]) for hit in answer["hits"]}  # a run of several
+            answers.run[query] = {originals[id]: score for id, score in hits.items()}  # collections has them before it
             if not trec:
                 answers.methods[answer.get("method", "unknown")] += 1
                 answers.languages[answer["query"]["language"]] += 1

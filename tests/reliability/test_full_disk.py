@@ -60,8 +60,9 @@ def check_whole(running: Server) -> None:
     """Nothing unfinished lies beside the compiled tables, and each is of a version that there is."""
     versions = len(running.client.get("/v1/tables/words").json()["versions"])
     files = [path for path in (running.data_dir / "tables").rglob("*") if path.is_file()]
-    assert {path.suffix for path in files} == {".safetensors"}
-    assert sum(path.parent.name != "merged" for path in files) == versions
+    # tables, how they are written, and the terms in capitals
+    assert {path.suffix for path in files} == {".safetensors", ".written", ""}
+    assert sum(path.parent.name != "merged" for path in files) == 2 * versions
 
 
 def overfill_and_recover(running: Server, disk: Path, documents_sent: int, entries: int) -> None:

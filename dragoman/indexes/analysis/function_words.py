@@ -72,6 +72,13 @@ def common_words(language: str) -> frozenset[str]:
     return _folded(stopwordsiso.stopwords(listed), language) if known else frozenset()
 
 
+@lru_cache(maxsize=256)
+def common_letters(language: str) -> frozenset[str]:
+    """The letters of a language's common words as they are written, in lower case; empty without a list."""
+    listed = _LISTED_AS.get(language, language)
+    return frozenset("".join(stopwordsiso.stopwords(listed)).lower()) if stopwordsiso.has_lang(listed) else frozenset()
+
+
 def _folded(entries: Iterable[str], language: str) -> frozenset[str]:
     """The folded entries that are one word; a Chinese entry always is."""
     whole = PlainAnalysis(language, lambda run: [(0, len(run))], "whole")

@@ -103,14 +103,19 @@ def _id_or_none(id: Any) -> str | None:
 
 
 def peeked(parts: Iterable[bytes]) -> tuple[bytes, Iterator[bytes]]:
-    """The beginning of a body, and all of its parts."""
+    """The beginning of a body, its first line at least, and all of its parts.
+
+    Whoever stalls after a line, or whose stream ends in the middle of another, has that line stored.
+    """
     source = iter(parts)
     taken: list[bytes] = []
-    size = 0
+    begun, size = False, 0
     for part in source:
         taken.append(part)
         size += len(part)
-        if size >= _HEAD:
+        text = part if begun else part.lstrip()
+        begun = begun or bool(text)
+        if size >= _HEAD or (begun and b"\n" in text):
             break
     return b"".join(taken)[:_HEAD], chain(taken, source)
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import regex
 from lingua import Language, LanguageDetector, LanguageDetectorBuilder
 
-from dragoman.indexes.analysis.function_words import common_words
+from dragoman.indexes.analysis.function_words import common_letters, common_words
 from dragoman.lexicon.text.tokens import fold, words
 from dragoman.service.query.word_model import modelled, text_words, word_confidences
 
@@ -38,6 +38,8 @@ _LETTERS_ALONE, _UNSEEN = 2.2, -0.3
 _MOST_COMMON, _COMMON_ALONE = 30.0, -3.0
 """Without the model of letters: the weight of the share of common words, and the constant of a language that the model
 of words does not know."""
+_FOREIGN_LETTERS = 8.0
+"""What the share of words weighs that have a letter which the common words of the language lack."""
 _KNOWN = 8.0
 """The weight of the share of words that the tables have."""
 _REACH = 4.0
@@ -166,7 +168,10 @@ def detect_by_words(text: str, readers: Collection[str] = ()) -> Detection:
         likely = by_words.get(language)
         if common or likely is not None:
             by_word = _COMMON_ALONE if likely is None else _WORDS * math.log(max(_WORD_FLOOR, likely))
-            odds[language] = _MOST_COMMON * common / len(found) + by_word + _READERS * (language in readers)
+            letters = common_letters(language)
+            foreign = sum(not letters.issuperset(word) for word in found) if letters else 0
+            evident = (_MOST_COMMON * common - _FOREIGN_LETTERS * foreign) / len(found)
+            odds[language] = evident + by_word + _READERS * (language in readers)
     if not odds:
         return Detection(fallback, False, 1 / len(candidates))
     best = max(odds, key=lambda language: (odds[language], language == fallback))

@@ -77,7 +77,6 @@ def closed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         ("GET", "/v1/collections/%ff"),
         ("PUT", "/v1/search"),
         ("OPTIONS", "/v1/search"),
-        ("GET", "/healthz/"),
     ],
 )
 def test_nothing_is_answered_without_a_key(closed: Closed, method: str, path: str) -> None:

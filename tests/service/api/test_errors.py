@@ -40,7 +40,7 @@ def test_what_is_not_there(client: httpx.Client, method: str, path: str, status:
     [
         ("DELETE", "/v1/collections", "GET, HEAD, POST"),
         ("PUT", "/v1/collections/x", "DELETE, GET, HEAD"),
-        ("DELETE", "/v1/tables/x", "GET, HEAD, PUT"),
+        ("DELETE", "/v1/tables/x", "GET, HEAD, PATCH, PUT"),
         ("PATCH", "/v1/collections/x/documents/a%2Fb", "DELETE, GET, HEAD"),
         ("GET", "/v1/collections/x/documents", "POST"),
         ("POST", "/v1/tables/x/terms/y", "GET, HEAD"),
