@@ -31,7 +31,7 @@ def test_the_printed_commands_work(service: str) -> None:
     assert len({hit["language"] for hit in hits}) >= 3
     translations = term["translations"]
     assert isinstance(translations, list)
-    assert {"bank", "ufer"} <= {entry["term"] for entry in translations}
+    assert {"Bank", "Ufer"} <= {entry["term"] for entry in translations}
     assert uploaded["active"] is True
     found = taught["hits"]
     assert isinstance(found, list)
