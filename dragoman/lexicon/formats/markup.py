@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
 from xml.parsers import expat
@@ -18,7 +19,7 @@ _LONGEST_TAG = 1 << 18
 """Bytes of a tag or comment. The parser reads one that is not whole again with each block."""
 
 
-class XmlReader(Generic[T]):
+class XmlReader(ABC, Generic[T]):
     """Feeds a parser and collects the text of the elements that a format wants, in ``found`` as it comes."""
 
     def __init__(self, limit: int) -> None:
@@ -57,10 +58,11 @@ class XmlReader(Generic[T]):
     def begun(self, name: str, attributes: dict[str, str], path: Path) -> None:
         """An element begins."""
 
+    @abstractmethod
     def wanted(self, name: str, path: Path) -> bool:
         """Whether the text of the element just begun is wanted."""
-        raise NotImplementedError
 
+    @abstractmethod
     def read_text(self, name: str, text: str, too_long: bool) -> None:
         """The text of a wanted element, with single spaces."""
 
