@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
 
@@ -12,47 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select
 
 from dragoman.files.streams import NotGzip
 from dragoman.lexicon.table.table import Table
-from dragoman.lexicon.text.tokens import PlainAnalysis, words
+from dragoman.lexicon.text.tokens import PlainAnalysis
 from dragoman.service.core.errors import Conflict, InvalidRequest, MalformedBody, NotFound, ServiceError, TooLarge
 from dragoman.service.core.settings import Settings
-from dragoman.service.query.translation import is_function_word
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import TableEntry, TableVersion, TranslationTable
 from dragoman.service.tables.compiled import content_checksum
-from dragoman.service.tables.patching import Addition, Patch
-from dragoman.service.tables.reading import ReadAs
 from dragoman.service.tables.service import Tables, Upload, Uploaded
+from tests.service.tables.opening import Opener, put
 
 pytestmark = pytest.mark.slow
-
-Opener = Callable[[], Tables]
-
-
-@pytest.fixture
-def reopen(store: Store, settings: Settings) -> Opener:
-    """Opens the tables as a new process would."""
-
-    def open_again() -> Tables:
-        tables = Tables(store, settings, PlainAnalysis)
-        tables.start()
-        return tables
-
-    return open_again
-
-
-@pytest.fixture
-def tables(reopen: Opener) -> Tables:
-    return reopen()
-
-
-def put(tables: Tables, content: str = "house\tHaus\n", name: str = "words", **options: object) -> Uploaded:
-    read_as = ReadAs(str(options.pop("format", "auto")))
-    upload = Upload(name, **{"source": "en", "target": "de", "read_as": read_as, **options})  # type: ignore[arg-type]
-    return tables.upload(upload, iter([content.encode()]))
 
 
 def translations(tables: Tables, term: str, source: str = "en", target: str = "de") -> dict[str, float]:
@@ -413,48 +386,3 @@ def test_a_command_line_import_leaves_compiling_to_the_service(
     put(offline, activate=True)
     assert offline.registry.snapshot.versions == ()
     assert translations(reopen(), "house") == {"haus": 1.0}
-
-
-def test_glossaries_say_which_terms_they_have_in_capitals_alone(tables: Tables) -> None:
-    put(tables, "US\tUSA\nit\tes\nIT\tEDV\nWHO\tWGO\n", kind="glossary", activate=True)
-    view = tables.registry.snapshot.views["en", "de"]
-    assert [word in view.capitals.sources for word in ("us", "who", "it", "US")] == [True, True, False, False]
-    assert list(tables.registry.snapshot.views["de", "en"].capitals.sources) == ["edv", "usa", "wgo"]
-    put(tables, "us\tuns\n", name="other", kind="glossary", activate=True)
-    assert list(tables.registry.snapshot.views["en", "de"].capitals.sources) == ["who"]
-
-
-def test_a_function_word_is_no_entry_that_is_written_in_capitals(tables: Tables) -> None:
-    put(tables, "WHO\tWGO\nwhat\tetwas\n", name="names", kind="glossary", activate=True)
-    view = tables.registry.snapshot.views["en", "de"]
-    for text, aside in (("who builds it", True), ("The WHO builds it", False), ("what builds it", False)):
-        (token,) = [one for one in words(text, "en") if one.word in ("who", "what")]
-        assert is_function_word(text, frozenset({"who", "what"}), view, token) is aside
-
-
-def test_forms_that_are_lost_are_compiled_again(tables: Tables, settings: Settings, reopen: Opener) -> None:
-    put(tables, "US\tUSA\n", kind="glossary", activate=True)
-    for path in [*settings.tables_dir.glob("**/*.written"), *settings.tables_dir.glob("**/*-capitals")]:
-        path.write_bytes(b"damaged")
-    again = reopen()
-    assert again.look_up("words", "us").matched == ["US"]
-    assert "us" in again.registry.snapshot.views["en", "de"].capitals.sources
-
-
-def test_a_version_without_written_forms_keeps_the_folded_ones(tables: Tables, store: Store, reopen: Opener) -> None:
-    put(tables, "US\tuns\n", activate=True)
-    with store.write() as session:
-        session.execute(update(TableEntry).values(source_written=None))
-        session.execute(update(TableVersion).values(written_forms=False, checksum=plain_checksum()))
-    again = reopen()
-    assert [one.written_forms for one in again.get("words").versions] == [False]
-    assert again.look_up("words", "US").matched == ["us"]
-    patch = Patch([Addition("IT", "EDV")], [])
-    assert again.patch("words", patch).version == 2
-    assert [(one.written_forms, one.active) for one in again.get("words").versions] == [(False, False), (False, True)]
-    export = b"".join(again.browse.export("words", 2, "tsv")).decode()
-    assert export.splitlines()[1:] == ["IT\tEDV", "us\tuns"]
-
-
-def plain_checksum() -> str:
-    return content_checksum(Table.from_entries("en", "de", [("us", "uns", 1.0, 1.0)]))
