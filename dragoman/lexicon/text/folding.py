@@ -11,7 +11,7 @@ from pathlib import Path
 
 import regex
 
-FOLDING_VERSION = "4"
+FOLDING_VERSION = "5"
 
 APOSTROPHES = "'’‘‛ʼʻʾʿʹ＇ꞌꞋ"
 NUMBER_SEPARATORS = ".,'’\u00a0\u2009\u202f\u066c，．＇"
@@ -72,6 +72,8 @@ _CHILLU = {0x0D7A: "ണ്", 0x0D7B: "ന്", 0x0D7C: "ര്", 0x0D7D: "ല്
 _ARABIC = {"ى": "ي", "ی": "ي", "ک": "ك", "ڪ": "ك", "ة": "ه", "ہ": "ه", "ە": "ه", "ۃ": "ه", "ٱ": "ا"}
 _LETTERS_WITH_MARKS = frozenset("ؤئѓќ")
 _SIMPLIFIED = Path(__file__).with_name("simplified.tsv")
+_WITH_ASH = frozenset({"da", "fo", "is", "nb", "nn", "no"})
+"""Languages in which æ is a letter of its own."""
 _ARABIC_KEPT = {"sd": "کڪ", "ug": "ىە", "ku": "ە", "kk": "ىە", "ky": "ىە", "ks": "ە"}
 
 
@@ -80,6 +82,9 @@ def _letter_forms(language: str) -> dict[int, str]:
     forms: dict[int, str] = {ord(a): b for a, b in _ARABIC.items() if a not in kept}
     forms.update(_CHILLU)
     forms.update({ord(a): "'" for a in APOSTROPHES})
+    forms[ord("œ")] = "oe"
+    if language not in _WITH_ASH:
+        forms[ord("æ")] = "ae"
     if language == "zh":
         forms.update(_simplified_characters())
     return forms
@@ -181,10 +186,10 @@ def fold(text: str, language: str) -> str:
     in Vietnamese, where they distinguish most words; Cyrillic loses stress marks, and ё becomes е; Arabic script
     loses vowel signs and tatweel, and its alef, yeh, kaf and heh forms are unified; Hebrew loses points, geresh
     and gershayim; vowel signs of Indic scripts, Thai, Lao, Khmer and Burmese are letters and stay. In Chinese,
-    traditional characters become simplified. Joiners, bidirectional marks and soft hyphens are removed. ß becomes ss;
-    ø, ł, đ stay.
+    traditional characters become simplified. Joiners, bidirectional marks and soft hyphens are removed. ß becomes ss,
+    œ oe, and æ ae where it is no letter of its own; ø, ł, đ stay.
 
-    Fold a stop list before looking up words in it. Idempotent; NFC and NFD texts have the same folded form.
+    Idempotent; NFC and NFD texts have the same folded form.
     """
     if text.isascii() and text.isalnum() and language not in _DOTLESS_I:
         return text.lower()

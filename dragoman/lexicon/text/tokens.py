@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Protocol
 
 import regex
 
 from dragoman.deadline import check, checked
+from dragoman.lexicon.text.compatibility import written_out
 from dragoman.lexicon.text.folding import (
     APOSTROPHES,
     FOLDING_VERSION,
@@ -22,27 +23,55 @@ from dragoman.lexicon.text.folding import (
     grouped_number,
     ungrouped_digits,
 )
+from dragoman.lexicon.text.function_words import folded_function_words, is_function_word
 from dragoman.lexicon.text.languages import check_language
 from dragoman.lexicon.text.segmentation import RUN, UNSPACED_LETTERS, Segmenter, by_character, segmented
 
-__all__ = ["Analysis", "PlainAnalysis", "Token", "fold", "fold_term", "is_elided", "word_forms", "words"]
+__all__ = [
+    "EXACT",
+    "PART",
+    "Analysis",
+    "PlainAnalysis",
+    "Token",
+    "content_terms",
+    "fold",
+    "fold_term",
+    "is_elided",
+    "other_keys",
+    "word_forms",
+    "words",
+]
 
-SPLITTING_VERSION = "3"
+SPLITTING_VERSION = "4"
+PART = "\x01"
+"""Begins the index term of a part of a word: it is told from the same word by itself, and counts less."""
+_NAMES = 3
+_NO_LETTERS = regex.compile(rf"[.．{IGNORABLE}]")
+_ACCENTED = regex.compile(r"[\p{Latin}\p{Greek}]+")
+"""The scripts whose accents tell a word from a function word; folding unifies other ones where spelling varies."""
 _CHECKED_EVERY = 4096
 """Words after which the deadline is asked for."""
+
+EXACT = "\x03"
+"""Begins a folded word that is looked for as it is written, whatever its index term."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One word of a text: ``fold(text[start:end], language) == word``."""
+    """One word of a text."""
 
     word: str
-    """The folded surface word: the key of translation tables before analysis."""
+    """The folded surface word, the key of translation tables before analysis: ``fold(text[start:end], language)``.
+
+    What folding would take for a function word is kept as it is written: ``IT`` is not ``it``, ``té`` is not ``te``.
+    """
     term: str
-    """The word's index term (stem); empty for a stop word, which is not indexed."""
+    """The word's index term (stem); empty for an elided word, which is not indexed."""
     start: int
     end: int
-    """Code-point offsets into the original text."""
+    """Code-point offsets into the original text. Both numbers of ``½`` have those of the fraction."""
+    further: tuple[str, ...] = ()
+    """Further index terms at the same place: another stem, and the words in it after :data:`PART`."""
 
 
 class Analysis(Protocol):
@@ -57,7 +86,7 @@ class Analysis(Protocol):
         """A string that changes whenever the output for any text may change."""
 
     def tokens(self, text: str) -> list[Token]:
-        """The tokens of ``text`` in order; stop words have an empty term."""
+        """The tokens of ``text`` in order; elided words have an empty term."""
 
 
 _OTHERS = f"{UNSPACED_LETTERS}{APOSTROPHES}{IGNORABLE}"
@@ -67,7 +96,7 @@ _QUOTES = r"\"״“”׳"
 _JOINT = (
     rf"(?:[{IGNORABLE}]*+[{APOSTROPHES}][{IGNORABLE}]*+{_LETTER}"
     rf"|(?<=[lL])[·\u0387](?=[lL])"
-    rf"|(?=[{IGNORABLE}]*+[{_QUOTES}])(?<=\p{{Hebrew}}\p{{M}}*)[{IGNORABLE}]*+[{_QUOTES}][{IGNORABLE}]*+(?=\p{{Hebrew}})"
+    rf"|(?=[{IGNORABLE}]*+[{_QUOTES}])(?<=[\p{{Hebrew}}&&\p{{L}}]\p{{M}}*)[{IGNORABLE}]*+[{_QUOTES}][{IGNORABLE}]*+(?=\p{{Hebrew}})"
     rf"|[{IGNORABLE}]++(?={_INNER}))"
 )
 """It looks back from a quote alone, over the marks since the quote before: in all that is linear in the text."""
@@ -173,13 +202,24 @@ def words(text: str, language: str, segment: Segmenter | None = None) -> list[To
     own, which keeps its apostrophe: ``d'`` is not the ``d`` of ``vitamina D``. Hyphens separate words. A number with
     thousands separators is one word, as are dotted single letters (``U.S.``). The span of a word includes invisible
     characters inside it. ``segment`` splits runs of Chinese, Japanese, Thai, Lao, Khmer and Burmese letters (default:
-    :func:`~dragoman.lexicon.text.segmentation.by_character`).
+    :func:`~dragoman.lexicon.text.segmentation.by_character`). Compatibility forms are written out first (``CO₂``,
+    ``½``; see :mod:`dragoman.lexicon.text.compatibility`).
     """
+    plain = _PLAIN_TEXT.fullmatch(text) is not None
+    if not plain and (written := written_out(text)) is not None:
+        whole, begins, ends = written
+        found = _words(whole, language, segment, plain=False)
+        return [replace(one, start=begins[one.start], end=ends[one.end - 1]) for one in found]
+    return _words(text, language, segment, plain)
+
+
+def _words(text: str, language: str, segment: Segmenter | None, plain: bool) -> list[Token]:
     cache = folded_words(language)
+    function = folded_function_words(language)
+    capitals = _all_capitals(text)
     cut = language in _CUT_AT_APOSTROPHE
     elided = _ELIDED.get(language, frozenset())
     tokens: list[Token] = []
-    plain = _PLAIN_TEXT.fullmatch(text) is not None
     matches = _PLAIN_WORD.finditer(text) if plain else _WORD.finditer(text)
     while some := list(islice(matches, _CHECKED_EVERY)):
         check()
@@ -197,10 +237,31 @@ def words(text: str, language: str, segment: Segmenter | None = None) -> list[To
             if cut and ("'" in word or word in elided):
                 for first, last in _without_apostrophes(text, start, end, language):
                     word = fold(text[first:last], language)
+                    if word in function:
+                        word = _as_written(text[first:last], word, language, capitals)
                     tokens.append(Token(word, "" if is_elided(word) else word, first, last))
             elif word:
+                if word in function:
+                    word = _as_written(surface, word, language, capitals)
                 tokens.append(Token(word, word, start, end))
     return tokens
+
+
+def _all_capitals(text: str) -> bool:
+    """Whether a text is all in capitals, which then say nothing about a word; three words may be names."""
+    return text.isupper() and len(text.split(maxsplit=_NAMES)) > _NAMES
+
+
+def _as_written(surface: str, word: str, language: str, all_capitals: bool) -> str:
+    """The folded form of a function word; of another word that folding takes for one, what tells them apart."""
+    letters = unicodedata.normalize("NFKC", _NO_LETTERS.sub("", surface))
+    acronym = letters.isalpha() and letters.isupper() and len(letters) > 1
+    if acronym and not all_capitals:
+        return letters
+    if not is_function_word(letters, language):
+        written = letters.casefold()
+        return written if _ACCENTED.fullmatch(written) else word
+    return word
 
 
 def _inner_spans(
@@ -222,12 +283,14 @@ def word_forms(texts: Sequence[str], language: str, segment: Segmenter | None = 
     cut = language in _CUT_AT_APOSTROPHE
     surfaces = [
         None
-        if _PLAIN_TEXT.fullmatch(text) is None or (cut and ("'" in text or "’" in text))
+        if _PLAIN_TEXT.fullmatch(text) is None or (cut and ("'" in text or "’" in text)) or _all_capitals(text)
         else [match[0] for match in _PLAIN_WORD.finditer(text)]
         for text in checked(texts)
     ]
     distinct = {surface for found in surfaces if found is not None for surface in found}
     folded = {surface: fold(surface, language) for surface in checked(distinct, _CHECKED_EVERY)}
+    function = folded_function_words(language)
+    folded |= {one: _as_written(one, word, language, False) for one, word in folded.items() if word in function}
     apart = {surface for surface in distinct if not surface[-1].isalnum()}
     return [
         [token.word for token in words(text, language, segment)]
@@ -237,6 +300,12 @@ def word_forms(texts: Sequence[str], language: str, segment: Segmenter | None = 
     ]
 
 
+def content_terms(tokens: Iterable[Token], language: str) -> list[Token]:
+    """The tokens, with an empty term for each function word of the language."""
+    function = folded_function_words(language)
+    return [replace(one, term="", further=()) if one.word in function else one for one in tokens]
+
+
 def fold_term(text: str, language: str) -> str:
     """The key of a term in surface tables: its folded words, joined by single spaces.
 
@@ -244,6 +313,14 @@ def fold_term(text: str, language: str) -> str:
     Empty if ``text`` has no word. Idempotent.
     """
     return " ".join([token.word for token in words(text, language, _whole)])
+
+
+def other_keys(text: str, language: str) -> list[str]:
+    """Further keys of a term: those of words in another case or in capitals, and those of tables from before words were
+    kept as they are written (``us`` of ``US``)."""
+    key = fold_term(text, language)
+    plain = " ".join(fold(word, language) for word in key.split(" "))
+    return list(dict.fromkeys(one for one in (plain, fold_term(text.upper(), language)) if one != key))
 
 
 def _whole(run: str) -> list[tuple[int, int]]:

@@ -1,0 +1,59 @@
+"""Compatibility forms that are neither letters nor digits by themselves, written out before words are cut.
+
+Cutting alone would lose them: ``CO₂`` is no ``CO``. Letters in compatibility forms (ligatures, full width, presentation
+forms) are letters, and folding writes them out.
+"""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections.abc import Sequence
+
+import regex
+
+__all__ = ["written_out"]
+
+_KINDS = ("<super>", "<sub>", "<fraction>", "<square>")
+_FOOTNOTE = 4
+"""After so many letters a raised digit is a note, and not a part of the word: ``m²``, but not ``Wasser²``."""
+
+
+def _forms() -> dict[str, str]:
+    found = {}
+    for number in range(0x80, sys.maxunicode + 1):
+        character = chr(number)
+        if unicodedata.category(character) not in ("No", "So", "Sm"):
+            continue
+        kind = unicodedata.decomposition(character).partition(" ")[0]
+        form = unicodedata.normalize("NFKC", character)
+        if kind in _KINDS and any(one.isalnum() for one in form) and character not in "™℠":
+            found[character] = f" {form}" if kind == "<fraction>" else form
+    return found
+
+
+_FORMS = _forms()
+_RAISED = "".join(one for one in _FORMS if unicodedata.decomposition(one).startswith("<super>"))
+_ANY = regex.compile(f"[{''.join(_FORMS)}]")
+_NOTES = regex.compile(rf"(?<=\p{{L}}{{{_FOOTNOTE}}})[{_RAISED}]++")
+
+
+def written_out(text: str) -> tuple[str, Sequence[int], Sequence[int]] | None:
+    """The text with the compatibility forms written out (NFKC), and where each of its characters begins and ends in
+    ``text``; None if it has none.
+
+    A raised digit after a longer word is a note, and a word of its own. A fraction begins a word: ``5½`` are ``5`` and
+    ``1⁄2``.
+    """
+    if _ANY.search(text) is None:
+        return None
+    notes = {found.start() for found in _NOTES.finditer(text)}
+    pieces: list[str] = []
+    begins: list[int] = []
+    for place, character in enumerate(text):
+        piece = _FORMS.get(character, character)
+        if place in notes:
+            piece = f" {piece}"
+        pieces.append(piece)
+        begins.extend([place] * len(piece))
+    return "".join(pieces), begins, [place + 1 for place in begins]
