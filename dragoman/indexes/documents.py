@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dragoman.deadline import checked
-from dragoman.indexes.analysis.pipeline import LuceneAnalysis, check_distinct
+from dragoman.indexes.analysis.languages import has_words_alone
+from dragoman.indexes.analysis.pipeline import Entry, WordAnalysis, check_distinct
 from dragoman.indexes.analysis.transliteration import sounds
-from dragoman.lexicon.text.tokens import Analysis
+from dragoman.lexicon.text.function_words import folded_function_words
+from dragoman.lexicon.text.tokens import PART, Analysis
 
 __all__ = ["IndexedDocument", "Row", "analysed", "batches"]
 
@@ -30,14 +32,17 @@ class IndexedDocument:
 
 
 class Row(NamedTuple):
-    """An analysed document: space-separated folded words and index terms, without stop words."""
+    """An analysed document: space-separated folded words and index terms, without elided words."""
 
     key: int
     language: str
     words: str
+    """Empty where the terms are the same."""
     terms: str
+    """With the further terms of each word as ``dragoman.Places`` reads them."""
     sounds: str
-    """The skeletons of the distinct terms, each with its term (see `indexes.analysis.transliteration`)."""
+    """The skeletons of the distinct terms but function words, each with its term (see
+    `indexes.analysis.transliteration`)."""
 
 
 def batches(documents: Iterable[IndexedDocument]) -> Iterator[list[IndexedDocument]]:
@@ -61,25 +66,29 @@ def analysed(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analys
         KeyError: if ``analyses`` has no entry for a language.
         TooManyWords: a document has too many distinct words to be indexed.
     """
-    found: dict[str, Iterator[tuple[list[str], list[str]]]] = {}
+    found: dict[str, Iterator[tuple[list[str], list[Entry]]]] = {}
     for language in {document.language for document in documents}:
         texts = [document.text for document in documents if document.language == language]
         found[language] = iter(_indexed(analyses[language], texts))
     rows: list[Row] = []
     for document in checked(documents):
-        words, terms = next(found[document.language])
-        distinct = set(terms)
+        words, entries = next(found[document.language])
+        function = folded_function_words(document.language)
+        heard = (entry for word, entry in zip(words, entries, strict=True) if word not in function)
+        distinct = {term for entry in heard for term in (entry.term, *entry.further) if not term.startswith(PART)}
         steps = distinct if len(distinct) < _MANY else checked(distinct, _MANY)
         phonetic = " ".join([sounds(term) for term in steps])
-        rows.append(Row(document.key, document.language, " ".join(words), " ".join(terms), phonetic))
+        terms = " ".join([entry.row for entry in entries])
+        folded = "" if has_words_alone(document.language) else " ".join(words)
+        rows.append(Row(document.key, document.language, folded, terms, phonetic))
     return rows
 
 
-def _indexed(analysis: Analysis, texts: list[str]) -> list[tuple[list[str], list[str]]]:
-    """Words and terms of each text, without stop words."""
-    if isinstance(analysis, LuceneAnalysis):
+def _indexed(analysis: Analysis, texts: list[str]) -> list[tuple[list[str], list[Entry]]]:
+    """Words and terms of each text, without elided words."""
+    if isinstance(analysis, WordAnalysis):
         return analysis.indexed(texts)
     kept = [[token for token in analysis.tokens(text) if token.term] for text in texts]
     for tokens in kept:
         check_distinct([token.word for token in tokens])
-    return [([token.word for token in text], [token.term for token in text]) for text in kept]
+    return [([one.word for one in text], [Entry(one.term, (), one.term) for one in text]) for text in kept]

@@ -74,7 +74,7 @@ def stored_length(length: int) -> int:
 def _explain(
     method: str, group: TermGroup, statistics: Statistics, counts: Mapping[str, int], length: int, bm25: BM25
 ) -> TermScore:
-    structured = method == "psq"
+    structured = method != "smt"
     weights = _weights(group, statistics, structured)
     if not weights:
         return TermScore(0.0, 0.0, 0.0, group.weight, 0.0)

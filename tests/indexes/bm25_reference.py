@@ -41,7 +41,7 @@ class Reference:
     def scores(self, query: TranslatedQuery) -> dict[int, float]:
         """Score by position, of the documents that hold a term of the query."""
         terms = {a.term for group in query.groups for a in group.alternatives}
-        one = self._structured if query.method == "psq" else self._weighted
+        one = self._structured if query.method != "smt" else self._weighted
         return {
             position: sum(one(group, position) for group in query.groups)
             for position, frequencies in enumerate(self.frequencies)
@@ -49,7 +49,7 @@ class Reference:
         }
 
     def attainable(self, query: TranslatedQuery) -> float:
-        if query.method == "psq":
+        if query.method != "smt":
             groups = [(group.weight, self._expected_df(group)) for group in query.groups]
             return sum(weight * self.idf(df) for weight, df in groups if df > 0)
         return sum(

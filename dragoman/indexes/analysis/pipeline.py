@@ -4,34 +4,51 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from dragoman.deadline import check
-from dragoman.indexes.analysis.analyzers import ANALYZERS, Stemmer, lucene_version
-from dragoman.indexes.analysis.inflection import INFLECTED, DictionaryForms
+from dragoman.indexes.analysis.inflection import dictionary_form, dictionary_form_version
+from dragoman.indexes.analysis.languages import PLACED, analyser
+from dragoman.indexes.analysis.parts import PARTS_VERSION, parts
 from dragoman.indexes.analysis.segmenters import segmenter
+from dragoman.indexes.analysis.stems import Stemmer, lucene_version
 from dragoman.indexes.errors import TooManyWords
 from dragoman.indexes.java import jvm
+from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.languages import check_language
 from dragoman.lexicon.text.segmentation import Segmenter
-from dragoman.lexicon.text.tokens import Analysis, PlainAnalysis, Token, word_forms, words
+from dragoman.lexicon.text.tokens import PART, PlainAnalysis, Token, fold, is_elided, word_forms, words
 
-__all__ = ["LONGEST_WORD", "LuceneAnalysis", "analysis"]
+__all__ = ["LONGEST_WORD", "Entry", "WordAnalysis", "analysis"]
 
 LONGEST_WORD = 255
 """Maximal length of a word or term, in characters. Longer ones are cut, in documents and queries alike; offsets
 still span the whole word. Lucene's limit is 32,766 bytes."""
 
-VERSION = "2"
+VERSION = "3"
 """Increase it whenever a code change in this package may change the output for any text."""
 
 DISTINCT_WORDS = 250_000
 """Most distinct words of one document: an index holds them all in memory until the document is written."""
 
+_AT_ONE_PLACE = " \x02"
+"""Before a further term of a word in what the index reads (``dragoman.Places``)."""
 _CACHED_WORDS = 65_536
 _CACHED_LENGTH = 64
 _WORDS_AT_ONCE = 512
 _WAIT_SECONDS = 0.1
 """How many words are stemmed at a time, and how long others wait before they look at their deadlines."""
+_SEQUENCE_OF = 12
+"""The longest word of which it is tried whether a text has it as two."""
+
+
+class Entry(NamedTuple):
+    """The index terms of a word."""
+
+    term: str
+    further: tuple[str, ...]
+    row: str
+    """All of them as the index reads them; empty for an elided word."""
 
 
 def check_distinct(words: Sequence[str]) -> None:
@@ -43,48 +60,53 @@ def check_distinct(words: Sequence[str]) -> None:
         raise TooManyWords(f"it has {distinct} distinct words; at most {DISTINCT_WORDS} can be indexed")
 
 
-class LuceneAnalysis:
-    """Words of :func:`dragoman.lexicon.text.tokens.words`, with terms from Lucene's analyzer of the language.
+class WordAnalysis:
+    """Words of :func:`dragoman.lexicon.text.tokens.words`, with the terms that the language's row asks for.
 
-    In languages of :data:`~dragoman.indexes.analysis.inflection.INFLECTED` the analyzer stems the dictionary form of a
-    word, unless that is a stop word.
-    A term depends only on the folded word, and is cached for recent words. Thread-safe.
+    The term of a word is the stem of its dictionary form. Further terms at its place are the stem of the word itself,
+    where that is another one, and the stems of the words within it (after :data:`~dragoman.lexicon.text.tokens.PART`).
+    A function word, or one that is kept as it is written, is its own term: *war* is not *ist*. All depend on the folded
+    word alone, and are cached for recent words. Thread-safe.
     """
 
-    def __init__(self, language: str, segment: Segmenter | None, segment_version: str) -> None:
+    def __init__(self, language: str) -> None:
         self.language = language
-        self._segment = segment
-        plain = PlainAnalysis(language, segment, segment_version)
-        analyzer = ANALYZERS[language]
-        self.fingerprint = f"lucene:{VERSION}:{lucene_version()}:{analyzer}:{plain.fingerprint}"
-        if language in INFLECTED:
-            self.fingerprint += f":{DictionaryForms.version()}"
-        self._forms: DictionaryForms | None = None
+        row = analyser(language)
+        cutting = segmenter(language)
+        self._segment: Segmenter | None = cutting[0] if cutting is not None else None
+        name = cutting[1] if cutting is not None else ""
+        plain = PlainAnalysis(language, self._segment, name)
+        self._form = dictionary_form(language) if row.forms else None
+        self._parts = parts(language) if row.parts else None
+        lucene = f"{lucene_version()}:{row.stemmer}" if row.stemmer else ""
+        forms = dictionary_form_version(language) if row.forms else ""
+        made_of = [VERSION, lucene, forms, PARTS_VERSION if row.parts else "", plain.fingerprint]
+        self.fingerprint = ":".join(["words", *made_of])
+        self._named = row.stemmer
+        self._function = folded_function_words(language)
         self._stemmer: Stemmer | None = None
         self._stemming = threading.Lock()
-        self._recent: dict[str, str] = {}
-        self._older: dict[str, str] = {}
+        self._recent: dict[str, Entry] = {}
+        self._older: dict[str, Entry] = {}
 
     def tokens(self, text: str) -> list[Token]:
-        """The tokens of ``text`` in order; stop words have an empty term."""
+        """The tokens of ``text`` in order; elided words have an empty term."""
         found = words(text, self.language, self._segment)
-        terms = self._recent
+        entries = self._recent
         try:
-            return [Token(t.word, terms[t.word], t.start, t.end) for t in found]
+            return [_token(one, entries[one.word]) for one in found]
         except KeyError:
-            terms = self._terms({token.word for token in found})
-            return [Token(t.word[:LONGEST_WORD], terms[t.word], t.start, t.end) for t in found]
+            entries = self._entries({token.word for token in found})
+            return [_token(one, entries[one.word]) for one in found]
 
     def batch(self, texts: Sequence[str]) -> list[list[Token]]:
         """The :meth:`tokens` of each text; all uncached words go to Lucene in one call."""
         found = [words(text, self.language, self._segment) for text in texts]
-        terms = self._terms({token.word for tokens in found for token in tokens})
-        return [[Token(t.word[:LONGEST_WORD], terms[t.word], t.start, t.end) for t in tokens] for tokens in found]
+        entries = self._entries({token.word for tokens in found for token in tokens})
+        return [[_token(one, entries[one.word]) for one in tokens] for tokens in found]
 
-    def indexed(self, texts: Sequence[str]) -> list[tuple[list[str], list[str]]]:
-        """Each text's folded words and their terms, without stop words.
-
-        The result equals that of :meth:`tokens`.
+    def indexed(self, texts: Sequence[str]) -> list[tuple[list[str], list[Entry]]]:
+        """Each text's folded words and their terms, without elided words, as in :meth:`tokens`.
 
         Raises:
             TooManyWords: one of them has too many distinct words to be indexed.
@@ -92,92 +114,107 @@ class LuceneAnalysis:
         found = word_forms(texts, self.language, self._segment)
         for text in found:
             check_distinct(text)
-        terms = self._terms({word for text in found for word in text})
-        kept = [[word for word in text if terms[word]] for text in found]
-        if any(len(word) > LONGEST_WORD for word in terms):
-            return [([word[:LONGEST_WORD] for word in text], [terms[word] for word in text]) for text in kept]
-        return [(text, [terms[word] for word in text]) for text in kept]
+        entries = self._entries({word for text in found for word in text})
+        kept = [[word for word in text if entries[word].term] for text in found]
+        terms = [[entries[word] for word in text] for text in kept]
+        if any(len(word) > LONGEST_WORD for word in entries):
+            kept = [[word[:LONGEST_WORD] for word in text] for text in kept]
+        return list(zip(kept, terms, strict=True))
 
-    def _terms(self, words: Iterable[str]) -> dict[str, str]:
+    def sequences(self, term: str) -> list[str]:
+        """How a text may have a term of tables otherwise cut: as one word, or as two, where words have no spaces."""
+        if self.language not in PLACED:
+            return []
+        if " " in term:
+            whole = term.replace(" ", "")
+            return [whole, f"{PART}{whole}"]
+        size = len(term) if len(term) <= _SEQUENCE_OF else 0
+        return [f"{term[:cut]} {term[cut:]}" for cut in range(1, size)]
+
+    def _entries(self, words: Iterable[str]) -> dict[str, Entry]:
         recent, older = self._recent, self._older
-        terms: dict[str, str] = {}
+        entries: dict[str, Entry] = {}
         unknown: list[str] = []
         for word in words:
-            term = recent.get(word)
-            if term is None:
-                term = older.get(word)
-                if term is not None:
-                    recent[word] = term
-            if term is None:
+            entry = recent.get(word)
+            if entry is None:
+                entry = older.get(word)
+                if entry is not None:
+                    recent[word] = entry
+            if entry is None:
                 unknown.append(word)
             else:
-                terms[word] = term
+                entries[word] = entry
         if unknown:
             short = [word[:LONGEST_WORD] for word in unknown]
-            terms.update(zip(unknown, [t[:LONGEST_WORD] for t in jvm.run(self._stem, short)], strict=True))
-            recent.update((word, terms[word]) for word in unknown[:_CACHED_WORDS] if len(word) <= _CACHED_LENGTH)
+            entries.update(zip(unknown, self._looked_up(short), strict=True))
+            recent.update((word, entries[word]) for word in unknown[:_CACHED_WORDS] if len(word) <= _CACHED_LENGTH)
             if len(recent) >= _CACHED_WORDS:
                 self._recent, self._older = {}, recent
-        return terms
+        return entries
 
-    def _stem(self, unknown: list[str]) -> list[str]:
-        """The terms of words, some at a time: other threads have words, too."""
-        terms: list[str] = []
+    def _looked_up(self, unknown: list[str]) -> list[Entry]:
+        """The entries of words, some at a time: other threads have words, too."""
+        entries: list[Entry] = []
         for start in range(0, len(unknown), _WORDS_AT_ONCE):
             check()
-            while not self._stemming.acquire(timeout=_WAIT_SECONDS):
-                check()
-            try:
-                terms += self._stem_alone(unknown[start : start + _WORDS_AT_ONCE])
-            finally:
-                self._stemming.release()
-        return terms
+            some = unknown[start : start + _WORDS_AT_ONCE]
+            within = [self._parts(word) if self._parts else () for word in some]
+            wanted = dict.fromkeys([*some, *(part for found in within for part in found)])
+            forms = {word: self._formed(word) for word in wanted}
+            stems = self._stems(list(wanted | dict.fromkeys(forms.values())))
+            entries += [self._entry(word, found, forms, stems) for word, found in zip(some, within, strict=True)]
+        return entries
 
-    def _stem_alone(self, unknown: list[str]) -> list[str]:
+    def _entry(self, word: str, within: tuple[str, ...], forms: dict[str, str], stems: dict[str, str]) -> Entry:
+        if is_elided(word):
+            return Entry("", (), "")
+        if word in self._function or self._kept(word):
+            return Entry(word, (), word)
+        term = stems[forms[word]]
+        marked = (f"{PART}{stems[forms[part]]}" for part in within)
+        further = tuple(dict.fromkeys(one for one in (stems[word], *marked) if one not in (term, PART + term)))
+        return Entry(term, further, _AT_ONE_PLACE.join((term, *further)))
+
+    def _formed(self, word: str) -> str:
+        """The dictionary form of a word; a letter is none of a longer one."""
+        return self._form(word) if self._form and len(word) > 1 and not self._kept(word) else word
+
+    def _kept(self, word: str) -> bool:
+        """Whether a word is kept as it is written (``IT``, ``té``)."""
+        return fold(word, self.language) != word
+
+    def _stems(self, words: list[str]) -> dict[str, str]:
+        if not self._named:
+            return dict(zip(words, words, strict=True))
+        while not self._stemming.acquire(timeout=_WAIT_SECONDS):
+            check()
+        try:
+            found = jvm.run(self._stem_alone, words)
+        finally:
+            self._stemming.release()
+        return {word: stem[:LONGEST_WORD] for word, stem in zip(words, found, strict=True)}
+
+    def _stem_alone(self, words: list[str]) -> list[str]:
         if self._stemmer is None:
-            self._stemmer = Stemmer(self.language)
-            self._forms = DictionaryForms(self.language) if self.language in INFLECTED else None
-        terms = self._stemmer.terms(unknown)
-        if self._forms is None:
-            return terms
-        forms = {word: form for word, term in zip(unknown, terms, strict=True) if term and (form := self._forms(word))}
-        stems = dict(zip(forms.values(), self._stemmer.terms(list(forms.values())), strict=True))
-        return [stems.get(forms.get(word, ""), "") or term for word, term in zip(unknown, terms, strict=True)]
+            self._stemmer = Stemmer(self.language, self._named)
+        return self._stemmer.terms(words)
 
 
-class _CutAnalysis(PlainAnalysis):
-    """:class:`PlainAnalysis` with words of at most :data:`LONGEST_WORD` characters."""
-
-    def __init__(self, language: str, segment: Segmenter | None, segment_version: str) -> None:
-        super().__init__(language, segment, segment_version)
-        self.fingerprint = f"cut:{VERSION}:{self.fingerprint}"
-
-    def tokens(self, text: str) -> list[Token]:
-        """The tokens of ``text`` in order."""
-        found = super().tokens(text)
-        if len(text) <= LONGEST_WORD:
-            return found
-        return [
-            token
-            if len(token.word) <= LONGEST_WORD
-            else Token(token.word[:LONGEST_WORD], token.term[:LONGEST_WORD], token.start, token.end)
-            for token in found
-        ]
+def _token(found: Token, entry: Entry) -> Token:
+    return Token(found.word[:LONGEST_WORD], entry.term, found.start, found.end, entry.further)
 
 
-_analyses: dict[str, Analysis] = {}
+_analyses: dict[str, WordAnalysis] = {}
 _creating = threading.Lock()
 
 
-def analysis(language: str) -> Analysis:
-    """The shared analysis of a language.
-
-    It uses Lucene's analyzer if :data:`~dragoman.indexes.analysis.analyzers.ANALYZERS` has one, else plain words.
-    Chinese, Japanese and Thai are segmented with dictionaries.
+def analysis(language: str) -> WordAnalysis:
+    """The shared analysis of a language, by its row of :data:`~dragoman.indexes.analysis.languages.ANALYSERS`.
 
     Raises:
         UnknownLanguage: for an unknown language code.
-        JvmUnavailable: if the language needs a Lucene analyzer and Java cannot be started.
+        JvmUnavailable: if the language needs Java, and it cannot be started.
     """
     found = _analyses.get(language)
     if found is None:
@@ -185,8 +222,6 @@ def analysis(language: str) -> Analysis:
         with _creating:
             found = _analyses.get(known)
             if found is None:
-                segment, name = segmenter(known) or (None, "")
-                make = LuceneAnalysis if known in ANALYZERS else _CutAnalysis
-                found = _analyses[known] = make(known, segment, name)
+                found = _analyses[known] = WordAnalysis(known)
             _analyses[language] = found
     return found

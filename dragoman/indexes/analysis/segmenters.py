@@ -1,17 +1,18 @@
-"""Word segmentation of Chinese, Japanese and Thai; each segmenter is loaded on first use."""
+"""Word segmentation of scripts that are written without spaces; each segmenter is loaded on first use."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib.metadata import version
 
 from dragoman.deadline import checked
-from dragoman.indexes.analysis.analyzers import custom_analyzer
+from dragoman.indexes.analysis.stems import custom_analyzer
 from dragoman.indexes.java import jvm
 from dragoman.indexes.java.jvm import java_class
 from dragoman.lexicon.text.segmentation import Segmenter
 
-__all__ = ["segmenter"]
+__all__ = ["icu_words", "segmenter"]
 
 _LONGEST_RUN = 1_000
 """Characters of a run that a segmenter sees at once. Runs end at punctuation; longer ones are rare."""
@@ -84,6 +85,22 @@ def _thai() -> tuple[Segmenter, str]:
     return segment, f"pythainlp newmm {version('pythainlp')}"
 
 
+def icu_words(language: str, run: str) -> tuple[str, ...]:
+    """The words of a run of letters by the dictionaries of ICU; what no dictionary has is joined to one word."""
+    from icu4py.breakers import WordBreaker
+
+    return tuple(WordBreaker(run, language))
+
+
+def _icu(language: str) -> tuple[Segmenter, str]:
+    """ICU: longest match over a dictionary, three words ahead."""
+
+    def segment(run: str) -> list[tuple[int, int]]:
+        return _spans(run, icu_words(language, run))
+
+    return segment, f"icu4py {version('icu4py')}"
+
+
 def _spans(run: str, words: Iterable[str]) -> list[tuple[int, int]]:
     """The spans of consecutive words; text between them counts as a word too."""
     spans: list[tuple[int, int]] = []
@@ -103,6 +120,9 @@ def _spans(run: str, words: Iterable[str]) -> list[tuple[int, int]]:
 
 _SEGMENTERS: dict[str, Callable[[], tuple[Segmenter, str]]] = {
     "ja": _japanese,
+    "km": partial(_icu, "km"),
+    "lo": partial(_icu, "lo"),
+    "my": partial(_icu, "my"),
     "th": _thai,
     "zh": _chinese,
 }

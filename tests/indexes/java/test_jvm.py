@@ -77,7 +77,8 @@ import sys, threading, time
 from pathlib import Path
 import _jpype, jpype
 from dragoman.indexes import IndexedDocument, LuceneIndex
-from dragoman.indexes.analysis.analyzers import ANALYZERS, Stemmer
+from dragoman.indexes.analysis.languages import ANALYSERS
+from dragoman.indexes.analysis.stems import Stemmer
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.java import jvm
 from dragoman.indexes.lucene.files import check_files
@@ -103,8 +104,8 @@ def work(number):
             index.refresh()
             index.document_frequencies("de", ["haus"])
         check_files(folder)
-    for language in sorted(ANALYZERS)[number::6]:
-        jvm.run(lambda: Stemmer(language).terms(["hello"]))
+    for language in sorted(name for name, row in ANALYSERS.items() if row.stemmer)[number::6]:
+        jvm.run(lambda: Stemmer(language, ANALYSERS[language].stemmer).terms(["hello"]))
     try:
         jvm.run(lambda: jvm.java_class("java.lang.Integer").parseInt("x"))
     except jvm.JavaError:
