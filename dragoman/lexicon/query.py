@@ -12,7 +12,7 @@ group's alternatives:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal
@@ -20,9 +20,10 @@ from weakref import WeakKeyDictionary
 
 import regex
 
-from dragoman.deadline import check, checked
+from dragoman.deadline import checked
+from dragoman.lexicon.phrases import units
 from dragoman.lexicon.table.table import Entry, Lookup
-from dragoman.lexicon.text.tokens import Token
+from dragoman.lexicon.text.tokens import EXACT, PART, Token, fold
 
 Method = Literal["psq", "smt", "none"]
 
@@ -31,7 +32,8 @@ IDENTICAL = -1
 TRANSLITERATED = -2
 """Origin of an alternative found by phonetic similarity across scripts."""
 
-LONGEST_PHRASE = 4
+PART_WEIGHT = 0.5
+"""What a word within a longer one counts, in words by themselves."""
 LEAST_PROBABILITY = 0.003
 _ALPHABETIC = regex.compile(r"[\p{L}\p{M}']+")
 _LATIN = regex.compile(r"\p{Latin}")
@@ -87,9 +89,10 @@ class TranslatedQuery:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """Matches a query word without a table: by the identical string or by sound.
+    """How the terms of documents are written, and matches of a query word without a table: by the identical string or
+    by sound.
 
-    ``identical`` returns the index term of the word in a document ("" for a stop word). ``sounds_like`` returns
+    ``identical`` returns the index term of the word in a document ("" for a function word). ``sounds_like`` returns
     the index terms of the collection that sound like a query term, with similarities in (0, 1].
     """
 
@@ -97,6 +100,14 @@ class Bridge:
     sounds_like: Callable[[str], Sequence[tuple[str, float]]] = lambda term: ()
     holds: Callable[[str], bool] = lambda term: True
     """Whether the collection has an index term."""
+    sequences: Callable[[str], Sequence[str]] = lambda term: ()
+    """How a document may have a term otherwise cut, where words are written without spaces."""
+    parts: bool = False
+    """Whether documents have words within words."""
+    written: Callable[[str], Sequence[str]] = lambda word: ()
+    """The single words that glossaries have for a word or phrase of the query, folded."""
+    placed: bool = False
+    """Whether a term of several words is matched as a sequence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +140,7 @@ def psq(
     The weight of an alternative f for query term e is P(e|f). The identical string has probability 1, unless the
     table translates the query term and either has the string as a target term or the entry is a glossary's. A number
     has probability 1 in any case: no language writes it as another one.
-    A phrase of up to four words in one of the ``glossaries`` (origins of the table) is one query term; entries of
+    A phrase in one of the ``glossaries`` (origins of the table) is one query term, with all of its words; entries of
     other phrases were distributed over their words when the table was analysed. A term without an entry is
     marked ``oov`` and searched by its identical string and by sound. Words for which ``aside`` is true are left
     out, unless the query has no others.
@@ -139,10 +150,11 @@ def psq(
     query is a term of its own.
     """
     groups: dict[tuple[str, bool], tuple[TermGroup, dict[Place, None]]] = {}
-    units = list(_units(tokens, table, glossaries))
-    for token in checked([unit for unit in checked(units) if not aside(unit)] or units):
+    whole = list(units(tokens, table, glossaries))
+    for token in checked([unit for unit in checked(whole) if not aside(unit)] or whole):
         name = next((one for one in names if one.start <= token.start and token.end <= one.end), None)
         identical = bridge.identical(token.word)
+        token = in_any_case(token, table)
         found, known = alternatives(token.term, identical, table, glossaries, min_probability)
         if name is not None and " " not in token.term:
             kept = _listed(name.whole) if name.whole else _by_form(token, identical, found, bridge)
@@ -151,6 +163,7 @@ def psq(
                 continue
         if not known:
             found = _with_sounds(tuple(found), tuple(bridge.sounds_like(token.term)), identical)
+        found = as_written(found, token, table, glossaries, bridge)
         _add(groups, TermGroup(token.word, token.term, token.start, token.end, found, oov=not known))
     return TranslatedQuery("psq", [_repeated(group, list(places)) for group, places in groups.values()])
 
@@ -189,16 +202,21 @@ def _by_form(token: Token, identical: str, translations: Sequence[Alternative], 
     return _listed((*own, *agreed)) if agreed else _with_sounds(own, tuple(sounds), identical)
 
 
-def smt(tokens: Sequence[Token], table: Lookup | None, best: int = 10) -> TranslatedQuery:
+def smt(
+    tokens: Sequence[Token],
+    table: Lookup | None,
+    best: int = 10,
+    aside: Callable[[Token], bool] = lambda token: False,
+) -> TranslatedQuery:
     """Weighted translation of each query word into its ``best`` translations, over a table of folded words.
 
-    Stop words and words with non-letters are dropped, and nothing is stemmed. All query words have the same
+    Function words and words with non-letters are dropped, and nothing is stemmed. All query words have the same
     weight; translations are weighted by P(f|e), normalised over the kept ones ("Mixed Attention Transformer",
     first stage). A word without an entry is searched untranslated.
     """
     groups: list[TermGroup] = []
     for token in checked(tokens):
-        if not token.term or not _ALPHABETIC.fullmatch(token.word):
+        if not token.term or aside(token) or not _ALPHABETIC.fullmatch(token.word):
             continue
         entries = _best_words(token.word, table, best)
         total = sum(entry.p_forward for entry in entries)
@@ -210,19 +228,66 @@ def smt(tokens: Sequence[Token], table: Lookup | None, best: int = 10) -> Transl
     return TranslatedQuery("smt", groups)
 
 
-def untranslated(tokens: Sequence[Token]) -> TranslatedQuery:
-    """The query's own index terms, for documents in its language."""
+def untranslated(
+    tokens: Sequence[Token], bridge: Bridge | None = None, aside: Callable[[Token], bool] = lambda token: False
+) -> TranslatedQuery:
+    """The query's own index terms, for documents in its language.
+
+    Words for which ``aside`` is true are left out, unless the query has no others. The ``bridge`` says how documents
+    may have a term as a part of another word, or as a sequence.
+    """
     groups: dict[str, TermGroup] = {}
-    for token in tokens:
-        if not token.term:
-            continue
+    content = [token for token in tokens if token.term]
+    for token in [token for token in content if not aside(token)] or content:
         known = groups.get(token.term)
-        groups[token.term] = (
-            replace(known, weight=known.weight + 1)
-            if known
-            else TermGroup(token.word, token.term, token.start, token.end, _identical(token.term))
-        )
+        if known:
+            groups[token.term] = replace(known, weight=known.weight + 1)
+            continue
+        found = _identical(token.term)
+        if bridge is not None:
+            found = as_written(found, token, None, frozenset(), bridge)
+        groups[token.term] = TermGroup(token.word, token.term, token.start, token.end, found)
     return TranslatedQuery("none", list(groups.values()))
+
+
+def in_any_case(token: Token, table: Lookup | None) -> Token:
+    """A word that is kept as it is written (``IT``), as the word that folding makes of it where a table has that alone.
+
+    Versions of tables from before such words were kept have only the folded form.
+    """
+    if table is None or token.term != token.word or " " in token.word:
+        return token
+    folded = fold(token.word, "en")
+    if folded == token.word or token.term in table or folded not in table:
+        return token
+    return replace(token, word=folded, term=folded)
+
+
+def as_written(
+    found: list[Alternative], token: Token, table: Lookup | None, glossaries: frozenset[int], bridge: Bridge
+) -> list[Alternative]:
+    """The alternatives with the other ways in which documents may have them: as sequences, and as parts of words.
+
+    A word of a glossary as it is written there counts once more than its other forms.
+    """
+    origin = next((one.origin for one in found if one.origin in glossaries), None)
+    exact = bridge.written(token.word) if origin is not None else ()
+    entries = list(found) + [Alternative(EXACT + word, 1.0, origin) for word in exact if origin is not None]
+    if bridge.placed and table is not None and glossaries and " " not in token.term:
+        listed = [one for one in table.translations(token.term) if " " in one.term and one.origin in glossaries]
+        within = {word for one in listed for word in one.term.split(" ")}  # 作 and 人 alone are no 作人
+        entries = [one for one in entries if one.term not in within or one.origin not in glossaries]
+        entries += [Alternative(one.term, min(1.0, one.p_backward), one.origin) for one in listed if one.p_backward > 0]
+    for one in list(entries) if bridge.parts or bridge.placed else ():
+        if one.term.startswith(EXACT):
+            continue
+        if one.origin in glossaries or one.origin == IDENTICAL:
+            for other in bridge.sequences(one.term):
+                weight = one.weight * (PART_WEIGHT if other.startswith(PART) else 1.0)
+                entries.append(Alternative(other, weight, one.origin))
+        if bridge.parts and " " not in one.term and one.origin != TRANSLITERATED:
+            entries.append(Alternative(PART + one.term, one.weight * PART_WEIGHT, one.origin))
+    return entries
 
 
 def alternatives(
@@ -294,46 +359,3 @@ def _with_sounds(
 @lru_cache(maxsize=_CACHED_TERMS)
 def _identical(term: str) -> list[Alternative]:
     return [Alternative(term, 1.0, IDENTICAL)]
-
-
-def by_phrases(tokens: Sequence[Token], table: Lookup | None, glossaries: frozenset[int]) -> list[Token]:
-    """The words of a query; words of a glossary phrase get the phrase's term."""
-    found: list[Token] = []
-    phrases = (phrase for phrase in _units(tokens, table, glossaries) if " " in phrase.term)
-    phrase = next(phrases, None)
-    for token in tokens:
-        while phrase is not None and phrase.end <= token.start:
-            phrase = next(phrases, None)
-        inside = phrase is not None and phrase.start <= token.start and token.end <= phrase.end
-        found.append(replace(token, term=phrase.term) if phrase is not None and inside and token.term else token)
-    return found
-
-
-def _units(tokens: Sequence[Token], table: Lookup | None, glossaries: frozenset[int]) -> Iterator[Token]:
-    """The query's content words, with the longest glossary phrases joined into one token each."""
-    content = [token for token in tokens if token.term]
-    position = 0
-    while position < len(content):
-        check()
-        length = _phrase_length(content[position : position + LONGEST_PHRASE], table, glossaries)
-        phrase = content[position : position + length]
-        if length == 1:
-            yield phrase[0]
-        else:
-            yield Token(
-                " ".join(token.word for token in phrase),
-                " ".join(token.term for token in phrase),
-                phrase[0].start,
-                phrase[-1].end,
-            )
-        position += length
-
-
-def _phrase_length(words: Sequence[Token], table: Lookup | None, glossaries: frozenset[int]) -> int:
-    if table is None or not glossaries:
-        return 1
-    for length in range(len(words), 1, -1):
-        entries = table.translations(" ".join(token.term for token in words[:length]))
-        if any(entry.origin in glossaries for entry in entries):
-            return length
-    return 1

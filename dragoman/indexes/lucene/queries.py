@@ -76,7 +76,7 @@ def _arguments(query: TranslatedQuery, language: str, bm25: BM25) -> tuple[list[
     of_terms, of_groups = np.array(weights, np.float64), np.array(groups, np.float64)
     if not (_positive(of_terms) and _positive(of_groups[::2])):
         _refuse(query)
-    structured = query.method == "psq"
+    structured = query.method != "smt"
     return terms, (query_field(query, language), structured, _lines(terms), of_terms, of_groups, bm25.k1, bm25.b)
 
 

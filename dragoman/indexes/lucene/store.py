@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.indexes.analysis.analyzers import custom_analyzer
+from dragoman.indexes.analysis.languages import PLACED
 from dragoman.indexes.documents import Row
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.java.jvm import java_class
@@ -41,7 +41,7 @@ class LuceneStore:
         try:
             exists, self.generation, self.metadata = self._committed()
             mode = java_class(_INDEX + "IndexWriterConfig$OpenMode")
-            config = java_class(_INDEX + "IndexWriterConfig")(custom_analyzer("whitespace", {"maxTokenLen": "1048576"}))
+            config = java_class(_INDEX + "IndexWriterConfig")(java_class("dragoman.Places")())
             config.setOpenMode(mode.APPEND if exists else mode.CREATE)
             config.setRAMBufferSizeMB(_BUFFER_MEGABYTES)
             config.setCommitOnClose(False)
@@ -71,7 +71,7 @@ class LuceneStore:
         """Add documents; a document with a known key is replaced."""
         keys, *lists = zip(*rows, strict=True)
         lines = ["\n".join(one) for one in lists]
-        java_class("dragoman.Rows").write(self._writer, np.array(keys, np.int64), *lines)
+        java_class("dragoman.Rows").write(self._writer, " ".join(sorted(PLACED)), np.array(keys, np.int64), *lines)
 
     def delete(self, keys: Sequence[int]) -> None:
         """Delete documents; unknown keys are ignored."""

@@ -22,7 +22,6 @@ from dragoman.lexicon.formats.items import (
     shown,
     without_entries,
 )
-from dragoman.lexicon.table.capitals import is_capitals
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.terms import SortedTerms, TermRecords
 from dragoman.lexicon.table.written import WrittenForms, WrittenSide
@@ -70,6 +69,16 @@ class Normalised:
     def entries(self) -> int:
         """Pairs of terms in the table."""
         return len(self.table)
+
+
+_DOTLESS = {ord("I"): "ı", ord("İ"): "i"}
+
+
+def is_capitals(written: str, key: str) -> bool:
+    """Whether a term is written in capitals alone, at least two, and differs from its folded form only in case."""
+    if not written.isupper() or sum(character.isalpha() for character in written) < 2:
+        return False
+    return key in (written.lower(), written.casefold(), written.translate(_DOTLESS).lower())
 
 
 def normalise(raw: Iterable[Item], source: str, target: str, threshold: float = 1e-4) -> Normalised:

@@ -14,10 +14,13 @@ from dragoman.lexicon.table.aggregation import Floats, Ids, Part, joined, margin
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.terms import TermRecords
 from dragoman.lexicon.table.vocabulary import Vocabulary
+from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import Analysis, Token
 
+LONGEST_TERM = 12
+"""Terms with more words than this are dropped from analysed tables."""
 LONGEST_PHRASE = 4
-"""Terms with more index terms than this are dropped from analysed tables."""
+"""Entries of terms with more content words than this count as a whole alone."""
 
 _TERMS_PER_BATCH = 500
 _ENTRIES_PER_BATCH = 1 << 16
@@ -32,7 +35,8 @@ class Analysed:
 
     table: Table
     dropped: int
-    """Entries with a side of only stop words or more than :data:`LONGEST_PHRASE` terms."""
+    """Entries with a side of more than :data:`LONGEST_TERM` words or none, or outside glossaries of only function
+    words."""
 
 
 def analysed(
@@ -53,14 +57,15 @@ def analyse(
 ) -> Analysed:
     """Convert a table of folded terms to index terms, with the analyses of both languages.
 
-    Stop words inside a term are dropped. Terms with the same index term S form a class. With the marginals of
+    Terms with the same index term S form a class. With the marginals of
     :func:`~dragoman.lexicon.table.aggregation.marginals`, ``P(T|S) = sum_{s in S, t in T} P(t|s) p(s) /
     sum_{s in S} p(s)``, so a class's row has the average mass of its members' rows; ``P(S|T)`` is analogous.
 
     A term of several words stays one term; its index terms are joined by single spaces. In addition, an entry of
-    m source and n target words, at most :data:`LONGEST_PHRASE` each and ``m == 1``, ``n == 1`` or ``m == n``,
-    counts as expected word alignments: each pair of its words gets a share of the entry's joint probability
-    (:func:`_shares`). The mass that a word gets as a part of longer terms is added to its p(s) in the divisor.
+    m source and n target content words (all words if it has only function words), at most :data:`LONGEST_PHRASE` each
+    and ``m == 1``, ``n == 1`` or ``m == n``, counts as expected word alignments: each pair of its words gets a share of
+    the entry's joint probability (:func:`_shares`). The mass that a word gets as a part of longer terms is added to its
+    p(s) in the divisor.
     Within a row, neither entries between single words nor entries of whole terms have more mass than the terms
     they come from; a row with both may sum to more than 1.
 
@@ -97,8 +102,9 @@ def _parts(table: Table, sources: _Side, targets: _Side, glossaries: frozenset[i
     """The joint probabilities of classes, in parts whose pairs may be the same, and the number of dropped entries."""
     side = table.by_source
     s, t = side.owners(), side.ids
-    usable = (sources.whole[s] >= 0) & (targets.whole[t] >= 0)
     in_glossary = np.isin(side.origins, list(glossaries))
+    usable = (sources.whole[s] >= 0) & (targets.whole[t] >= 0)
+    usable &= in_glossary | ~(sources.functional[s] | targets.functional[t])
     sources.cover(s[in_glossary & usable])
     targets.cover(t[in_glossary & usable])
     kept = usable & (in_glossary | ~(sources.covered[sources.whole[s]] | targets.covered[targets.whole[t]]))
@@ -120,9 +126,10 @@ def tokens_of(terms: Vocabulary, analysis: Analysis) -> Iterator[list[Token]]:
 class _Side:
     """The terms of one language and their classes, which are numbered as they come.
 
-    ``whole`` is the class of each term (-1 for none), ``words`` the classes of its single words, ``length`` their
-    number, ``p`` its marginal. ``records`` is the record of each class among ``terms``, and ``single`` says whether it
-    is one word. ``whole_weight`` and ``word_weight`` are the divisors of a class's row.
+    ``whole`` is the class of each term (-1 for none), ``words`` the classes of its content words, ``length`` their
+    number (0 if they are too many), ``p`` its marginal; ``functional`` says whether it has only function words, and
+    ``several`` whether it has several words. ``records`` is the record of each class among ``terms``, and ``single``
+    says whether it is one word. ``whole_weight`` and ``word_weight`` are the divisors of a class's row.
     """
 
     def __init__(self, terms: Vocabulary, analysis: Analysis, p: Floats, row_mass: Floats) -> None:
@@ -131,13 +138,19 @@ class _Side:
         whole = np.full(count, -1, dtype=np.int32)
         words = np.full((count, LONGEST_PHRASE), -1, dtype=np.int32)
         self.length = np.zeros(count, dtype=np.int8)
+        self.functional = np.zeros(count, dtype=bool)
+        function = folded_function_words(analysis.language)
         for number, tokens in enumerate(tokens_of(terms, analysis)):
-            found = [token.term for token in tokens if token.term]
-            if not 0 < len(found) <= LONGEST_PHRASE:
+            found = [token for token in tokens if token.term]
+            if not 0 < len(found) <= LONGEST_TERM:
                 continue
-            self.length[number] = len(found)
-            words[number, : len(found)] = [records.add(word) for word in found]
-            whole[number] = records.add(" ".join(found))
+            content = [token.term for token in found if token.word not in function]
+            self.functional[number] = not content
+            whole[number] = records.add(" ".join(token.term for token in found))
+            content = content or [token.term for token in found]
+            if len(content) <= LONGEST_PHRASE:
+                self.length[number] = len(content)
+                words[number, : len(content)] = [records.add(word) for word in content]
         self.terms = records.sort()
         first = self.terms.first
         firsts = first == np.arange(len(first))
@@ -145,6 +158,7 @@ class _Side:
         self.single = ~self.terms.containing(" ")[self.records]
         classes = np.append((np.cumsum(firsts, dtype=np.int32) - 1)[first], np.int32(-1))  # place -1 is the last one
         self.whole, self.words = classes[whole], classes[words]
+        self.several = ~np.append(self.single, True)[self.whole]
         self.row_mass = row_mass
         self.p = p
         self.cover(np.zeros(0, dtype=np.int64))
@@ -161,7 +175,7 @@ class _Side:
 
     def add_word_weight(self, terms: Ids, words: Ids, joint: Floats) -> None:
         """Add the mass that words get as parts of longer ``terms`` to their divisors."""
-        parts = self.length[terms] > 1
+        parts = self.several[terms]
         terms, words, joint = terms[parts], words[parts], joint[parts]
         self.word_weight += totals(words, ratio(joint, self.row_mass[terms]), len(self.records))
 
@@ -207,9 +221,9 @@ def _shares(affinity: Floats, m: Ids, n: Ids) -> Floats:
 def _alignments(sources: _Side, targets: _Side, s: Ids, t: Ids, entries: Part, in_glossary: Mask) -> Iterator[Part]:
     """The word pairs of multi-word entries, with their shares of the joint probabilities."""
     m, n = sources.length[s], targets.length[t]
-    single = (m == 1) & (n == 1)
+    single = ~(sources.several[s] | targets.several[t])
     affinity = _Affinity(_only(entries, single), len(sources.records), len(targets.records))
-    multiword = np.flatnonzero(~single & ((m == 1) | (n == 1) | (m == n)))
+    multiword = np.flatnonzero(~single & (m > 0) & (n > 0) & ((m == 1) | (n == 1) | (m == n)))
     for start in range(0, len(multiword), _ENTRIES_PER_BATCH):
         chosen = multiword[start : start + _ENTRIES_PER_BATCH]
         first = sources.words[s[chosen]][:, :, None]
@@ -219,7 +233,10 @@ def _alignments(sources: _Side, targets: _Side, s: Ids, t: Ids, entries: Part, i
         for i, j in product(range(LONGEST_PHRASE), repeat=2):
             a, b = first[:, i, 0], second[:, 0, j]
             free = (a >= 0) & (b >= 0)
-            part_a, part_b = sources.covered[a] & (m[chosen] > 1), targets.covered[b] & (n[chosen] > 1)
+            part_a, part_b = (
+                sources.covered[a] & sources.several[s[chosen]],
+                targets.covered[b] & targets.several[t[chosen]],
+            )
             free &= np.where(glossary, ~(part_a & part_b), ~(sources.covered[a] | targets.covered[b]))
             picked, a, b, shared = chosen[free], a[free], b[free], shares[free, i, j]
             forward = entries[2][picked] * np.where(glossary[free] & part_b[free], 0.0, shared)

@@ -56,23 +56,30 @@ final class Field {
   Term[] terms(List<String> texts) throws IOException {
     Term[] found = new Term[texts.size()];
     TermsEnum[] entries = null;
+    TermsEnum[] words = null;
     for (int i = 0; i < found.length; i++) {
       String text = texts.get(i);
       found[i] = known.get(text);
       if (found[i] == null) {
-        if (entries == null) entries = entries();
-        found[i] = new Term(snapshot.segments, entries, text);
+        if (Term.isExact(text)) {
+          if (words == null) words = entries(true);
+          found[i] = new Term(snapshot.segments, words, text);
+        } else {
+          if (entries == null) entries = entries(false);
+          found[i] = new Term(snapshot.segments, entries, text);
+        }
         if (known.putIfAbsent(text, found[i]) == null) snapshot.keep(found[i].kept());
       }
     }
     return found;
   }
 
-  /** The dictionary of each segment, null where no document has the field. */
-  TermsEnum[] entries() throws IOException {
+  /** The dictionary of each segment, null where no document has the field; of the field of {@code words}, or of this. */
+  TermsEnum[] entries(boolean words) throws IOException {
+    String read = words ? Rows.WORDS + name.substring(Rows.WORDS.length()) : name;
     TermsEnum[] entries = new TermsEnum[snapshot.segments.length];
     for (int segment = 0; segment < entries.length; segment++) {
-      Terms terms = snapshot.segments[segment].terms(name);
+      Terms terms = snapshot.segments[segment].terms(read);
       entries[segment] = terms == null ? null : terms.iterator();
     }
     return entries;

@@ -8,7 +8,6 @@ import java.util.Map;
 import org.apache.lucene.index.PostingsEnum;
 import org.apache.lucene.index.TermsEnum;
 import org.apache.lucene.util.Bits;
-import org.apache.lucene.util.BytesRef;
 import org.apache.lucene.util.SmallFloat;
 
 /** A translated query over one field, and its BM25 scores of every document that has one of its terms. */
@@ -115,7 +114,7 @@ final class Query {
 
   private Cursor[][] cursors(int segment) throws IOException {
     Cursor[][] cursors = new Cursor[groups.length][];
-    TermsEnum entry = null;
+    TermsEnum[] entries = new TermsEnum[2];
     Bits live = field.snapshot.segments[segment].getLiveDocs();
     for (int i = 0; i < groups.length; i++) {
       List<Cursor> found = new ArrayList<>(groups[i].weights.length);
@@ -124,9 +123,10 @@ final class Query {
         if (term.documents[segment] != null) {
           found.add(new Cursor(groups[i].weights[j], term.documents[segment], term.counts[segment]));
         } else if (term.states[segment] != null) {
-          if (entry == null) entry = field.entries()[segment];
-          entry.seekExact(new BytesRef(term.text), term.states[segment]);
-          PostingsEnum postings = entry.postings(null, PostingsEnum.FREQS);
+          int which = Term.isExact(term.text) ? 1 : 0;
+          if (entries[which] == null) entries[which] = field.entries(which == 1)[segment];
+          entries[which].seekExact(term.bytes(), term.states[segment]);
+          PostingsEnum postings = entries[which].postings(null, PostingsEnum.FREQS);
           found.add(new Cursor(groups[i].weights[j], postings, live));
         }
       }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.lucene.document.Document;
 import org.apache.lucene.document.Field.Store;
 import org.apache.lucene.document.FieldType;
@@ -23,7 +24,7 @@ public final class Rows {
   public static final class Lengths extends Similarity {
     @Override
     public long computeNorm(FieldInvertState state) {
-      return state.getLength();
+      return state.getLength() - state.getNumOverlap();
     }
 
     @Override
@@ -32,7 +33,11 @@ public final class Rows {
     }
   }
 
+  /** Before the language in the name of the field of words as they are written, folded. */
+  static final String WORDS = "w_";
+
   private static final FieldType COUNTED = type(IndexOptions.DOCS_AND_FREQS);
+  private static final FieldType PLACED = type(IndexOptions.DOCS_AND_FREQS_AND_POSITIONS);
   private static final FieldType PRESENT = type(IndexOptions.DOCS);
 
   private Rows() {}
@@ -46,17 +51,21 @@ public final class Rows {
     return type;
   }
 
-  /** Replaces or adds documents; each list has one line for each key, with words between spaces. */
+  /**
+   * Replaces or adds documents; each list has one line for each key, with words between spaces, as {@link Places} reads
+   * them. Terms of {@code placed} languages, between spaces, are written with their places.
+   */
   public static void write(
-      IndexWriter writer, long[] keys, String languages, String words, String terms, String sounds)
+      IndexWriter writer, String placed, long[] keys, String languages, String words, String terms, String sounds)
       throws IOException {
     Map<String, Reused> documents = new HashMap<>();
+    Set<String> withPlaces = Set.of(placed.split(" "));
     List<String> language = Searcher.lines(languages);
     List<String> word = Searcher.lines(words);
     List<String> term = Searcher.lines(terms);
     List<String> sound = Searcher.lines(sounds);
     for (int i = 0; i < keys.length; i++) {
-      Reused reused = documents.computeIfAbsent(language.get(i), Reused::new);
+      Reused reused = documents.computeIfAbsent(language.get(i), one -> new Reused(one, withPlaces.contains(one)));
       reused.fill(keys[i], word.get(i), term.get(i), sound.get(i));
       writer.updateDocument(key(keys[i]), reused.document);
     }
@@ -79,9 +88,9 @@ public final class Rows {
     private final org.apache.lucene.document.Field terms;
     private final org.apache.lucene.document.Field sounds;
 
-    Reused(String language) {
-      words = new org.apache.lucene.document.Field("w_" + language, "", COUNTED);
-      terms = new org.apache.lucene.document.Field("t_" + language, "", COUNTED);
+    Reused(String language, boolean placed) {
+      words = new org.apache.lucene.document.Field(WORDS + language, "", COUNTED);
+      terms = new org.apache.lucene.document.Field("t_" + language, "", placed ? PLACED : COUNTED);
       sounds = new org.apache.lucene.document.Field("x_" + language, "", PRESENT);
       document.add(key);
       document.add(number);

@@ -9,7 +9,10 @@ import org.apache.lucene.index.TermsEnum;
 import org.apache.lucene.util.Bits;
 import org.apache.lucene.util.BytesRef;
 
-/** A term's live documents. Those of a frequent term are read anew for each query, since they would fill the heap. */
+/**
+ * A term's live documents. Those of a frequent term are read anew for each query, since they would fill the heap. A term
+ * with spaces is a sequence of words; its documents are kept, since finding them takes time.
+ */
 final class Term {
   static final int FREQUENT = 1 << 14;
 
@@ -18,6 +21,9 @@ final class Term {
 
   /** The headers of the two arrays of a segment, in postings. */
   private static final int ARRAYS = 4;
+
+  /** Before a word that is looked for as it is written, in the field of words and not in that of index terms. */
+  private static final char EXACT = '\u0003';
 
   final String text;
 
@@ -38,12 +44,36 @@ final class Term {
     counts = new int[segments.length][];
     states = new TermState[segments.length];
     int frequency = 0;
-    BytesRef bytes = new BytesRef(text);
+    String[] words = text.split(" ");
+    BytesRef bytes = bytes();
     for (int segment = 0; segment < segments.length; segment++) {
       TermsEnum entry = entries[segment];
-      if (entry != null && entry.seekExact(bytes)) frequency += read(segment, segments[segment].getLiveDocs(), entry);
+      if (entry == null) continue;
+      Bits live = segments[segment].getLiveDocs();
+      if (words.length > 1) frequency += readSequence(segment, live, Sequence.of(entry, words));
+      else if (entry.seekExact(bytes)) frequency += read(segment, live, entry);
     }
     this.frequency = frequency;
+  }
+
+  /** Counts the places where the words follow one another; {@code sequence} is null where one word is missing. */
+  private int readSequence(int segment, Bits live, Sequence sequence) throws IOException {
+    if (sequence == null) return 0;
+    int[] held = new int[sequence.most()];
+    int[] occurrences = new int[held.length];
+    int count = 0;
+    for (int document; (document = sequence.nextDocument()) != PostingsEnum.NO_MORE_DOCS; ) {
+      if (live != null && !live.get(document)) continue;
+      int found = sequence.occurrences();
+      if (found == 0) continue;
+      held[count] = document;
+      occurrences[count++] = found;
+    }
+    if (count > 0) {
+      documents[segment] = Arrays.copyOf(held, count);
+      counts[segment] = Arrays.copyOf(occurrences, count);
+    }
+    return count;
   }
 
   private int read(int segment, Bits live, TermsEnum entry) throws IOException {
@@ -69,6 +99,15 @@ final class Term {
       counts[segment] = count < held.length ? Arrays.copyOf(occurrences, count) : occurrences;
     }
     return count;
+  }
+
+  static boolean isExact(String text) {
+    return !text.isEmpty() && text.charAt(0) == EXACT;
+  }
+
+  /** The term as the index has it. */
+  BytesRef bytes() {
+    return new BytesRef(isExact(text) ? text.substring(1) : text);
   }
 
   /** What the term takes in memory, in postings of 8 bytes. */

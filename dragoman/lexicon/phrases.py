@@ -1,0 +1,58 @@
+"""Phrases of glossaries in a query: the longest ones, with all their words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from dragoman.deadline import check
+from dragoman.lexicon.table.table import Lookup
+from dragoman.lexicon.text.tokens import Token
+
+__all__ = ["by_phrases", "units"]
+
+LONGEST_TERM = 12
+"""The most words of a glossary's term that are looked for in a query."""
+
+
+def by_phrases(tokens: Sequence[Token], table: Lookup | None, glossaries: frozenset[int]) -> list[Token]:
+    """The words of a query; words of a glossary phrase get the phrase's term."""
+    found: list[Token] = []
+    phrases = (phrase for phrase in units(tokens, table, glossaries) if " " in phrase.term)
+    phrase = next(phrases, None)
+    for token in tokens:
+        while phrase is not None and phrase.end <= token.start:
+            phrase = next(phrases, None)
+        inside = phrase is not None and phrase.start <= token.start and token.end <= phrase.end
+        found.append(replace(token, term=phrase.term) if phrase is not None and inside and token.term else token)
+    return found
+
+
+def units(tokens: Sequence[Token], table: Lookup | None, glossaries: frozenset[int]) -> Iterator[Token]:
+    """The query's words, with the longest glossary phrases joined into one token each."""
+    content = [token for token in tokens if token.term]
+    position = 0
+    while position < len(content):
+        check()
+        length = _phrase_length(content[position : position + LONGEST_TERM], table, glossaries)
+        phrase = content[position : position + length]
+        if length == 1:
+            yield phrase[0]
+        else:
+            yield Token(
+                " ".join(token.word for token in phrase),
+                " ".join(token.term for token in phrase),
+                phrase[0].start,
+                phrase[-1].end,
+            )
+        position += length
+
+
+def _phrase_length(words: Sequence[Token], table: Lookup | None, glossaries: frozenset[int]) -> int:
+    if table is None or not glossaries:
+        return 1
+    for length in range(len(words), 1, -1):
+        entries = table.translations(" ".join(token.term for token in words[:length]))
+        if any(entry.origin in glossaries for entry in entries):
+            return length
+    return 1
