@@ -9,7 +9,7 @@ translate each other, rows normalised. Only word pairs with T > 0 are stored, so
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal
 
@@ -36,6 +36,8 @@ class Words:
 
     terms: list[str]
     spans: list[tuple[int, int]]
+    further: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """More terms of some words, such as the words within them, by place."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +104,19 @@ class TranslationReference:
 
     def _pairs(self, passage: Words) -> Iterator[tuple[int, int, float, bool]]:
         for position, others in enumerate(checked(map(self._links.get, passage.terms), 100)):
+            further = passage.further.get(position)
+            if further is not None and self._links:
+                others = self._strongest([others or (), *(self._links.get(term, ()) for term in further)])
             for number, weight, written in self._at_all_places(others or ()):
                 yield number, position, weight, written
+
+    def _strongest(self, linked: Sequence[Sequence[tuple[int, float, bool]]]) -> list[tuple[int, float, bool]]:
+        """One link with each query word, of all terms of a word."""
+        found: dict[int, tuple[int, float, bool]] = {}
+        for link in (link for links in linked for link in links):
+            if link[0] not in found or found[link[0]][1] < link[1]:
+                found[link[0]] = link
+        return list(found.values())
 
     def _at_all_places(self, links: Sequence[tuple[int, float, bool]]) -> Sequence[tuple[int, float, bool]]:
         """Links with the first places of query words, at all their places, in the order of these."""

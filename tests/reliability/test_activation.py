@@ -131,7 +131,7 @@ class Trial:
                     for side in (view.surface, view.analysed):
                         assert [one.term for one in side.translations(f"word{number}")] == expected
         left = {path.name for path in self.settings.tables_dir.rglob("*") if path.is_file()}
-        whole = (".safetensors", ".written", "-capitals")
+        whole = (".safetensors", ".written")
         assert all(name.endswith(whole) for name in left), f"something unfinished was left: {left}"
         assert len(info.versions) == 3 if active > 2 else 2
         self.active.value = active

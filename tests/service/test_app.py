@@ -13,7 +13,7 @@ import uvicorn
 from sqlalchemy import event
 
 from dragoman.service.app import create_app
-from dragoman.service.collections.lucene_index import IndexState
+from dragoman.service.collections.builds import IndexState
 from dragoman.service.core.settings import Settings
 from dragoman.service.runtime import Runtime
 from tests.service.api.errorbody import check_error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from threading import Condition
 
@@ -14,12 +15,21 @@ from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.java.jvm import JavaError
 from dragoman.indexes.lucene.index import LuceneIndex
 
-__all__ = ["OpenIndex", "languages", "metadata", "opened", "point_to", "remove_others"]
+__all__ = ["IndexState", "OpenIndex", "languages", "metadata", "opened", "point_to", "remove_others"]
 
 logger = logging.getLogger("dragoman")
 
 _LAYOUT = "1"
 """Changes whenever what is written into an index does; an index of another layout is built anew."""
+
+
+class IndexState(StrEnum):
+    """``stale``: searches are answered, but from before a change that could not be indexed, or by an old analysis."""
+
+    READY = "ready"
+    BUILDING = "building"
+    STALE = "stale"
+    FAILED = "failed"
 
 
 class OpenIndex:
@@ -43,23 +53,25 @@ class OpenIndex:
             return self._changed.wait_for(lambda: not self.users, seconds)
 
 
-def opened(directory: Path, uid: str, generation: int, name: str) -> LuceneIndex | None:
-    """The index on the disk, or None when it has to be built.
+def opened(directory: Path, uid: str, generation: int, name: str) -> tuple[LuceneIndex | None, str]:
+    """The index on the disk, and why it is to be built anew though it can be searched; None when it cannot be.
 
     ``generation`` is the database's; ``name`` is what people know the collection ``uid`` by, for messages.
     """
     if (build := _current(directory)) is None:
-        return None
+        return None, ""
     try:
         index = LuceneIndex(directory / build, locked=False)
     except (IndexCorrupt, JavaError) as fault:
         logger.warning("the index of %s cannot be opened and is built anew: %s", name, fault)
-        return None
-    if (reason := _outdated(index, uid, generation)) is not None:
+        return None, ""
+    if (reason := _unusable(index, uid, generation)) is not None:
         logger.warning("the index of %s is built anew: %s", name, reason)
         index.close()
-        return None
-    return index
+        return None, ""
+    if outdated := _outdated(index):
+        logger.warning("the index of %s is built anew, and searched as it is until then: %s", name, outdated)
+    return index, outdated
 
 
 def metadata(uid: str, languages: Mapping[str, str]) -> dict[str, str]:
@@ -96,13 +108,17 @@ def _current(directory: Path) -> str | None:
     return name if name.isalnum() and (directory / name).is_dir() else None
 
 
-def _outdated(index: LuceneIndex, uid: str, generation: int) -> str | None:
+def _unusable(index: LuceneIndex, uid: str, generation: int) -> str | None:
     present = index.metadata
     if present.get("collection") != uid or present.get("layout") != _LAYOUT:
         return "it is of another collection or layout"
     if index.generation > generation:
         return "it is newer than the database"
+    return None
+
+
+def _outdated(index: LuceneIndex) -> str:
     for language, mark in languages(index).items():
         if analysis(language).fingerprint != mark:
             return f"the analysis of {language} has changed"
-    return None
+    return ""

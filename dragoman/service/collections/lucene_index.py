@@ -10,7 +10,6 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from threading import Condition, RLock
 from uuid import uuid4
@@ -21,7 +20,7 @@ from dragoman.indexes.documents import Row
 from dragoman.indexes.errors import IndexClosed, IndexCorrupt
 from dragoman.indexes.lucene.index import IndexedDocument, LuceneIndex
 from dragoman.service.collections import builds
-from dragoman.service.collections.builds import OpenIndex
+from dragoman.service.collections.builds import IndexState, OpenIndex
 from dragoman.service.collections.changes import (
     Change,
     changes_after,
@@ -41,15 +40,6 @@ _COMMIT_WAIT_SECONDS = 1.0
 """How long a commit waits for whoever writes."""
 
 Progress = Callable[[int], None]
-
-
-class IndexState(StrEnum):
-    """``stale``: searches are answered, but from before a change that could not be indexed."""
-
-    READY = "ready"
-    BUILDING = "building"
-    STALE = "stale"
-    FAILED = "failed"
 
 
 class CollectionIndex:
@@ -86,6 +76,8 @@ class CollectionIndex:
         """Whether it is of a collection that is being made, and so nobody waits for it."""
         self.behind = False
         """Whether the database has deletions that nobody has applied yet."""
+        self.rebuilding = False
+        """Whether one of an earlier analysis is searched until the new one is built."""
         self.state = IndexState.BUILDING
 
     @property
@@ -130,7 +122,7 @@ class CollectionIndex:
             Unavailable: the index is being built, or broken and cannot be opened again.
             NotFound: the collection was deleted.
         """
-        if self.state is IndexState.BUILDING:
+        if self.state is IndexState.BUILDING or self.rebuilding:
             raise Unavailable("the index of this collection is being built; try again when it is ready")
         with self.holding():
             if self.state is not IndexState.READY:
@@ -231,9 +223,9 @@ class CollectionIndex:
             self._writing.release()
 
     def open(self) -> None:
-        """Open the index and bring it up to date, or build it anew where it is missing, damaged or of
-        another layout or analysis. Nothing to do where it is open and up to date; one that lacks changes serves on
-        until a newer one is open, and where that fails.
+        """Open the index and bring it up to date, or build it anew where it is missing, damaged or of another layout or
+        analysis; one of another analysis serves on until then. Nothing to do where it is open and up to date; one that
+        lacks changes serves on until a newer one is open, and where that fails.
 
         Raises:
             Exception: what building it failed with; ``state`` is then ``failed``, or ``stale`` as it was.
@@ -243,15 +235,21 @@ class CollectionIndex:
                 return
             stale = self._opened is not None and not self._damaged
             self.state = IndexState.STALE if stale else IndexState.BUILDING
+            self.rebuilding = False
             with self._failing_to(IndexState.STALE if stale else IndexState.FAILED):
                 if stale:
                     self._index().stop_writing()  # a Lucene directory has one writer; searches go on
                 else:
                     self._retire()
                 generation = database_generation(self._store, self._collection_id)
-                index = None if self._damaged else builds.opened(self.directory, self._uid, generation, self.name)
+                index, outdated = None, ""
+                if not self._damaged:
+                    index, outdated = builds.opened(self.directory, self._uid, generation, self.name)
                 if index is None:
                     self.rebuild()
+                    return
+                if outdated:
+                    self._serve_until_built(index)
                     return
                 self._languages = builds.languages(index)
                 try:
@@ -288,6 +286,14 @@ class CollectionIndex:
             builds.remove_others(self.directory, name)
             self._purge = True
             self._purge_tombstones()
+
+    def _serve_until_built(self, outdated: LuceneIndex) -> None:
+        self._languages = builds.languages(outdated)
+        self._applied = self._committed = outdated.generation
+        self._install(outdated)
+        self.state, self.rebuilding = IndexState.STALE, True
+        self.rebuild()
+        self.rebuilding = False
 
     def close(self) -> None:
         """Commit what is not yet committed, and close."""
@@ -386,7 +392,6 @@ class CollectionIndex:
         try:
             yield
         except Exception as fault:
-            self.state = state
-            known = classify(fault)
-            logger.error("the index of %s is %s: %s", self.name, state.value, known or fault)
+            self.state = IndexState.STALE if self.rebuilding else state
+            logger.error("the index of %s is %s: %s", self.name, self.state.value, classify(fault) or fault)
             raise

@@ -18,7 +18,7 @@ from dragoman.backbone.training.text_files import TextFile
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.passages import sentences
 from dragoman.lexicon.table.table import Table
-from dragoman.lexicon.text.tokens import Token
+from dragoman.lexicon.text.tokens import Token, content_terms
 from dragoman.ranking.attention import Words
 from dragoman.ranking.passages import read
 from dragoman.ranking.training.lists import Candidate, CandidateList, ListsWriter
@@ -125,7 +125,7 @@ def _side(lines: Sequence[str], language: str) -> Side:
         spans.append((at, at + len(line)))
         at += len(line) + len(joint)
     text = joint.join(lines)
-    return Side(text, analysis(language).tokens(text), spans)
+    return Side(text, content_terms(analysis(language).tokens(text), language), spans)
 
 
 def _query(side: Side, noise: random.Random) -> list[Token]:
@@ -262,7 +262,7 @@ def word_by_word(text: str, language: str, table: Table, noise: random.Random) -
     This turns judgements within one language into approximate cross-lingual ones.
     """
     done, at = [], 0
-    for token in analysis(language).tokens(text):
+    for token in content_terms(analysis(language).tokens(text), language):
         likely = [one for one in table.translations(token.word, best=4) if one.p_forward >= UNLIKELY]
         if likely:
             word = noise.choices([one.term for one in likely], [one.p_forward for one in likely])[0]

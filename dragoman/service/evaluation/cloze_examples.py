@@ -15,6 +15,7 @@ from dragoman.backbone.training.config import ConfigError
 from dragoman.backbone.training.text_files import TextFile, text_files
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.text.tokens import content_terms
 from dragoman.reasoning.examples import Example
 
 GAP = "?"
@@ -82,7 +83,7 @@ def _gap(
     words = [word for word, _ in there]
     places = {word: place for word, place in there if words.count(word) == 1}
     found = []
-    for token in analysis(asks).tokens(question):
+    for token in content_terms(analysis(asks).tokens(question), asks):
         best = table.translations(token.word, best=2)
         matching = [one.term for one in best if one.term in places]
         if matching:

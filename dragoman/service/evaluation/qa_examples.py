@@ -16,6 +16,7 @@ from dragoman.files.atomic import atomic_file
 from dragoman.files.streams import file_parts
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.text.tokens import content_terms
 from dragoman.reasoning.examples import Example, write_examples
 from dragoman.service.core.settings import Settings
 from dragoman.service.evaluation.cloze_examples import clozes, files_with
@@ -306,7 +307,7 @@ def _segments(
 ) -> Iterator[tuple[int, int, str | None]]:
     """The text from beginning to end in segments: translated words, and what is between them, which stays (None)."""
     at = 0
-    for token in analysis(language).tokens(text):
+    for token in content_terms(analysis(language).tokens(text), language):
         likely = [one for one in table.translations(token.word, best=4) if one.p_forward >= UNLIKELY]
         if not likely or noise.random() >= share or any(token.start < place < token.end for place in within):
             continue

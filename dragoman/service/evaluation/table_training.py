@@ -32,7 +32,7 @@ from dragoman.lexicon.alignment.training import (
     train,
 )
 from dragoman.lexicon.text.languages import check_language
-from dragoman.lexicon.text.tokens import Analysis, PlainAnalysis, Token
+from dragoman.lexicon.text.tokens import Analysis, PlainAnalysis, Token, content_terms
 from dragoman.service.evaluation.parallel_text import (
     Columns,
     FileReport,
@@ -111,7 +111,7 @@ class _Reader:
 
     @staticmethod
     def _tokens(analysis: Analysis, text: str) -> list[Token]:
-        return analysis.tokens(text)
+        return content_terms(analysis.tokens(text), analysis.language)
 
 
 def train_table(

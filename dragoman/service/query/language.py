@@ -12,7 +12,7 @@ from typing import NamedTuple
 import regex
 from lingua import Language, LanguageDetector, LanguageDetectorBuilder
 
-from dragoman.indexes.analysis.function_words import common_letters, common_words
+from dragoman.indexes.analysis.common_words import common_letters, common_words
 from dragoman.lexicon.text.tokens import fold, words
 from dragoman.service.query.word_model import modelled, text_words, word_confidences
 

@@ -10,9 +10,10 @@ from dataclasses import replace
 from functools import partial
 
 from dragoman.deadline import checked
-from dragoman.indexes.analysis.function_words import function_words
 from dragoman.indexes.analysis.phonetic import PhoneticIndex
-from dragoman.lexicon.query import IDENTICAL, alternatives, by_phrases
+from dragoman.lexicon.phrases import by_phrases
+from dragoman.lexicon.query import IDENTICAL, alternatives
+from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import Analysis, Token
 from dragoman.service.query.translation import identical, is_function_word
 from dragoman.service.tables.views import PivotView, View
@@ -22,13 +23,13 @@ MIN_SIMILARITY = 0.7
 
 
 def linked_words(text: str, tokens: Sequence[Token], language: str, view: View | PivotView | None) -> list[Token]:
-    """The words of a query ``text``; words that are not searched, such as stop words, have an empty term.
+    """The words of a query ``text``; words that are not searched, such as function words, have an empty term.
 
     Each word of a phrase in a glossary has the phrase's term. Function words are not searched, unless they are in such
     a phrase or the query has no other words (see :func:`dragoman.lexicon.query.psq`).
     """
     words = by_phrases(tokens, view.analysed, view.glossaries) if view is not None else list(tokens)
-    aside = partial(is_function_word, text, function_words(language), view)
+    aside = partial(is_function_word, text, folded_function_words(language), view)
     found = [
         replace(one, term="") if one.term and " " not in one.term and aside(one) else one for one in checked(words)
     ]

@@ -8,11 +8,10 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from dragoman.deadline import checked
-from dragoman.indexes.analysis.function_words import function_words
+from dragoman.indexes.analysis.languages import PLACED, analyser, has_words_alone
 from dragoman.indexes.bm25 import BM25
 from dragoman.lexicon.query import (
     LEAST_PROBABILITY,
-    LONGEST_PHRASE,
     Alternative,
     Bridge,
     Name,
@@ -22,7 +21,8 @@ from dragoman.lexicon.query import (
     smt,
     untranslated,
 )
-from dragoman.lexicon.text.tokens import Analysis, Token, is_elided
+from dragoman.lexicon.text.function_words import folded_function_words
+from dragoman.lexicon.text.tokens import Analysis, Token, content_terms, is_elided
 from dragoman.service.core.errors import Unavailable
 from dragoman.service.core.priority import in_background
 from dragoman.service.query.text import AnalysedText
@@ -36,6 +36,8 @@ BM25_OF = {"psq": BM25(k1=0.2, b=0.3), "smt": BM25(k1=1.2, b=0.75), "none": BM25
 _SHOWN = 10
 MOST_SHOWN = 5_000
 """The translations in one answer."""
+_LONGEST_NAME = 4
+"""The words within which the longest entry of a name is looked for."""
 _CHECKED = 16
 """After so many words the deadline is asked for."""
 
@@ -82,23 +84,53 @@ def translate(
     documents have a term. ``names`` are those of the query that stay whole (psq).
     """
     source, tokens = query.language, query.tokens
-    if source == target:
-        return Translated(target, untranslated(tokens), None, False)
-    document_analysis = analysis(target)
-    if method == "none":
-        return Translated(target, untranslated(document_analysis.tokens(query.text)), None, False)
-    view = snapshot.view(source, target)
+    view = snapshot.view(source, target) if source != target else None
+    bridge = bridge_to(analysis, target, view, sounds, holds)
+    if source == target or method == "none":
+        aside = partial(is_function_word, query.text, folded_function_words(target), None)
+        own = tokens if source == target else analysis(target).tokens(query.text)
+        return Translated(target, untranslated(own, bridge, aside), None, False)
+    aside = partial(is_function_word, query.text, folded_function_words(source), view)
     if method == "smt":
-        return Translated(target, smt(tokens, view.surface if view else None), view, True)
+        return Translated(target, smt(tokens, view.surface if view else None, aside=aside), view, True)
 
-    bridge = Bridge(partial(identical, analysis, target), sounds, holds)
-    aside = partial(is_function_word, query.text, function_words(source), view)
+    document_analysis = analysis(target)
     if view is None:
         kept = [Name(one.start, one.end) for one in names if one.by_words]
         return Translated(target, psq(tokens, None, bridge, aside=aside, names=kept), None, True)
     read = [(one, whole_name(tokens, one, view, document_analysis)) for one in checked(names)]
     kept = sorted((name for one, name in read if name.whole or one.by_words), key=lambda name: not name.whole)
     return Translated(target, psq(tokens, view.analysed, bridge, view.glossaries, aside=aside, names=kept), view, True)
+
+
+def bridge_to(
+    analysis: Callable[[str], Analysis],
+    target: str,
+    view: View | PivotView | None = None,
+    sounds: Sounds = lambda term: (),
+    holds: Callable[[str], bool] = lambda term: True,
+) -> Bridge:
+    """How words of a query match documents in ``target`` without a table, and how these have their terms."""
+    return Bridge(
+        partial(identical, analysis, target),
+        sounds,
+        holds,
+        getattr(analysis(target), "sequences", lambda term: ()),
+        analyser(target).parts,
+        (lambda word: ()) if has_words_alone(target) else partial(_written, view),
+        target in PLACED,
+    )
+
+
+def _written(view: View | PivotView | None, word: str) -> list[str]:
+    """The single words that glossaries have for a word or phrase."""
+    if view is None or not view.glossaries:
+        return []
+    return [
+        one.term
+        for one in view.surface.translations(word, best=_SHOWN)
+        if one.origin in view.glossaries and " " not in one.term
+    ]
 
 
 def whole_name(tokens: Sequence[Token], name: QueryName, view: View | PivotView, analysis: Analysis) -> Name:
@@ -109,7 +141,7 @@ def whole_name(tokens: Sequence[Token], name: QueryName, view: View | PivotView,
     inside = [n for n, token in enumerate(tokens) if token.term and name.start <= token.start and token.end <= name.end]
     if inside:
         least = inside[-1] + 1 - inside[0]
-        for size in range(max(LONGEST_PHRASE, least), max(1, least - 1), -1):
+        for size in range(max(_LONGEST_NAME, least), max(1, least - 1), -1):
             for first in range(max(0, inside[-1] + 1 - size), min(inside[0], len(tokens) - size) + 1):
                 words = tokens[first : first + size]
                 if words[0].term and words[-1].term and (found := whole_translations(words, view, analysis)):
@@ -121,7 +153,8 @@ def whole_translations(words: Sequence[Token], view: View | PivotView, analysis:
     """What tables have as translations of several words together, as index terms; each word has its share."""
     found: dict[str, Alternative] = {}
     for entry in view.surface.translations(" ".join(token.word for token in words), least_backward=LEAST_PROBABILITY):
-        terms = [token.term for token in analysis.tokens(entry.term) if token.term]
+        tokens = content_terms(analysis.tokens(entry.term), analysis.language)
+        terms = [token.term for token in tokens if token.term]
         for term in terms:
             weight = entry.p_backward / len(terms) + (found[term].weight if term in found else 0.0)
             found[term] = Alternative(term, min(1.0, weight), entry.origin)
@@ -135,8 +168,8 @@ def is_function_word(text: str, known: frozenset[str], view: View | PivotView | 
     """
     if token.word not in known or _named(text, token):
         return False
-    if view is None or not view.glossaries or token.word in view.capitals.sources:
-        return True  # an entry of IT is not one of it
+    if view is None or not view.glossaries:
+        return True
     return not any(entry.origin in view.glossaries for entry in view.surface.translations(token.word))
 
 
@@ -155,10 +188,12 @@ def _named(text: str, token: Token) -> bool:
 def identical(analysis: Callable[[str], Analysis], language: str, word: str) -> str:
     """The index term of ``word`` as a word of documents in ``language``, without elided words before it.
 
-    Empty for a stop word or several words.
+    Empty for a function word or several words.
     """
     found = [token for token in analysis(language).tokens(word) if not is_elided(token.word)]
-    return found[0].term if len(found) == 1 else ""
+    if len(found) != 1 or found[0].word in folded_function_words(language):
+        return ""
+    return found[0].term
 
 
 def described(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dragoman.deadline import checked
-from dragoman.lexicon.text.tokens import Analysis, Token
+from dragoman.lexicon.text.tokens import PART, Analysis, Token
 from dragoman.ranking.about import RerankerAbout
 from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
 from dragoman.ranking.limits import LINKS, LINKS_OF_DOCUMENT, QUERY_WORDS, readable
@@ -76,13 +76,14 @@ class Reranking:
         language, tokens = query.language, query.tokens[:QUERY_WORDS]
         terms: dict[str, set[str]] = {}
         for document, words in zip(documents, found, strict=True):
-            terms.setdefault(document.language, set()).update(filter(None, words.terms))
+            own = terms.setdefault(document.language, set())
+            own.update(filter(None, words.terms), *words.further.values())
         references: dict[str, TranslationReference] = {}
         for target, own in terms.items():
             if in_background() and (missing := snapshot.missing(language, target)) is not None:
                 raise Unavailable(f"a required table cannot be served now: {missing}")
             view = snapshot.view(language, target)
-            words_linked = linked_words(query.text, tokens, language, view) if target != language else tokens
+            words_linked = linked_words(query.text, tokens, language, view)
             references[target] = TranslationReference(
                 _words(words_linked),
                 view.analysed if view is not None else None,
@@ -138,4 +139,9 @@ def sigmoid(value: float) -> float:
 
 
 def _words(tokens: Sequence[Token]) -> Words:
-    return Words([token.term for token in tokens], [(token.start, token.end) for token in tokens])
+    further = {
+        place: tuple(term.removeprefix(PART) for term in token.further)
+        for place, token in enumerate(tokens)
+        if token.further
+    }
+    return Words([token.term for token in tokens], [(token.start, token.end) for token in tokens], further)

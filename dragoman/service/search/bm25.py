@@ -15,7 +15,7 @@ from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.fusion import normalised
 from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.lexicon.text.tokens import Analysis
-from dragoman.service.collections.lucene_index import IndexState
+from dragoman.service.collections.builds import IndexState
 from dragoman.service.collections.lucene_registry import Indexes
 from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import NotFound, ServiceError, Unavailable, classify
@@ -27,6 +27,7 @@ from dragoman.service.schemas.search import Degraded
 from dragoman.service.search.ranked import Part, RankedDocument, Retrieval, StageScore
 
 STAGE = "first_stage"
+_STALE = "it lacks the latest changes, or it is of an earlier version and being built anew"
 
 LEAST_LINK = 0.2
 """The least share of a group's attainable score that links a word to a document: about that of a probability of .05."""
@@ -130,7 +131,7 @@ class FirstStage:
                 degraded.append(Degraded.of(STAGE, reason, known.error_type))
                 continue
             if collection.index_state == IndexState.STALE:
-                reason = f"collection '{collection.name}': the index is stale: the latest changes could not be indexed"
+                reason = f"collection '{collection.name}': the index is stale: {_STALE}"
                 if in_background():
                     raise Unavailable(reason)
                 degraded.append(Degraded.of(STAGE, reason, "stale_index"))

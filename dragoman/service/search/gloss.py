@@ -6,10 +6,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from weakref import WeakKeyDictionary
 
-from dragoman.indexes.analysis.function_words import function_words
 from dragoman.lexicon.query import LEAST_PROBABILITY
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.vocabulary import Vocabulary
+from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import Analysis, Token
 from dragoman.service.schemas.search import Gloss, TextField
 from dragoman.service.search.ranked import RankedDocument
@@ -56,7 +56,7 @@ class Glosses:
         return self._of(self._analysis(language).tokens(text), language, "text", offset)
 
     def _of(self, tokens: Iterable[Token], language: str, field: TextField, offset: int) -> list[Gloss]:
-        view, aside = self._snapshot.views.get((language, self._language)), function_words(language)
+        view, aside = self._snapshot.views.get((language, self._language)), folded_function_words(language)
         if view is None:
             return []
         return [

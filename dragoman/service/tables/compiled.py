@@ -12,7 +12,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from dragoman.lexicon.table.capitals import Capitals, capitals
 from dragoman.lexicon.table.compose import Member, analysed, merge
 from dragoman.lexicon.table.table import CorruptTable, Table
 from dragoman.lexicon.table.written import WrittenForms
@@ -24,7 +23,7 @@ logger = logging.getLogger("dragoman")
 Loaded = tuple[Table, WrittenForms]
 T = TypeVar("T")
 
-COMPILED_VERSION = "2"
+COMPILED_VERSION = "3"
 """Increase it when the same versions may compile to different files."""
 
 
@@ -32,9 +31,8 @@ class CompiledTables:
     """The compiled, memory-mapped files in a directory; all of them are derived from the database.
 
     ``<version id>/<checksum>.safetensors`` holds one version, and ``<checksum>.written`` beside it how its entries were
-    written. ``merged/<key>-{surface,analysed}.safetensors`` hold the merged view of a language pair, ``<key>-capitals``
-    its terms in capitals, and such files in ``selected`` the view of tables which a request chose. A missing or corrupt
-    file is rebuilt.
+    written. ``merged/<key>-{surface,analysed}.safetensors`` hold the merged view of a language pair, and such files in
+    ``selected`` the view of tables which a request chose. A missing or corrupt file is rebuilt.
     """
 
     def __init__(
@@ -102,7 +100,7 @@ class CompiledTables:
             raise
 
     def _view(self, folder: Path, pair: Pair, members: Sequence[ActiveVersion]) -> View:
-        surface_path, analysed_path, capitals_path = _paths(folder, self.key(pair, members))
+        surface_path, analysed_path = _paths(folder, self.key(pair, members))
         what = named(members)
         surface = _read(Table.open, surface_path, what)
         if surface is None:
@@ -111,16 +109,7 @@ class CompiledTables:
         if by_term is None:
             source, target = (self._analysis(language) for language in pair)
             by_term = _saved(analysed(surface, source, target, glossaries(members)), analysed_path)
-        found = _read(Capitals.open, capitals_path, what)
-        if found is None:
-            self._capitals(pair, members).save(capitals_path)
-            found = Capitals.open(capitals_path)
-        return View(tuple(members), surface, by_term, found)
-
-    def _capitals(self, pair: Pair, members: Sequence[ActiveVersion]) -> Capitals:
-        """The terms that the glossaries among some versions have in capitals alone."""
-        chosen = [member for member in members if member.kind == "glossary"]
-        return capitals(pair[0], [(self.table(one), self.written(one)) for one in chosen])
+        return View(tuple(members), surface, by_term)
 
     def key(self, pair: Pair, members: Sequence[ActiveVersion]) -> str:
         """The name of a merged view; it differs whenever the compiled files may differ."""
@@ -217,9 +206,9 @@ def _saved(table: Table, path: Path) -> Table:
     return Table.open(path)
 
 
-def _paths(folder: Path, key: str) -> tuple[Path, Path, Path]:
+def _paths(folder: Path, key: str) -> tuple[Path, Path]:
     surface, analysed = (folder / f"{key}-{name}.safetensors" for name in ("surface", "analysed"))
-    return surface, analysed, folder / f"{key}-capitals"
+    return surface, analysed
 
 
 def _beside(path: Path) -> Path:

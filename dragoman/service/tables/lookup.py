@@ -10,7 +10,7 @@ from dragoman import deadline
 from dragoman.lexicon.table.forms import Forms
 from dragoman.lexicon.table.table import Entry, Table
 from dragoman.lexicon.table.written import WrittenForms
-from dragoman.lexicon.text.tokens import Analysis, fold_term
+from dragoman.lexicon.text.tokens import Analysis, fold_term, other_keys
 from dragoman.service.core.errors import Unavailable
 from dragoman.service.tables.views import ActiveVersion
 
@@ -126,4 +126,7 @@ class TermLookup:
 def _exact(table: Table, term: str, version: int) -> Lookup:
     folded = fold_term(term, table.source)
     entries = table.translations(folded)
+    if not entries:
+        other = next((key for key in other_keys(term, table.source) if key in table), folded)
+        folded, entries = other, table.translations(other)
     return Lookup(folded, table.source, version, entries, [folded] if entries else [])

@@ -9,8 +9,9 @@ from dragoman.lexicon.formats.build import Normalised, normalise
 from dragoman.lexicon.formats.cells import term_of
 from dragoman.lexicon.formats.items import Limits, RawEntry, Rejected, TableFormatError, shown
 from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.table.vocabulary import Vocabulary
 from dragoman.lexicon.table.written import WrittenForms, entry_number
-from dragoman.lexicon.text.tokens import fold_term
+from dragoman.lexicon.text.tokens import fold_term, other_keys
 from dragoman.service.core.errors import InvalidRequest, TooLarge
 from dragoman.service.tables.repository import entry_rows
 
@@ -103,16 +104,22 @@ def _key(table: Table, number: int, addition: Addition) -> tuple[str, str]:
     return keys[0], keys[1]
 
 
+def _place(terms: Vocabulary, term: str, language: str) -> int:
+    """The number of a term, in any case if there is none as it is written; -1 for none."""
+    keys = (fold_term(term, language), *other_keys(term, language))
+    return next((number for number in map(terms.index, keys) if number >= 0), -1)
+
+
 def _matched(table: Table, written: WrittenForms, removal: Removal) -> list[int]:
     """The entries that a removal means: those written exactly so, or if there are none those that fold to the same."""
-    number = table.sources.index(fold_term(removal.source, table.source))
+    number = _place(table.sources, removal.source, table.source)
     if number < 0:
         return []
     first, last = table.indptr[number : number + 2].tolist()
     forms = written.source.between(first, last)
     found = list(range(first, last))
     if removal.target is not None:
-        other = table.targets.index(fold_term(removal.target, table.target))
+        other = _place(table.targets, removal.target, table.target)
         found = [entry for entry in found if table.target_ids[entry] == other]
     exact = [entry for entry in found if (forms[entry - first] or table.sources[number]) == removal.source]
     return exact or found

@@ -83,7 +83,7 @@ class Selections:
 
     def _compiled(self, pair: Pair, members: tuple[ActiveVersion, ...]) -> _Selection:
         view = self._files.selected(pair, members)
-        return _Selection((view, view.inverse()), view.surface.nbytes + view.analysed.nbytes + view.capitals.nbytes)
+        return _Selection((view, view.inverse()), view.surface.nbytes + view.analysed.nbytes)
 
     def _limit(self) -> None:
         while len(self._kept) > _MOST or (

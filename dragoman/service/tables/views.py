@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock
 from weakref import WeakSet
 
-from dragoman.lexicon.table.capitals import Capitals
 from dragoman.lexicon.table.compose import Kind
 from dragoman.lexicon.table.pivot import Composed, Fallback, Pivot
 from dragoman.lexicon.table.table import Table
@@ -48,12 +47,10 @@ class View:
     """Keyed by folded words; for display and for the smt method."""
     analysed: Table
     """Keyed by index terms; for the psq method."""
-    capitals: Capitals = field(default_factory=Capitals.none)
-    """The folded terms that its glossaries have in capitals alone, by side: ``us`` where every entry is of ``US``."""
 
     def inverse(self) -> View:
         """The same entries from the target language to the source language."""
-        return View(self.members, self.surface.inverse(), self.analysed.inverse(), self.capitals.inverse())
+        return View(self.members, self.surface.inverse(), self.analysed.inverse())
 
     @property
     def glossaries(self) -> frozenset[int]:
@@ -75,8 +72,6 @@ class PivotView:
     glossaries: frozenset[int]
     direct: int
     """The number of members of the direct view; they come first."""
-    capitals: Capitals = field(default_factory=Capitals.none)
-    """Those of the direct view."""
 
 
 class Pivots:
@@ -115,7 +110,7 @@ def _pivoted(direct: View | None, first: View, second: View, cache: Composed) ->
     if direct is None:
         return PivotView(members, surface, analysed, frozenset(), 0)
     backed = Fallback(direct.surface, surface), Fallback(direct.analysed, analysed)
-    return PivotView(members, *backed, direct.glossaries, len(before), direct.capitals)
+    return PivotView(members, *backed, direct.glossaries, len(before))
 
 
 def _sides(view: View) -> tuple[Table, Table]:

@@ -303,10 +303,10 @@ def test_a_table_comes_back_as_it_was_written_and_is_patched(client: httpx.Clien
     put(client, name, "US\tVereinigte Staaten\nStraße\tRoad\n…\tx\n", kind="glossary", activate=True).raise_for_status()
     export = client.get(f"/v1/tables/{name}/versions/1/export")
     assert export.headers["content-type"].startswith("text/tab-separated-values")
-    assert export.text == "source\ttarget\nStraße\tRoad\nUS\tVereinigte Staaten\n"
+    assert export.text == "source\ttarget\nUS\tVereinigte Staaten\nStraße\tRoad\n"
     found = client.get(f"/v1/tables/{name}/terms/us").json()
     assert (found["folded"], found["matched"], found["translations"][0]["term"]) == (
-        "us", ["US"], "Vereinigte Staaten",
+        "US", ["US"], "Vereinigte Staaten",
     )  # fmt: skip
     change = {"add": [{"source": "us", "target": "uns"}], "remove": [{"source": "Straße"}]}
     patched = client.patch(f"/v1/tables/{name}", json=change)

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -15,10 +17,12 @@ from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.service.collections import builds
 from dragoman.service.collections import changes as replay
 from dragoman.service.collections import lucene_index as collection_index
-from dragoman.service.collections.lucene_index import CollectionIndex, IndexState
+from dragoman.service.collections.builds import IndexState
+from dragoman.service.collections.lucene_index import CollectionIndex
 from dragoman.service.core.errors import NotFound, StorageFull, Unavailable
 from dragoman.service.core.settings import Settings
 from dragoman.service.runtime import Runtime
+from dragoman.service.schemas.search import SearchRequest
 from dragoman.service.storage.models import Collection, Document
 from tests.service.searching import add, crash, found, running
 
@@ -117,7 +121,9 @@ def test_an_index_newer_than_the_database_is_built_anew(slow: Settings) -> None:
         assert found(runtime, "c", "moja") == ["1"]
 
 
-def test_a_changed_analysis_builds_the_index_anew(slow: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_of_another_analysis_is_searched_while_it_is_built_anew(
+    slow: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with running(slow) as runtime:
         runtime.collections.create("c", "sw")
         add(runtime, "c", {"id": "1", "text": "moja"})
@@ -134,7 +140,25 @@ def test_a_changed_analysis_builds_the_index_anew(slow: Settings, monkeypatch: p
 
     for module in (builds, collection_index):
         monkeypatch.setattr(module, "analysis", lambda language: Changed())
+    go_on, rebuild = Event(), CollectionIndex.rebuild
+
+    def rebuild_later(self: CollectionIndex) -> None:
+        go_on.wait(30)
+        rebuild(self)
+
+    monkeypatch.setattr(CollectionIndex, "rebuild", rebuild_later)
     with running(slow) as runtime:
+        index = runtime.collections.index_of("c")
+        assert found(runtime, "c", "moja") == ["1"]
+        answer = runtime.search.search(SearchRequest(query="moja", query_language="sw", method="none"), "x")
+        assert [one.id for one in answer.hits] == ["1"]
+        assert "it is of an earlier version and being built anew" in answer.degraded[0].reason
+        with pytest.raises(Unavailable, match="being built"), index.writing():
+            pass
+        go_on.set()
+        until = time.monotonic() + 30
+        while index.state is not IndexState.READY and time.monotonic() < until:
+            time.sleep(0.01)
         assert before.read_text() != build
         with runtime.indexes.use(runtime.collections.get("c").key) as index:
             assert index.document_frequency("sw", "mojax") == 1

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from dragoman.service.collections.lucene_index import CollectionIndex, IndexState
+from dragoman.service.collections.builds import IndexState
+from dragoman.service.collections.lucene_index import CollectionIndex
 from dragoman.service.core.errors import Unavailable
 from dragoman.service.core.settings import Settings
 from dragoman.service.jobs.submission import NewJob

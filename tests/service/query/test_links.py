@@ -18,7 +18,7 @@ def view(*entries: tuple[str, str], kind: Kind = "statistical") -> View:
 
 
 def reached(query: str, documents: str, target: str = "de", known: View | None = None) -> dict[str, dict[str, float]]:
-    terms = {token.term for token in analysis(target).tokens(documents) if token.term}
+    terms = {term for token in analysis(target).tokens(documents) for term in (token.term, *token.further) if term}
     return lexical_links(analysis("en").tokens(query), target, known, analysis, terms)
 
 
@@ -66,8 +66,8 @@ def test_a_name_that_no_table_has_is_linked_by_its_sound(text: str, name: str) -
 
 def test_words_that_only_ask_link_nothing_unless_there_are_no_others() -> None:
     assert linked("Who was the first to build it?") == ["first", "build"]
-    assert linked("Who was it?") == ["who"]
-    assert linked("The WHO report") == ["who", "report"]
+    assert linked("Who was it?") == ["who", "was", "it"]
+    assert linked("The WHO report") == ["WHO", "report"]
     assert linked("who builds", view(("who", "weltgesundheitsorganisation"), kind="glossary")) == ["who", "builds"]
     tokens = linked_words("Who built it?", analysis("en").tokens("Who built it?"), "en", None)
     assert [(one.start, one.end) for one in tokens] == [(0, 3), (4, 9), (10, 12)]  # they are there, without a term

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.indexes.analysis.pipeline import LuceneAnalysis
+from dragoman.indexes.analysis.pipeline import WordAnalysis
 from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.ranking.about import LEAST_SHARE, HybridAbout, RerankerAbout
 from dragoman.service.collections.service import Collections
@@ -329,18 +329,18 @@ def test_documents_are_read_once_and_every_text_is_analysed_once(
     ask(runtime, method=method)
     read: list[list[int]] = []
     analysed: list[tuple[str, str]] = []
-    by_keys, tokens = Collections.by_keys, LuceneAnalysis.tokens
+    by_keys, tokens = Collections.by_keys, WordAnalysis.tokens
 
     def counted_keys(self: Collections, keys: list[int]) -> Any:
         read.append(list(keys))
         return by_keys(self, keys)
 
-    def counted_tokens(self: LuceneAnalysis, text: str) -> Any:
+    def counted_tokens(self: WordAnalysis, text: str) -> Any:
         analysed.append((self.language, text))
         return tokens(self, text)
 
     monkeypatch.setattr(Collections, "by_keys", counted_keys)
-    monkeypatch.setattr(LuceneAnalysis, "tokens", counted_tokens)
+    monkeypatch.setattr(WordAnalysis, "tokens", counted_tokens)
     monkeypatch.setattr(Collections, "all", lambda self: pytest.fail("all collections are listed"))
     answer = ask(runtime, method=method, collections=["de"], gloss=True)
     assert all(hit.scores.rerank is not None for hit in answer.hits) and len(answer.hits) >= 3

@@ -5,7 +5,6 @@ A text up to a limit is analysed whole. Of a longer one, only the places that ar
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
@@ -82,7 +81,7 @@ class Evidence:
         self._evidence = _as_evidence(part.translated)
         self._matcher = Matcher(self._evidence, self._form)
         self._found_keys: list[Key] | None = None
-        self._importance = [group.weight * rarity(group, statistics, query.method == "psq") for group in query.groups]
+        self._importance = [group.weight * rarity(group, statistics, query.method != "smt") for group in query.groups]
 
     def of(self, document: RankedDocument, explained: bool) -> Shown:
         """That in a document; the window has the sentence that dense search found, and the best matches beside it.
@@ -107,7 +106,7 @@ class Evidence:
         matches = self._matcher.matches(own)
         window = best_window(text, own, matches, self._importance, around=_around(document))
         shown = Shown(text[window.start : window.end], window.start, tokens=tokens)
-        in_title = self._matcher.matches(token for token in tokens if token.end <= len(title))
+        in_title = self._matcher.matches([token for token in tokens if token.end <= len(title)])
         shown.highlights = [
             *self._highlights("title", title, 0, in_title, shown),
             *self._highlights("text", text, 0, inside(matches, window), shown),
@@ -190,9 +189,10 @@ class Evidence:
         )
 
     def _contributions(self, tokens: Sequence[Token]) -> list[Contribution]:
-        indexed = [token.word if self._form == "word" else token.term for token in tokens if token.term]
+        kept = [token for token in tokens if token.term]
         translated = self._translated
-        scores = explain(translated.query, self._statistics, Counter(indexed), len(indexed), translated.bm25)
+        counts = self._matcher.counts(kept)
+        scores = explain(translated.query, self._statistics, counts, len(kept), translated.bm25)
         return [
             Contribution(query_term=query_term(self._text, group), **asdict(score))
             for group, score in zip(translated.query.groups, scores, strict=True)
@@ -257,7 +257,7 @@ def _after(tokens: Sequence[Token], start: int) -> Sequence[Token]:
     """The tokens from ``start`` on, with offsets relative to it."""
     if not start:
         return tokens
-    return [Token(t.word, t.term, t.start - start, t.end - start) for t in tokens if t.start >= start]
+    return [replace(one, start=one.start - start, end=one.end - start) for one in tokens if one.start >= start]
 
 
 def _as_evidence(translated: Translated) -> TranslatedQuery:

@@ -12,6 +12,7 @@ import regex
 
 from dragoman.deadline import checked
 from dragoman.lexicon.text.folding import fold
+from dragoman.lexicon.text.tokens import EXACT, PART
 from dragoman.service.collections.texts import StoredText
 from dragoman.service.query.translation import Translated
 from dragoman.service.search.shown.snippets import SNIPPET_LENGTH
@@ -97,7 +98,7 @@ def keys_of(translated: Translated, frequencies: Mapping[str, int], importance: 
     for number, group in enumerate(translated.query.groups):
         worth: dict[str, float] = {}
         for one in group.alternatives:
-            if frequencies.get(one.term, 0) and " " not in one.term:
+            if frequencies.get(one.term, 0) and " " not in one.term and one.term[0] not in (PART, EXACT):
                 beginning = _beginning(one.term)
                 worth[beginning] = max(worth.get(beginning, 0.0), one.weight)
         if not worth:

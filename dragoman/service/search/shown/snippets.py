@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
@@ -11,7 +12,7 @@ from typing import Literal
 from dragoman.deadline import checked
 from dragoman.indexes.passages import SENTENCE_END, Span, grapheme_boundary, sentences
 from dragoman.lexicon.query import TranslatedQuery
-from dragoman.lexicon.text.tokens import Token
+from dragoman.lexicon.text.tokens import EXACT, PART, Token
 
 SNIPPET_LENGTH = 400
 """The longest snippet, in code points."""
@@ -59,23 +60,54 @@ class Matcher:
         for answers in self._alternatives.values():
             answers.sort(key=lambda answer: (-answer[1], answer[0]))
             del answers[MOST_OF_A_WORD:]
+        self._sequences: dict[str, list[list[str]]] = {}
+        """The words of sequences by the first of them."""
+        for words in (term.split(" ") for term in self._alternatives if " " in term):
+            self._sequences.setdefault(words[0], []).append(words)
 
-    def matches(self, tokens: Iterable[Token]) -> list[Match]:
-        """All pairs of a document word and a query word that translate each other, in text order.
+    def matches(self, tokens: Sequence[Token]) -> list[Match]:
+        """All pairs of a document word, or words, and a query word that translate each other, in text order.
 
-        Pairs with the same document word are ordered by descending probability.
+        Pairs with the same document word are ordered by descending probability; one with the same query word is the
+        most probable.
         """
         found: list[Match] = []
-        by_word = self._form == "word"
-        for token in checked(tokens, 1000):
-            if not token.term:
-                continue
-            answers = self._alternatives.get(token.word if by_word else token.term)
-            if answers is None:
-                continue
-            for group, probability, origin in answers:
-                found.append(Match(token.start, token.end, group, probability, origin))
+        for place, token in enumerate(checked(tokens, 1000)):
+            answers: dict[int, Match] = {}
+            for term, last in self._terms(tokens, place):
+                for group, probability, origin in self._alternatives[term]:
+                    if group not in answers or answers[group].probability < probability:
+                        start, end = part_of(token, term) if last is token else (token.start, last.end)
+                        answers[group] = Match(start, end, group, probability, origin)
+            found += sorted(answers.values(), key=lambda match: -match.probability)
         return found
+
+    def counts(self, tokens: Sequence[Token]) -> Counter[str]:
+        """How often each alternative occurs in a document's words."""
+        return Counter(term for place in range(len(tokens)) for term, _ in self._terms(tokens, place))
+
+    def _terms(self, tokens: Sequence[Token], place: int) -> Iterator[tuple[str, Token]]:
+        """The alternatives that a document has at a place, each with its last word."""
+        token = tokens[place]
+        if not token.term:
+            return
+        for term in (token.word,) if self._form == "word" else (token.term, *token.further, EXACT + token.word):
+            if term in self._alternatives:
+                yield term, token
+            for words in self._sequences.get(term, ()):
+                others = [one for one in tokens[place : place + 2 * len(words)] if one.term][: len(words)]
+                if len(others) == len(words) and all(
+                    word == one.term or word in one.further for word, one in zip(words, others, strict=True)
+                ):
+                    yield " ".join(words), others[-1]
+
+
+def part_of(token: Token, term: str) -> tuple[int, int]:
+    """Where a part of a word stands in the text, or the word where that cannot be told."""
+    size = token.end - token.start
+    if not term.startswith(PART) or len(token.word) != size or (place := token.word.find(term[1:])) < 0:
+        return token.start, token.end
+    return token.start + place, token.start + place + len(term) - 1
 
 
 def best_window(

@@ -1,0 +1,120 @@
+"""Every word of a document is found by a glossary entry for it, whatever its form and wherever it stands in a word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from dragoman.service.core.settings import Settings
+from dragoman.service.runtime import Runtime
+from dragoman.service.schemas.search import SearchRequest, SearchResponse
+from dragoman.service.tables.service import Upload
+from tests.service.searching import add, running
+
+pytestmark = pytest.mark.slow
+
+FOUND = [
+    ("fr", "Le té est prêt, sûr et certain.", ["té", "sûr", "certain"]),
+    ("es", "El Estado protege a los Estados.", ["Estado", "estados"]),
+    ("ru", "Вся жизнь человека здесь.", ["жизнь", "человек"]),
+    ("cs", "Se zprávami přišel.", ["zprávy", "zpráva"]),
+    ("hi", "यह घर बड़ा है", ["घर"]),
+    ("nl", "Zij kamt haar haar, met de kinderen.", ["haar", "kind"]),
+    ("it", "La faccia degli uomini in Svizzera.", ["faccia", "uomo"]),
+    ("tr", "on bin kişi evlerinden geldi", ["on bin", "ev"]),
+    ("de", "Die Krankenversicherung der Häuser stieg, im Krankenhaus.", ["Versicherung", "Haus", "kranken"]),
+    ("zh", "北京大学在海淀区。", ["大学", "北京", "北京大学"]),
+    ("ja", "成田空港に行く。", ["空港", "成田空港"]),
+    ("th", "ราคาน้ำมันเบนซินแพง", ["น้ำมัน", "เบนซิน", "น้ำมันเบนซิน"]),
+    ("km", "ខ្ញុំរៀនភាសាខ្មែរ", ["ភាសា"]),
+    ("vi", "Anh ấy học đại học ở Hà Nội.", ["đại học", "Hà Nội"]),
+    ("fi", "Kirjastoissa on kirjoja.", ["kirjasto", "kirja"]),
+    ("en", "CO₂ and H₂O in 5 m², ﬁne ½ cups.", ["CO2", "H2O", "m2", "fine", "½"]),
+    ("fr", "La sœur et son œuvre.", ["soeur", "oeuvre", "sœur"]),
+    ("he", "הוא גר בבית.", ["בית"]),
+    ("ko", "학생들은 도서관에서 읽었다", ["학생", "도서관"]),
+]
+"""A document of each language, and entries that it has to be found by."""
+
+NOT_FOUND = [
+    ("fr", "Il te voit sur la table.", ["té", "sûr"]),
+    ("en", "It is said who tells us.", ["IT", "WHO", "US"]),
+    ("en", "CO is a company.", ["CO₂"]),
+    ("en", "Too much CO₂ here.", ["CO"]),
+    ("th", "การเดินทาง", ["กา"]),
+    ("zh", "中华人民共和国成立了。", ["华人"]),
+    ("zh", "工作人员很多。", ["作人"]),
+]
+"""Entries that it must not be found by."""
+
+
+@pytest.fixture
+def runtime(settings: Settings) -> Iterator[Runtime]:
+    with running(settings) as opened:
+        yield opened
+
+
+def search(runtime: Runtime, query: str, language: str = "de") -> SearchResponse:
+    request = SearchRequest(query=query, query_language=language, method="psq", rerank=False, explain=True)
+    return runtime.search.search(request, "x")
+
+
+def filled(runtime: Runtime, language: str, text: str, entries: list[str], other: str) -> list[str]:
+    """Invented words of ``other``, for each of which a glossary has an entry."""
+    runtime.collections.create("c", language)
+    add(runtime, "c", {"id": "one", "text": text})
+    invented = [f"quorbix{chr(97 + number) * 3}" for number in range(len(entries))]
+    content = "".join(f"{word}\t{entry}\n" for word, entry in zip(invented, entries, strict=True))
+    upload = Upload("words", other, language, kind="glossary", activate=True)
+    runtime.tables.upload(upload, iter([content.encode()]))
+    return invented
+
+
+@pytest.mark.parametrize(("language", "text", "entries"), FOUND)
+def test_a_word_is_found_by_its_entry(runtime: Runtime, language: str, text: str, entries: list[str]) -> None:
+    other = "de" if language != "de" else "en"
+    for word, entry in zip(filled(runtime, language, text, entries, other), entries, strict=True):
+        answer = search(runtime, word, other)
+        assert [hit.id for hit in answer.hits] == ["one"], entry
+        assert answer.hits[0].highlights, entry
+        assert sum(one.score for one in answer.hits[0].contributions) == pytest.approx(
+            answer.hits[0].scores.first_stage, rel=1e-4
+        )
+
+
+@pytest.mark.parametrize(("language", "text", "entries"), NOT_FOUND)
+def test_no_other_word_is_found_by_it(runtime: Runtime, language: str, text: str, entries: list[str]) -> None:
+    other = "de" if language != "de" else "en"
+    for word, entry in zip(filled(runtime, language, text, entries, other), entries, strict=True):
+        assert search(runtime, word, other).hits == [], entry
+
+
+def test_a_whole_word_ranks_above_a_part_and_the_part_alone_is_highlighted(runtime: Runtime) -> None:
+    runtime.collections.create("c", "zh")
+    add(runtime, "c", {"id": "part", "text": "北京大学很大。"}, {"id": "whole", "text": "这是大学的门。"})
+    upload = Upload("words", "en", "zh", kind="glossary", activate=True)
+    runtime.tables.upload(upload, iter(["university\t大学\n".encode()]))
+    hits = search(runtime, "university", "en").hits
+    assert [hit.id for hit in hits] == ["whole", "part"]
+    assert [[one.document_term for one in hit.highlights] for hit in hits] == [["大学"], ["大学"]]
+
+
+def test_function_words_count_where_a_glossary_has_them_alone(runtime: Runtime) -> None:
+    runtime.collections.create("c", "de")
+    add(runtime, "c", {"id": "one", "text": "Er ist da."}, {"id": "two", "text": "Haus"})
+    runtime.tables.upload(Upload("plain", "en", "de", activate=True), iter([b"he\ter\nhouse\tHaus\nhouse\tder\n"]))
+    assert [hit.id for hit in search(runtime, "he house", "en").hits] == ["two"]
+    upload = Upload("words", "en", "de", kind="glossary", activate=True)
+    runtime.tables.upload(upload, iter([b"he\ter\n"]))
+    assert sorted(hit.id for hit in search(runtime, "he house", "en").hits) == ["one", "two"]
+
+
+def test_an_entry_in_capitals_matches_that_spelling_alone(runtime: Runtime) -> None:
+    runtime.collections.create("c", "en")
+    add(runtime, "c", {"id": "capitals", "text": "The US and IT."}, {"id": "words", "text": "It told us nothing."})
+    upload = Upload("words", "de", "en", kind="glossary", activate=True)
+    runtime.tables.upload(upload, iter([b"USA\tUS\nEDV\tIT\nuns\tus\n"]))
+    assert [hit.id for hit in search(runtime, "USA").hits] == ["capitals"]
+    assert [hit.id for hit in search(runtime, "EDV").hits] == ["capitals"]
+    assert [hit.id for hit in search(runtime, "uns").hits] == ["words"]
