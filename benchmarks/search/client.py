@@ -178,6 +178,10 @@ class SearchClient:
             found.passages[question] = [originals[hit["id"]] for hit in answer["passages"]]
         return found
 
+    def original(self, collection: str, id: str) -> str:
+        """The document's own id, by which it was given to :meth:`collection`."""
+        return self._originals[collection][id]
+
     def _originals_of(self, collections: Sequence[str]) -> dict[str, str]:
         return {key: original for name in collections for key, original in self._originals[name].items()}
 

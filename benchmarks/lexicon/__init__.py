@@ -1,0 +1,1 @@
+"""How well an uploaded glossary takes effect."""
