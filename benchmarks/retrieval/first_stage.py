@@ -79,9 +79,11 @@ def tasks(data: Path, language: str) -> Iterator[tuple[str, tuple[str, str, str]
             yield "flores200", (source, target, "sentence"), None
 
 
-def evaluate(data: Path, language: str, output: Path, split: Split, permissive: bool) -> Iterator[Row]:
+def evaluate(
+    data: Path, language: str, output: Path, split: Split, permissive: bool, knowledge: Knowledge = "both"
+) -> Iterator[Row]:
     """The benchmark's name and report of every task of one language; tasks with a report are not run again."""
-    tables = make_tables(data, language, output / "tables", permissive)
+    tables = make_tables(data, language, output / "tables", permissive, knowledge)
     with contextlib.ExitStack() as stack:
         client = None
         for benchmark, (source, target, unit), queries in tasks(data, language):
@@ -102,21 +104,19 @@ def main() -> None:
     parser.add_argument("--languages", default=",".join([*XQUAD, "sw", "so"]))
     parser.add_argument("--split", choices=SPLITS, default="tune", help="of XQuAD-R's questions")
     parser.add_argument("--permissive", action="store_true", help="train only on data with permissive licences")
-    parser.add_argument(
-        "--knowledge", choices=get_args(Knowledge), default="both", help="with --tables-only: what tables are made of"
-    )
+    parser.add_argument("--knowledge", choices=get_args(Knowledge), default="both", help="what tables are made of")
     parser.add_argument("--tables-only", action="store_true", help="only create the tables, without evaluation")
     arguments = parser.parse_args()
     rows: list[Row] = []
-    if arguments.knowledge != "both" and not arguments.tables_only:
-        parser.error("--knowledge needs --tables-only")
     if arguments.tables_only:
         folder = arguments.output / "tables"
         for language in arguments.languages.split(","):
             make_tables(arguments.data, language, folder, arguments.permissive, arguments.knowledge)
         return
     for language in arguments.languages.split(","):
-        for row in evaluate(arguments.data, language, arguments.output, arguments.split, arguments.permissive):
+        for row in evaluate(
+            arguments.data, language, arguments.output, arguments.split, arguments.permissive, arguments.knowledge
+        ):
             rows.append(row)
             (arguments.output / arguments.split / "summary.md").write_text(summary(rows), encoding="utf-8")
     print(summary(rows))  # noqa: T201

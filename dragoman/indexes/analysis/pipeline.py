@@ -38,6 +38,8 @@ _CACHED_LENGTH = 64
 _WORDS_AT_ONCE = 512
 _WAIT_SECONDS = 0.1
 """How many words are stemmed at a time, and how long others wait before they look at their deadlines."""
+_UNSPACED = "\u0e00"
+"""Letters of scripts that are written without spaces come from here on."""
 _SEQUENCE_OF = 12
 """The longest word of which it is tried whether a text has it as two."""
 
@@ -123,7 +125,7 @@ class WordAnalysis:
 
     def sequences(self, term: str) -> list[str]:
         """How a text may have a term of tables otherwise cut: as one word, or as two, where words have no spaces."""
-        if self.language not in PLACED:
+        if self.language not in PLACED or term < _UNSPACED:
             return []
         if " " in term:
             whole = term.replace(" ", "")
