@@ -23,7 +23,7 @@ import regex
 from dragoman.deadline import checked
 from dragoman.lexicon.phrases import units
 from dragoman.lexicon.table.table import Entry, Lookup
-from dragoman.lexicon.text.tokens import EXACT, PART, Token, fold
+from dragoman.lexicon.text.tokens import EXACT, PART, Token
 
 Method = Literal["psq", "smt", "none"]
 
@@ -34,6 +34,8 @@ TRANSLITERATED = -2
 
 PART_WEIGHT = 0.5
 """What a word within a longer one counts, in words by themselves."""
+SPLIT_WEIGHT = 0.9
+"""What two words that together are the one of an entry count, in that word itself."""
 LEAST_PROBABILITY = 0.003
 _ALPHABETIC = regex.compile(r"[\p{L}\p{M}']+")
 _LATIN = regex.compile(r"\p{Latin}")
@@ -104,8 +106,12 @@ class Bridge:
     """How a document may have a term otherwise cut, where words are written without spaces."""
     parts: bool = False
     """Whether documents have words within words."""
+    folded: Callable[[str], str] = lambda word: word
+    """What folding makes of a word of the query that is kept as it is written."""
     written: Callable[[str], Sequence[str]] = lambda word: ()
     """The single words that glossaries have for a word or phrase of the query, folded."""
+    exact: bool = True
+    """Whether documents' words differ from their index terms."""
     placed: bool = False
     """Whether a term of several words is matched as a sequence."""
 
@@ -154,7 +160,7 @@ def psq(
     for token in checked([unit for unit in checked(whole) if not aside(unit)] or whole):
         name = next((one for one in names if one.start <= token.start and token.end <= one.end), None)
         identical = bridge.identical(token.word)
-        token = in_any_case(token, table)
+        token = in_any_case(token, table, bridge)
         found, known = alternatives(token.term, identical, table, glossaries, min_probability)
         if name is not None and " " not in token.term:
             kept = _listed(name.whole) if name.whole else _by_form(token, identical, found, bridge)
@@ -250,17 +256,17 @@ def untranslated(
     return TranslatedQuery("none", list(groups.values()))
 
 
-def in_any_case(token: Token, table: Lookup | None) -> Token:
+def in_any_case(token: Token, table: Lookup | None, bridge: Bridge) -> Token:
     """A word that is kept as it is written (``IT``), as the word that folding makes of it where a table has that alone.
 
     Versions of tables from before such words were kept have only the folded form.
     """
     if table is None or token.term != token.word or " " in token.word:
         return token
-    folded = fold(token.word, "en")
+    folded = bridge.folded(token.word)
     if folded == token.word or token.term in table or folded not in table:
         return token
-    return replace(token, word=folded, term=folded)
+    return replace(token, term=folded)
 
 
 def as_written(
@@ -271,19 +277,22 @@ def as_written(
     A word of a glossary as it is written there counts once more than its other forms.
     """
     origin = next((one.origin for one in found if one.origin in glossaries), None)
-    exact = bridge.written(token.word) if origin is not None else ()
-    entries = list(found) + [Alternative(EXACT + word, 1.0, origin) for word in exact if origin is not None]
+    listed = bridge.written(token.word) if origin is not None else ()
+    entries = list(found)
+    if bridge.exact and origin is not None:
+        entries += [Alternative(EXACT + word, 1.0, origin) for word in listed]
     if bridge.placed and table is not None and glossaries and " " not in token.term:
-        listed = [one for one in table.translations(token.term) if " " in one.term and one.origin in glossaries]
-        within = {word for one in listed for word in one.term.split(" ")}  # 作 and 人 alone are no 作人
+        several = [one for one in table.translations(token.term) if " " in one.term and one.origin in glossaries]
+        within = {word for one in several for word in one.term.split(" ")} - set(listed)  # 作 and 人 are no 作人
         entries = [one for one in entries if one.term not in within or one.origin not in glossaries]
-        entries += [Alternative(one.term, min(1.0, one.p_backward), one.origin) for one in listed if one.p_backward > 0]
+        whole = (one for one in several if one.p_backward > 0)
+        entries += [Alternative(one.term, min(1.0, one.p_backward), one.origin) for one in whole]
     for one in list(entries) if bridge.parts or bridge.placed else ():
         if one.term.startswith(EXACT):
             continue
         if one.origin in glossaries or one.origin == IDENTICAL:
             for other in bridge.sequences(one.term):
-                weight = one.weight * (PART_WEIGHT if other.startswith(PART) else 1.0)
+                weight = one.weight * (PART_WEIGHT if other.startswith(PART) else SPLIT_WEIGHT if " " in other else 1.0)
                 entries.append(Alternative(other, weight, one.origin))
         if bridge.parts and " " not in one.term and one.origin != TRANSLITERATED:
             entries.append(Alternative(PART + one.term, one.weight * PART_WEIGHT, one.origin))

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
+from importlib.metadata import version
 from typing import Any
 
 import regex
 
-from dragoman.indexes.analysis.compounds import COMPOUNDING, Compounds
+from dragoman.indexes.analysis.compounds import COMPOUNDING, Compounds, list_version
 from dragoman.indexes.analysis.segmenters import icu_words
 from dragoman.indexes.java import jvm
 from dragoman.indexes.java.jvm import java_class
 from dragoman.lexicon.text.folding import fold
 
-__all__ = ["LONGEST", "PARTS_VERSION", "parts"]
+__all__ = ["LONGEST", "parts", "parts_version"]
 
 PARTS_VERSION = "1"
 """Increase it whenever a code change may change the parts of any word."""
@@ -45,6 +46,13 @@ def parts(language: str) -> Parts | None:
         return _compounds(language)
     make = _PARTS.get(language)
     return make() if make is not None else None
+
+
+def parts_version(language: str) -> str:
+    """A string that changes with the parts of any word of the language."""
+    if language in COMPOUNDING:
+        return f"parts {PARTS_VERSION} {list_version(language)}"
+    return f"parts {PARTS_VERSION} icu4py {version('icu4py')}"
 
 
 def _dictionary_parts(known_in: Callable[[str], Known], accepted: Known, cut: Parts, word: str) -> tuple[str, ...]:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+from zlib import crc32
 
 from dragoman.deadline import check
 from dragoman.indexes.analysis.inflection import dictionary_form, dictionary_form_version
 from dragoman.indexes.analysis.languages import PLACED, analyser
-from dragoman.indexes.analysis.parts import PARTS_VERSION, parts
+from dragoman.indexes.analysis.parts import parts, parts_version
 from dragoman.indexes.analysis.segmenters import segmenter
 from dragoman.indexes.analysis.stems import Stemmer, lucene_version
 from dragoman.indexes.errors import TooManyWords
 from dragoman.indexes.java import jvm
-from dragoman.lexicon.text.function_words import folded_function_words
+from dragoman.lexicon.text.function_words import folded_function_words, function_words
 from dragoman.lexicon.text.languages import check_language
 from dragoman.lexicon.text.segmentation import Segmenter
 from dragoman.lexicon.text.tokens import PART, PlainAnalysis, Token, fold, is_elided, word_forms, words
@@ -33,6 +34,8 @@ DISTINCT_WORDS = 250_000
 
 _AT_ONE_PLACE = " \x02"
 """Before a further term of a word in what the index reads (``dragoman.Places``)."""
+_APART = "\x04"
+"""Before a word that does not touch the one before it."""
 _CACHED_WORDS = 65_536
 _CACHED_LENGTH = 64
 _WORDS_AT_ONCE = 512
@@ -82,7 +85,8 @@ class WordAnalysis:
         self._parts = parts(language) if row.parts else None
         lucene = f"{lucene_version()}:{row.stemmer}" if row.stemmer else ""
         forms = dictionary_form_version(language) if row.forms else ""
-        made_of = [VERSION, lucene, forms, PARTS_VERSION if row.parts else "", plain.fingerprint]
+        made_of = [VERSION, lucene, forms, parts_version(language) if row.parts else "", plain.fingerprint]
+        made_of.append(f"functions {crc32(' '.join(sorted(function_words(language))).encode()):08x}")
         self.fingerprint = ":".join(["words", *made_of])
         self._named = row.stemmer
         self._function = folded_function_words(language)
@@ -113,6 +117,8 @@ class WordAnalysis:
         Raises:
             TooManyWords: one of them has too many distinct words to be indexed.
         """
+        if self.language in PLACED:
+            return [self._placed(text) for text in texts]
         found = word_forms(texts, self.language, self._segment)
         for text in found:
             check_distinct(text)
@@ -122,6 +128,21 @@ class WordAnalysis:
         if any(len(word) > LONGEST_WORD for word in entries):
             kept = [[word[:LONGEST_WORD] for word in text] for text in kept]
         return list(zip(kept, terms, strict=True))
+
+    def _placed(self, text: str) -> tuple[list[str], list[Entry]]:
+        """As :meth:`indexed`, where a word that does not touch the one before is apart from it."""
+        found = words(text, self.language, self._segment)
+        check_distinct([token.word for token in found])
+        entries = self._entries({token.word for token in found})
+        terms: list[Entry] = []
+        end = 0
+        for token in found:
+            entry = entries[token.word]
+            if terms and text[end : token.start].strip():
+                entry = entry._replace(row=_APART + entry.row)
+            terms.append(entry)
+            end = token.end
+        return [token.word[:LONGEST_WORD] for token in found], terms
 
     def sequences(self, term: str) -> list[str]:
         """How a text may have a term of tables otherwise cut: as one word, or as two, where words have no spaces."""
@@ -171,6 +192,9 @@ class WordAnalysis:
     def _entry(self, word: str, within: tuple[str, ...], forms: dict[str, str], stems: dict[str, str]) -> Entry:
         if is_elided(word):
             return Entry("", (), "")
+        if self._kept(word) and word.isupper():  # an entry of another case matches it
+            folded = fold(word, self.language)
+            return Entry(word, (folded,), f"{word}{_AT_ONE_PLACE}{folded}")
         if word in self._function or self._kept(word):
             return Entry(word, (), word)
         term = stems[forms[word]]

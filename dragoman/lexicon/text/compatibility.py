@@ -15,7 +15,7 @@ import regex
 __all__ = ["written_out"]
 
 _KINDS = ("<super>", "<sub>", "<fraction>", "<square>")
-_FOOTNOTE = 4
+_FOOTNOTE = 3
 """After so many letters a raised digit is a note, and not a part of the word: ``m²``, but not ``Wasser²``."""
 
 
@@ -23,10 +23,12 @@ def _forms() -> dict[str, str]:
     found = {}
     for number in range(0x80, sys.maxunicode + 1):
         character = chr(number)
+        form = unicodedata.normalize("NFKC", character)
+        if " " in form and unicodedata.category(character) == "Lo" and all(map(str.isalpha, form.split())):
+            found[character] = form  # one character for several words, such as ﷺ
         if unicodedata.category(character) not in ("No", "So", "Sm"):
             continue
         kind = unicodedata.decomposition(character).partition(" ")[0]
-        form = unicodedata.normalize("NFKC", character)
         if kind in _KINDS and any(one.isalnum() for one in form) and character not in "™℠":
             found[character] = f" {form}" if kind == "<fraction>" else form
     return found
@@ -35,15 +37,15 @@ def _forms() -> dict[str, str]:
 _FORMS = _forms()
 _RAISED = "".join(one for one in _FORMS if unicodedata.decomposition(one).startswith("<super>"))
 _ANY = regex.compile(f"[{''.join(_FORMS)}]")
-_NOTES = regex.compile(rf"(?<=\p{{L}}{{{_FOOTNOTE}}})[{_RAISED}]++")
+_NOTES = regex.compile(rf"(?<=(?:\p{{L}}\p{{M}}*){{{_FOOTNOTE}}}|\p{{Nd}})[{_RAISED}]++")
 
 
 def written_out(text: str) -> tuple[str, Sequence[int], Sequence[int]] | None:
     """The text with the compatibility forms written out (NFKC), and where each of its characters begins and ends in
     ``text``; None if it has none.
 
-    A raised digit after a longer word is a note, and a word of its own. A fraction begins a word: ``5½`` are ``5`` and
-    ``1⁄2``.
+    A raised digit after a longer word or a number is a note or a power, and a word of its own. A fraction begins a
+    word: ``5½`` are ``5`` and ``1⁄2``.
     """
     if _ANY.search(text) is None:
         return None

@@ -46,6 +46,8 @@ SPLITTING_VERSION = "4"
 PART = "\x01"
 """Begins the index term of a part of a word: it is told from the same word by itself, and counts less."""
 _NAMES = 3
+_LONGEST_KEPT = 128
+"""Characters of a written function word with its marks; normalising takes time that is quadratic in these."""
 _NO_LETTERS = regex.compile(rf"[.．{IGNORABLE}]")
 _ACCENTED = regex.compile(r"[\p{Latin}\p{Greek}]+")
 """The scripts whose accents tell a word from a function word; folding unifies other ones where spelling varies."""
@@ -254,13 +256,14 @@ def _all_capitals(text: str) -> bool:
 
 def _as_written(surface: str, word: str, language: str, all_capitals: bool) -> str:
     """The folded form of a function word; of another word that folding takes for one, what tells them apart."""
+    if len(surface) > _LONGEST_KEPT:
+        return word
     letters = unicodedata.normalize("NFKC", _NO_LETTERS.sub("", surface))
-    acronym = letters.isalpha() and letters.isupper() and len(letters) > 1
-    if acronym and not all_capitals:
-        return letters
     if not is_function_word(letters, language):
         written = letters.casefold()
         return written if _ACCENTED.fullmatch(written) else word
+    if letters.isupper() and letters.isalpha() and len(letters) > 1 and not all_capitals:
+        return letters
     return word
 
 

@@ -62,6 +62,8 @@ class CollectionIndex:
         self._users = Condition()
         self._opened: OpenIndex | None = None
         self._languages: dict[str, str] = {}
+        self._searched: frozenset[str] = frozenset()
+        """The languages of the index that is searched while another is built."""
         self._applied = -1
         self._committed = -1
         self._applied_again = False
@@ -88,7 +90,7 @@ class CollectionIndex:
     @property
     def languages(self) -> tuple[str, ...]:
         """Languages of the documents that this index holds or once held."""
-        return tuple(sorted(self._languages))
+        return tuple(sorted(self._languages.keys() | self._searched))
 
     @contextmanager
     def use(self) -> Iterator[LuceneIndex]:
@@ -235,7 +237,6 @@ class CollectionIndex:
                 return
             stale = self._opened is not None and not self._damaged
             self.state = IndexState.STALE if stale else IndexState.BUILDING
-            self.rebuilding = False
             with self._failing_to(IndexState.STALE if stale else IndexState.FAILED):
                 if stale:
                     self._index().stop_writing()  # a Lucene directory has one writer; searches go on
@@ -269,6 +270,7 @@ class CollectionIndex:
             target = self.directory / name
             target.mkdir(parents=True)
             previous, self._languages = self._languages, {}
+            self._searched = frozenset(previous)
             index: LuceneIndex | None = None
             try:
                 index = LuceneIndex(target, locked=False)
@@ -276,12 +278,14 @@ class CollectionIndex:
                 builds.point_to(self.directory, name)
             except BaseException:
                 self._languages = previous
+                self._searched = frozenset()
                 if index is not None:
                     index.close()
                 shutil.rmtree(target, ignore_errors=True)
                 raise
             self._damaged = False
             self._install(index)
+            self._searched, self.rebuilding = frozenset(), False
             logger.info("the index of %s is built", self.name)
             builds.remove_others(self.directory, name)
             self._purge = True
@@ -290,10 +294,10 @@ class CollectionIndex:
     def _serve_until_built(self, outdated: LuceneIndex) -> None:
         self._languages = builds.languages(outdated)
         self._applied = self._committed = outdated.generation
+        self.rebuilding = True
         self._install(outdated)
-        self.state, self.rebuilding = IndexState.STALE, True
+        self.state = IndexState.STALE
         self.rebuild()
-        self.rebuilding = False
 
     def close(self) -> None:
         """Commit what is not yet committed, and close."""

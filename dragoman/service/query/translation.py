@@ -22,7 +22,7 @@ from dragoman.lexicon.query import (
     untranslated,
 )
 from dragoman.lexicon.text.function_words import folded_function_words
-from dragoman.lexicon.text.tokens import Analysis, Token, content_terms, is_elided
+from dragoman.lexicon.text.tokens import Analysis, Token, content_terms, fold, is_elided
 from dragoman.service.core.errors import Unavailable
 from dragoman.service.core.priority import in_background
 from dragoman.service.query.text import AnalysedText
@@ -85,7 +85,7 @@ def translate(
     """
     source, tokens = query.language, query.tokens
     view = snapshot.view(source, target) if source != target else None
-    bridge = bridge_to(analysis, target, view, sounds, holds)
+    bridge = bridge_to(analysis, source, target, view, sounds, holds)
     if source == target or method == "none":
         aside = partial(is_function_word, query.text, folded_function_words(target), None)
         own = tokens if source == target else analysis(target).tokens(query.text)
@@ -105,6 +105,7 @@ def translate(
 
 def bridge_to(
     analysis: Callable[[str], Analysis],
+    source: str,
     target: str,
     view: View | PivotView | None = None,
     sounds: Sounds = lambda term: (),
@@ -117,7 +118,9 @@ def bridge_to(
         holds,
         getattr(analysis(target), "sequences", lambda term: ()),
         analyser(target).parts,
-        (lambda word: ()) if has_words_alone(target) else partial(_written, view),
+        partial(fold, language=source),
+        partial(_written, view),
+        not has_words_alone(target),
         target in PLACED,
     )
 

@@ -357,3 +357,18 @@ def test_compatibility_forms_are_written_out_before_words_are_cut(written: str, 
 
 def test_a_raised_digit_after_a_longer_word_is_a_note() -> None:
     assert folded("Wasser² und m²", "de") == ["wasser", "2", "und", "m2"]
+
+
+def test_powers_and_notes_are_apart_from_what_they_stand_at() -> None:
+    assert folded("10⁶ 2019¹", "en") == ["10", "6", "2019", "1"]
+    for form in ("NFC", "NFD"):
+        assert folded(unicodedata.normalize(form, "café¹ भारत¹"), "hi") == ["cafe", "1", "भारत", "1"]
+
+
+def test_one_character_for_several_words_is_cut() -> None:
+    assert folded("ﷺ", "ar") == folded("صلى الله عليه وسلم", "ar")
+
+
+def test_a_word_of_many_marks_is_cut_in_time() -> None:
+    found = folded("a" + "\u0301\u0316" * 200_000, "en")
+    assert found == ["a"]

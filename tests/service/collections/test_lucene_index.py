@@ -5,6 +5,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -140,13 +141,13 @@ def test_an_index_of_another_analysis_is_searched_while_it_is_built_anew(
 
     for module in (builds, collection_index):
         monkeypatch.setattr(module, "analysis", lambda language: Changed())
-    go_on, rebuild = Event(), CollectionIndex.rebuild
+    go_on, catch_up = Event(), CollectionIndex._catch_up
 
-    def rebuild_later(self: CollectionIndex) -> None:
+    def catch_up_later(self: CollectionIndex, *arguments: Any, **options: Any) -> None:
         go_on.wait(30)
-        rebuild(self)
+        catch_up(self, *arguments, **options)
 
-    monkeypatch.setattr(CollectionIndex, "rebuild", rebuild_later)
+    monkeypatch.setattr(CollectionIndex, "_catch_up", catch_up_later)
     with running(slow) as runtime:
         index = runtime.collections.index_of("c")
         assert found(runtime, "c", "moja") == ["1"]

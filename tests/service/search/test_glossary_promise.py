@@ -25,6 +25,8 @@ FOUND = [
     ("tr", "on bin kişi evlerinden geldi", ["on bin", "ev"]),
     ("de", "Die Krankenversicherung der Häuser stieg, im Krankenhaus.", ["Versicherung", "Haus", "kranken"]),
     ("zh", "北京大学在海淀区。", ["大学", "北京", "北京大学"]),
+    ("ar", "قال النبي ﷺ خيرا", ["ﷺ"]),
+    ("fr", "LE TÉ EST LÀ, dit-il.", ["té"]),
     ("ja", "成田空港に行く。", ["空港", "成田空港"]),
     ("th", "ราคาน้ำมันเบนซินแพง", ["น้ำมัน", "เบนซิน", "น้ำมันเบนซิน"]),
     ("km", "ខ្ញុំរៀនភាសាខ្មែរ", ["ភាសា"]),
@@ -45,6 +47,7 @@ NOT_FOUND = [
     ("th", "การเดินทาง", ["กา"]),
     ("zh", "中华人民共和国成立了。", ["华人"]),
     ("zh", "工作人员很多。", ["作人"]),
+    ("zh", "声音太大，学不会。", ["大学"]),
 ]
 """Entries that it must not be found by."""
 
@@ -117,4 +120,4 @@ def test_an_entry_in_capitals_matches_that_spelling_alone(runtime: Runtime) -> N
     runtime.tables.upload(upload, iter([b"USA\tUS\nEDV\tIT\nuns\tus\n"]))
     assert [hit.id for hit in search(runtime, "USA").hits] == ["capitals"]
     assert [hit.id for hit in search(runtime, "EDV").hits] == ["capitals"]
-    assert [hit.id for hit in search(runtime, "uns").hits] == ["words"]
+    assert [hit.id for hit in search(runtime, "uns").hits] == ["words", "capitals"]

@@ -11,8 +11,9 @@ import gzip
 from collections.abc import Container, Iterator, Mapping, Set
 from dataclasses import dataclass
 from importlib.resources import files
+from zlib import crc32
 
-__all__ = ["COMPOUNDING", "Compounds", "Grammar", "lemma_by_ending"]
+__all__ = ["COMPOUNDING", "Compounds", "Grammar", "lemma_by_ending", "list_version"]
 
 _SHORTEST = 4
 _LONGEST = 40
@@ -105,8 +106,17 @@ class Compounds:
         return self._forms.get(text) or lemma_by_ending(text, self._last, self._grammar)
 
 
+def list_version(language: str) -> str:
+    """A string that changes with the list of words of a language."""
+    return f"{crc32(_packed(language)):08x}"
+
+
+def _packed(language: str) -> bytes:
+    return (files(__name__) / f"{language}.txt.gz").read_bytes()
+
+
 def _read(language: str, grammar: Grammar) -> Words:
-    content = gzip.decompress((files(__name__) / f"{language}.txt.gz").read_bytes()).decode()
+    content = gzip.decompress(_packed(language)).decode()
     first: set[str] = set()
     last: set[str] = set()
     forms: dict[str, str] = {}

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Literal
 
 from dragoman.deadline import checked
@@ -96,8 +96,10 @@ class Matcher:
                 yield term, token
             for words in self._sequences.get(term, ()):
                 others = [one for one in tokens[place : place + 2 * len(words)] if one.term][: len(words)]
-                if len(others) == len(words) and all(
-                    word == one.term or word in one.further for word, one in zip(words, others, strict=True)
+                if (
+                    len(others) == len(words)
+                    and all(word == one.term or word in one.further for word, one in zip(words, others, strict=True))
+                    and all(after.start - before.end <= 1 for before, after in pairwise(others))
                 ):
                     yield " ".join(words), others[-1]
 

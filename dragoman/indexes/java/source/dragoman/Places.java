@@ -9,9 +9,13 @@ import org.apache.lucene.analysis.core.WhitespaceTokenizer;
 import org.apache.lucene.analysis.tokenattributes.CharTermAttribute;
 import org.apache.lucene.analysis.tokenattributes.PositionIncrementAttribute;
 
-/** Terms between spaces, each at the next place; one that begins with {@link #SAME} is at the place of the one before. */
+/**
+ * Terms between spaces, each at the next place; one that begins with {@link #SAME} is at the place of the one before, and
+ * one that begins with {@link #APART} leaves a place free: something stands between it and the one before.
+ */
 public final class Places extends Analyzer {
   static final char SAME = '\u0002';
+  static final char APART = '\u0004';
   private static final int LONGEST = 1 << 20;
 
   @Override
@@ -31,11 +35,12 @@ public final class Places extends Analyzer {
     @Override
     public boolean incrementToken() throws IOException {
       if (!input.incrementToken()) return false;
-      if (term.length() > 0 && term.charAt(0) == SAME) {
+      char first = term.length() > 0 ? term.charAt(0) : 0;
+      if (first == SAME || first == APART) {
         int length = term.length() - 1;
         System.arraycopy(term.buffer(), 1, term.buffer(), 0, length);
         term.setLength(length);
-        increment.setPositionIncrement(0);
+        increment.setPositionIncrement(first == SAME ? 0 : 2);
       }
       return true;
     }
