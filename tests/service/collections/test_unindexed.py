@@ -140,7 +140,7 @@ def test_a_document_that_the_index_refuses_is_listed(settings: Settings, monkeyp
     present = LuceneIndex.write
 
     def refusing(index: LuceneIndex, rows: Sequence[Row]) -> None:
-        if any("sumu" in row.words for row in rows):
+        if any("sumu" in row.terms for row in rows):
             raise JavaError("java.lang.IllegalArgumentException", "immense term", "")
         present(index, rows)
 
