@@ -251,7 +251,8 @@ print(len(of_python), jvm.run(of_java) - before)
 
 
 def test_a_collection_of_garbage_by_java_causes_none_by_python() -> None:
-    assert python(GARBAGE).stdout == "0 3\n"
+    of_python, of_java = map(int, python(GARBAGE).stdout.split())
+    assert of_python == 0 and of_java >= 3  # Java may collect by itself, too
 
 
 def test_an_interpreter_that_ends_while_java_works_ends_cleanly(tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def test_answers_that_nobody_reads_are_not_kept(opened: Server) -> None:
             connection.sendall(request)
             assert connection.recv(1) == b"H"
         assert alive(opened)
-        wait_for(lambda: opened.memory() < before + MORE // 3)
+        wait_for(lambda: opened.memory() < before + 2 * MORE // 3)  # all answers would be 840 MB
     assert opened.client.get("/v1/collections/c/documents/large").json()["text"] == document["text"]
     opened.client.delete("/v1/collections/c/documents/large").raise_for_status()
 
