@@ -219,7 +219,7 @@ def main() -> None:
     parser.add_argument("--accidents", type=int, default=200, help="pairs of a word and an accidental substring")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=["psq"])
-    parser.add_argument("--split", choices=("tune", "test", "all"), default="test")
+    parser.add_argument("--split", choices=("tune", "test", "all"), default="tune")
     parser.add_argument("--output", type=Path, help="a file for the shares as JSON")
     parser.add_argument("--icu", action="store_true", help="words without spaces are those of ICU, and no parts")
     parser.add_argument("--show", action="store_true", help="print the words that were missed, and all pairs")
