@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dragoman.deadline import check
+from dragoman.lexicon.table.index_terms import LONGEST_TERM
 from dragoman.lexicon.table.table import Lookup
 from dragoman.lexicon.text.tokens import Token
 
 __all__ = ["by_phrases", "units"]
-
-LONGEST_TERM = 12
-"""The most words of a glossary's term that are looked for in a query."""
 
 
 def by_phrases(tokens: Sequence[Token], table: Lookup | None, glossaries: frozenset[int]) -> list[Token]:
