@@ -106,9 +106,9 @@ def test_a_missing_or_damaged_index_is_built_anew(slow: Settings, damage: str) -
         assert found(runtime, "c", "moja") == ["1"]
         assert found(runtime, "c", "mbili") == ["2"]
         assert found(runtime, "c", "kumi") == []
-        assert sorted(path.name for path in directory.iterdir()) == sorted(
-            ["current", (directory / "current").read_text()]
-        )
+        with runtime.collections.index_of("c").holding():  # whoever built it has tidied up
+            present = sorted(path.name for path in directory.iterdir())
+        assert present == sorted(["current", (directory / "current").read_text()])
 
 
 def test_an_index_newer_than_the_database_is_built_anew(slow: Settings) -> None:

@@ -24,6 +24,9 @@ class Channel(Protocol):
     def gone(self) -> bool:
         """Whether the client has disconnected."""
 
+    def abandon(self) -> None:
+        """Send no more of the answer: the client has disconnected, though its protocol may not know it yet."""
+
     def body_is_left(self) -> bool:
         """Whether so much of the request's body is unread that the connection cannot be used again."""
 
@@ -101,6 +104,9 @@ class Exchange:
                 self._channel.answer_left -= PART
                 await self._send({"type": "http.response.body", "body": whole[start : start + PART], "more_body": True})
                 start += PART
-            return bytes(whole[start:]) if not self._channel.gone else b""
+            if self._channel.gone:
+                self._channel.abandon()
+                return b""
+            return bytes(whole[start:])
         finally:
             self._channel.answer_left = 0

@@ -146,9 +146,7 @@ class Connection(H11Protocol):
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE) and not self.transport.is_closing():
             self.transport.write(raw_error(MalformedBody("this is no valid HTTP request"), uuid4().hex))
         self.transport.close()
-        if self.cycle is not None:
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
+        self.abandon()
 
     def shutdown(self) -> None:
         if not self.transport.is_closing():
@@ -161,6 +159,11 @@ class Connection(H11Protocol):
     @property
     def gone(self) -> bool:
         return self.transport.is_closing()
+
+    def abandon(self) -> None:
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
 
     def body_is_left(self) -> bool:
         if self.conn.their_state is not h11.SEND_BODY:
