@@ -38,6 +38,8 @@ MOST_SHOWN = 5_000
 """The translations in one answer."""
 _LONGEST_NAME = 4
 """The words within which the longest entry of a name is looked for."""
+_BEFORE_SENTENCE = frozenset(".?!:;…¿¡。？！।؟\u037e\n")
+"""What stands between two sentences, or before one."""
 _CHECKED = 16
 """After so many words the deadline is asked for."""
 
@@ -177,14 +179,24 @@ def is_function_word(text: str, known: frozenset[str], view: View | PivotView | 
 
 
 def _named(text: str, token: Token) -> bool:
-    """Whether only this word is in capitals, or it is capitalised among words that are not."""
+    """Whether only this word is in capitals, or it is capitalised within a sentence of words that are not."""
     written = text[token.start : token.end]
     if len(written) == 1:
         return False
     if written.isupper():
         return not (text.isupper() and len(text.split()) > 3)
-    before, after = text[: token.start].split(), text[token.end :].split()
-    return written[0].isupper() and bool(before) and any(word[0].islower() for word in [*before, *after])
+    if not written[0].isupper() or _begins_sentence(text, token.start):
+        return False
+    return any(word[0].islower() for word in [*text[: token.start].split(), *text[token.end :].split()])
+
+
+def _begins_sentence(text: str, start: int) -> bool:
+    for character in reversed(text[:start]):
+        if character.isalnum():
+            return False
+        if character in _BEFORE_SENTENCE:
+            return True
+    return True
 
 
 @lru_cache(maxsize=65_536)

@@ -119,7 +119,12 @@ class Connection(H11Protocol):
                 self._await_turn()
 
     def _feed(self, data: bytes) -> float:
-        """Have h11 read what has arrived; returns the seconds that it took."""
+        """Have h11 read what has arrived; returns the seconds that it took.
+
+        What a client sends after a request whose answer is the connection's last is dropped: it was told so.
+        """
+        if self.conn.their_state is h11.MUST_CLOSE:
+            return 0.0
         discarding = self.conn.our_state is h11.DONE
         started = time.thread_time()
         super().data_received(data)
@@ -166,6 +171,8 @@ class Connection(H11Protocol):
             self.cycle.message_event.set()
 
     def body_is_left(self) -> bool:
+        if self._unparsed and self.conn.their_state is h11.SEND_BODY:
+            self._parse(self._taken())  # the rest may be here, and wait for its turn
         if self.conn.their_state is not h11.SEND_BODY:
             return False
         declared = next((value for name, value in self.headers if name == b"content-length"), b"")
@@ -251,11 +258,15 @@ class Connection(H11Protocol):
 
     def _read_on(self) -> None:
         self._awaits_turn = False
-        unparsed, self._unparsed = self._unparsed, b""
+        unparsed = self._taken()
         self.flow.held = False
         if not self.transport.is_closing():
             self.flow.resume_reading()
             self._parse(unparsed)
+
+    def _taken(self) -> bytes:
+        unparsed, self._unparsed = self._unparsed, b""
+        return unparsed
 
 
 def protocol(connections: Connections) -> type[asyncio.Protocol]:
