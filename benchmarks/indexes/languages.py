@@ -28,7 +28,29 @@ from benchmarks.retrieval.first_stage import dictionary_pairs
 from dragoman.service.evaluation.test_collection import part_of
 
 ROOT = Path(__file__).resolve().parents[2]
-LANGUAGES = "ar cs de el en es fa fi fr hi id it ja nl pt ru sw th tr vi zh".split()
+LANGUAGES = [
+    "ar",
+    "cs",
+    "de",
+    "el",
+    "en",
+    "es",
+    "fa",
+    "fi",
+    "fr",
+    "hi",
+    "id",
+    "it",
+    "ja",
+    "nl",
+    "pt",
+    "ru",
+    "sw",
+    "th",
+    "tr",
+    "vi",
+    "zh",
+]
 SENTENCES = 5
 STEP = 2
 NDJSON = {"Content-Type": "application/x-ndjson"}

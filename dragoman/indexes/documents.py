@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dragoman.deadline import checked
-from dragoman.indexes.analysis.languages import has_words_alone
+from dragoman.indexes.analysis.languages import analyser, has_words_among_terms
 from dragoman.indexes.analysis.pipeline import Entry, WordAnalysis, check_distinct
 from dragoman.indexes.analysis.transliteration import sounds
 from dragoman.lexicon.text.function_words import folded_function_words
@@ -37,12 +37,12 @@ class Row(NamedTuple):
     key: int
     language: str
     words: str
-    """Empty where the terms are the same."""
+    """Empty where they are among the terms."""
     terms: str
     """With the further terms of each word as ``dragoman.Places`` reads them."""
     sounds: str
-    """The skeletons of the distinct terms but function words, each with its term (see
-    `indexes.analysis.transliteration`)."""
+    """The skeletons of the distinct terms but function words, parts of words and inflected words, each with its term
+    (see `indexes.analysis.transliteration`)."""
 
 
 def batches(documents: Iterable[IndexedDocument]) -> Iterator[list[IndexedDocument]]:
@@ -74,12 +74,14 @@ def analysed(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analys
     for document in checked(documents):
         words, entries = next(found[document.language])
         function = folded_function_words(document.language)
-        heard = (entry for word, entry in zip(words, entries, strict=True) if word not in function)
-        distinct = {term for entry in heard for term in (entry.term, *entry.further) if not term.startswith(PART)}
+        heard = {entry for word, entry in zip(words, entries, strict=True) if word not in function}
+        distinct = {entry.term for entry in heard}
+        if not analyser(document.language).words:
+            distinct |= {term for entry in heard for term in entry.further if not term.startswith(PART)}
         steps = distinct if len(distinct) < _MANY else checked(distinct, _MANY)
         phonetic = " ".join([sounds(term) for term in steps])
         terms = " ".join([entry.row for entry in entries])
-        folded = "" if has_words_alone(document.language) else " ".join(words)
+        folded = "" if has_words_among_terms(document.language) else " ".join(words)
         rows.append(Row(document.key, document.language, folded, terms, phonetic))
     return rows
 

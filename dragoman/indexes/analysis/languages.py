@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["ANALYSERS", "PLACED", "Analyser", "analyser", "has_words_alone"]
+__all__ = ["ANALYSERS", "PLACED", "Analyser", "analyser", "has_words_among_terms"]
 
 
 class Analyser(NamedTuple):
@@ -23,6 +23,9 @@ class Analyser(NamedTuple):
     """Whether words are replaced by their dictionary forms before they are stemmed, see :mod:`.inflection`."""
     parts: bool = False
     """Whether words within words are found, see :mod:`.parts`."""
+    words: bool = False
+    """Whether words are further terms beside their stems, instead of in a field of their own. That is smaller, but an
+    entry's word then counts no more than the word's other forms."""
 
 
 ANALYSERS: dict[str, Analyser] = {
@@ -52,7 +55,7 @@ ANALYSERS: dict[str, Analyser] = {
     "id": Analyser("id/IndonesianAnalyzer", forms=True),
     "is": Analyser(forms=True),
     "it": Analyser("it/ItalianAnalyzer", forms=True),
-    "ja": Analyser("ja/JapaneseAnalyzer", segmenter="kuromoji", parts=True),
+    "ja": Analyser("ja/JapaneseAnalyzer", segmenter="kuromoji", parts=True, words=True),
     "ka": Analyser(forms=True),
     "km": Analyser(segmenter="icu", parts=True),
     "ko": Analyser(forms=True),
@@ -89,10 +92,10 @@ PLACED = frozenset(language for language, row in ANALYSERS.items() if row.segmen
 """Languages whose index has the places of words: what is one word in an entry may be several in a text."""
 
 
-def has_words_alone(language: str) -> bool:
-    """Whether the index term of each word is the word itself."""
+def has_words_among_terms(language: str) -> bool:
+    """Whether each word is one of its index terms, so that words need no field of their own."""
     row = analyser(language)
-    return not (row.stemmer or row.forms)
+    return row.words or not (row.stemmer or row.forms)
 
 
 def analyser(language: str) -> Analyser:

@@ -68,10 +68,10 @@ def check_distinct(words: Sequence[str]) -> None:
 class WordAnalysis:
     """Words of :func:`dragoman.lexicon.text.tokens.words`, with the terms that the language's row asks for.
 
-    The term of a word is the stem of its dictionary form. Further terms at its place are the stem of the word itself,
-    where that is another one, and the stems of the words within it (after :data:`~dragoman.lexicon.text.tokens.PART`).
-    A function word, or one that is kept as it is written, is its own term: *war* is not *ist*. All depend on the folded
-    word alone, and are cached for recent words. Thread-safe.
+    The term of a word is the stem of its dictionary form. Further terms at its place are the stem of the word itself
+    (or the word, where the row says so), where that is another one, and the stems of the words within it (after
+    :data:`~dragoman.lexicon.text.tokens.PART`). A function word, or one that is kept as it is written, is its own
+    term: *war* is not *ist*. All depend on the folded word alone, and are cached for recent words. Thread-safe.
     """
 
     def __init__(self, language: str) -> None:
@@ -86,9 +86,11 @@ class WordAnalysis:
         lucene = f"{lucene_version()}:{row.stemmer}" if row.stemmer else ""
         forms = dictionary_form_version(language) if row.forms else ""
         made_of = [VERSION, lucene, forms, parts_version(language) if row.parts else "", plain.fingerprint]
+        made_of += ["own words"] * row.words
         made_of.append(f"functions {crc32(' '.join(sorted(function_words(language))).encode()):08x}")
         self.fingerprint = ":".join(["words", *made_of])
         self._named = row.stemmer
+        self._own_words = row.words
         self._function = folded_function_words(language)
         self._stemmer: Stemmer | None = None
         self._stemming = threading.Lock()
@@ -199,7 +201,8 @@ class WordAnalysis:
             return Entry(word, (), word)
         term = stems[forms[word]]
         marked = (f"{PART}{stems[forms[part]]}" for part in within)
-        further = tuple(dict.fromkeys(one for one in (stems[word], *marked) if one not in (term, PART + term)))
+        own = word if self._own_words else stems[word]
+        further = tuple(dict.fromkeys(one for one in (own, *marked) if one not in (term, PART + term)))
         return Entry(term, further, _AT_ONE_PLACE.join((term, *further)))
 
     def _formed(self, word: str) -> str:

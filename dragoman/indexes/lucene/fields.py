@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dragoman.indexes.analysis.languages import has_words_alone
+from dragoman.indexes.analysis.languages import has_words_among_terms
 from dragoman.lexicon.query import TranslatedQuery
 
 __all__ = ["KEY_FIELD", "query_field", "sound_field", "term_field", "word_field"]
@@ -16,8 +16,8 @@ def term_field(language: str) -> str:
 
 
 def word_field(language: str) -> str:
-    """The field of a language's folded words, searched by ``smt``: that of its terms, where these are the same."""
-    return term_field(language) if has_words_alone(language) else f"w_{language}"
+    """The field of a language's folded words, searched by ``smt``: that of its terms, where they are among these."""
+    return term_field(language) if has_words_among_terms(language) else f"w_{language}"
 
 
 def sound_field(language: str) -> str:

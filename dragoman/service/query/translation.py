@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from dragoman.deadline import checked
-from dragoman.indexes.analysis.languages import PLACED, analyser, has_words_alone
+from dragoman.indexes.analysis.languages import PLACED, analyser, has_words_among_terms
 from dragoman.indexes.bm25 import BM25
 from dragoman.lexicon.query import (
     LEAST_PROBABILITY,
@@ -122,7 +122,7 @@ def bridge_to(
         analyser(target).parts,
         partial(fold, language=source),
         partial(_written, view),
-        not has_words_alone(target),
+        not has_words_among_terms(target),
         target in PLACED,
     )
 
