@@ -366,4 +366,5 @@ def _term(term: str, found: Lookup) -> TermBody:
             )
             for one in found.entries
         ],
+        translations_total=found.total,
     )

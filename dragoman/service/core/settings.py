@@ -268,7 +268,9 @@ class Settings(RequestLimits):
     reason_seconds: float = Field(default=60.0, gt=0, description="How long a request waits for a generated answer.")
 
     job_lines: int = Field(default=100_000, gt=0, description="Most lines of a job.")
-    jobs_unfinished: int = Field(default=100, gt=0, description="Most unfinished jobs; more are refused with 429.")
+    jobs_unfinished: int = Field(
+        default=100, gt=0, description="Most unfinished jobs, of one key half of them; more are refused with 429."
+    )
     jobs_at_a_time: int = Field(default=2, gt=0, description="Jobs processed concurrently; more are scheduled in turn.")
     job_threads: int = Field(default=1, gt=0, description="Lines of a job processed concurrently.")
     job_chunk_lines: int = Field(default=64, gt=0, description="Lines of a job stored per database transaction.")

@@ -75,7 +75,7 @@ class JobSubmission:
         """Make the row of the job.
 
         Raises:
-            TooManyRequests: too many jobs are unfinished.
+            TooManyRequests: too many jobs are unfinished, or more than half as many of one key.
             Conflict: another upload with this idempotency key is under way.
         """
         row = Job(
@@ -89,8 +89,12 @@ class JobSubmission:
         )
         try:
             with self._store.write() as session:
-                there = session.scalar(select(func.count()).where(Job.status.in_((*UNFINISHED, UPLOADING)))) or 0
-                Limit(self._settings.jobs_unfinished, "jobs are unfinished").check(there)
+                there = select(func.count()).where(Job.status.in_((*UNFINISHED, UPLOADING)))
+                most = self._settings.jobs_unfinished
+                Limit(most, "jobs are unfinished").check(session.scalar(there) or 0)
+                if (key := self._new.key_id) is not None:
+                    own = session.scalar(there.where(Job.key_id == key)) or 0
+                    Limit(max(1, most // 2), "jobs of this key are unfinished").check(own)
                 session.add(row)
         except IntegrityError as fault:
             raise Conflict("another upload with this Idempotency-Key is under way; try again when it ends") from fault

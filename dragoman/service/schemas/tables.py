@@ -220,4 +220,7 @@ class TermBody(BaseModel):
     matched: list[str] = Field(
         description="The table's terms found, as written: the term itself, or those that a search takes for the same."
     )
-    translations: list[Translation] = Field(description="Most probable first; empty for an unknown term.")
+    translations: list[Translation] = Field(
+        description="The 1,000 most probable ones, these first; empty for an unknown term."
+    )
+    translations_total: int

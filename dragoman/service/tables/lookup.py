@@ -14,6 +14,8 @@ from dragoman.lexicon.text.tokens import Analysis, fold_term, other_keys
 from dragoman.service.core.errors import Unavailable
 from dragoman.service.tables.views import ActiveVersion
 
+MOST_SHOWN = 1_000
+"""Entries of a term that an answer has."""
 _KEPT = 4
 _WAITING = 8
 """Look-ups that wait at a time, while one analyses a side of a table."""
@@ -31,14 +33,19 @@ class Lookup:
     entries: Sequence[Entry]
     matched: Sequence[str]
     """The table's terms that these are the entries of."""
+    total: int = 0
+    """How many entries there are; shown are :data:`MOST_SHOWN`."""
 
 
 def shown(found: Lookup, table: Table, written: WrittenForms) -> Lookup:
-    """What was found in a version with its terms as they were written; ``table`` is in the version's own direction."""
+    """What was found in a version, the most probable of it, with its terms as they were written.
+
+    ``table`` is in the version's own direction.
+    """
     inverse = found.language != table.source
     matched: dict[str, None] = {}
     entries = []
-    for entry in found.entries:
+    for entry in found.entries[:MOST_SHOWN]:
         form = entry.term
         for term in found.matched:
             pair = written.of_pair(table, *((entry.term, term) if inverse else (term, entry.term)))
@@ -47,7 +54,7 @@ def shown(found: Lookup, table: Table, written: WrittenForms) -> Lookup:
                 matched[own] = None
                 form = other if form == entry.term else form
         entries.append(replace(entry, term=form))
-    return replace(found, entries=entries, matched=list(matched))
+    return replace(found, entries=entries, matched=list(matched), total=len(found.entries))
 
 
 class TermLookup:

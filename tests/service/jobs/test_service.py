@@ -169,6 +169,26 @@ def test_a_job_that_has_not_begun_is_cancelled_at_once(tmp_path: Path, scorer: L
         assert len(read(runtime.jobs.errors(waiting))) == 3
 
 
+def test_one_key_has_half_of_the_unfinished_jobs(tmp_path: Path, scorer: LinkScorer) -> None:
+    with service(Settings(data_dir=tmp_path), scorer, jobs_at_a_time=1, jobs_unfinished=4) as runtime:
+        scorer.barrier.clear()
+
+        def made(key: str) -> str:
+            return runtime.jobs.submit(NewJob("rerank", "tag", key_id=key), iter([body(rerank_lines(3))])).id
+
+        first = [made("first"), made("first")]
+        with pytest.raises(TooManyRequests, match="2 jobs of this key are unfinished"):
+            made("first")
+        made("second")
+        runtime.jobs.cancel(first[1])
+        wait_for(lambda: runtime.jobs.get(first[1]).status in FINISHED)
+        made("first")
+        made("second")
+        with pytest.raises(TooManyRequests, match="4 jobs are unfinished"):
+            made("third")
+        scorer.barrier.set()
+
+
 def test_a_job_between_two_turns_is_cancelled_while_another_has_its_turn(tmp_path: Path, scorer: LinkScorer) -> None:
     with service(Settings(data_dir=tmp_path), scorer, jobs_at_a_time=1, job_turn_seconds=0.01) as runtime:
         jobs = [submit(runtime, rerank_lines(3000)) for _ in range(3)]

@@ -22,6 +22,7 @@ from dragoman.service.core.settings import Settings
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import TableEntry, TableVersion, TranslationTable
 from dragoman.service.tables.compiled import content_checksum
+from dragoman.service.tables.lookup import MOST_SHOWN
 from dragoman.service.tables.service import Tables, Upload, Uploaded
 from tests.service.tables.opening import Opener, put
 
@@ -334,6 +335,13 @@ def test_compiled_files_of_what_is_gone_are_deleted(tables: Tables, settings: Se
     tables.delete("words", 6)
     assert not list(settings.tables_dir.glob("[0-9]*"))
     assert not list((settings.tables_dir / "merged").glob("*"))
+
+
+def test_a_look_up_shows_the_most_probable_of_very_many_translations(tables: Tables) -> None:
+    put(tables, "".join(f"house\tHaus{number}\t{1 / (number + 2):.6f}\n" for number in range(1_200)))
+    found = tables.look_up("words", "house", 1)
+    assert (len(found.entries), found.total) == (MOST_SHOWN, 1_200)
+    assert {one.term for one in found.entries} == {f"Haus{number}" for number in range(MOST_SHOWN)}
 
 
 def test_terms_are_looked_up_folded_on_either_side(tables: Tables) -> None:
