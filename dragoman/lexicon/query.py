@@ -130,6 +130,10 @@ _ALTERNATIVES: WeakKeyDictionary[
     Lookup, dict[tuple[str, str, frozenset[int], float], tuple[list[Alternative], bool]]
 ] = WeakKeyDictionary()
 """Cached lookups per table."""
+_WRITTEN: WeakKeyDictionary[
+    Lookup, dict[tuple[str, str, frozenset[int], bool, bool, bool], tuple[list[Alternative], list[Alternative]]]
+] = WeakKeyDictionary()
+"""Per table the alternatives of a term, and what they became with the other ways in which documents may have them."""
 
 
 def psq(
@@ -274,8 +278,26 @@ def as_written(
 ) -> list[Alternative]:
     """The alternatives with the other ways in which documents may have them: as sequences, and as parts of words.
 
-    A word of a glossary as it is written there counts once more than its other forms.
+    A word of a glossary as it is written there counts once more than its other forms. Repeated calls for one table
+    return the same list object while it is cached: its documents' language says how its terms are written.
     """
+    if table is None:
+        return _written(found, token, table, glossaries, bridge)
+    cache = _WRITTEN.setdefault(table, {})
+    key = (token.word, token.term, glossaries, bridge.exact, bridge.placed, bridge.parts)
+    cached = cache.get(key)
+    if cached is not None and cached[0] is found:
+        return cached[1]
+    if len(cache) >= _CACHED_TERMS:
+        cache.clear()
+    entries = _written(found, token, table, glossaries, bridge)
+    cache[key] = found, entries
+    return entries
+
+
+def _written(
+    found: list[Alternative], token: Token, table: Lookup | None, glossaries: frozenset[int], bridge: Bridge
+) -> list[Alternative]:
     origin = next((one.origin for one in found if one.origin in glossaries), None)
     listed = bridge.written(token.word) if origin is not None else ()
     entries = list(found)

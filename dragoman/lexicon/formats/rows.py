@@ -37,7 +37,13 @@ from dragoman.lexicon.formats.records import NAMES, Record
 
 SAMPLE = 1000
 """So many rows decide the layout."""
+_AHEAD_ROWS = 50_000
+_AHEAD_CHARACTERS = 5_000_000
+"""What is read to find rows of words, where a file begins with others."""
+_HEAD = 20
+"""Rows among which a header is looked for; they always count."""
 _CHECK_EVERY = 2000
+_LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 _SPACES = re.compile("[ \t\r\n\xa0]+")
 
 
@@ -72,8 +78,7 @@ def read_rows(
         TableFormatError: it is not clear what the columns are.
     """
     source = iter(rows)
-    first = list(islice(source, SAMPLE))
-    sample = [row for row in first if isinstance(row, Record)]
+    first, sample = _read_ahead(source)
     layout = (decide or Columns(languages, choices, witness).layout)(sample)
     yield Detected(
         manner.format,
@@ -95,6 +100,35 @@ def read_rows(
                 yield Notice(row.line, "the line is above the header and is ignored")
         else:
             yield from reader.entries(row)
+
+
+def _read_ahead(source: Iterator[Record | Rejection]) -> tuple[list[Record | Rejection], list[Record]]:
+    """The rows that were read, and those of them that decide the layout.
+
+    A sorted file begins with numbers and codes, maybe thousands of them: they say nothing of its words.
+    """
+    first = list(islice(source, SAMPLE))
+    sample = [row for row in first if isinstance(row, Record)]
+    telling = [row for row in sample if _has_words(row)]
+    if 2 * len(telling) >= len(sample):
+        return first, sample
+    read = sum(len(cell) for row in sample for cell in row.cells)
+    while len(telling) < SAMPLE and len(first) < _AHEAD_ROWS and read < _AHEAD_CHARACTERS:
+        more = list(islice(source, SAMPLE))
+        if not more:
+            break
+        first += more
+        for row in more:
+            if isinstance(row, Record):
+                read += sum(map(len, row.cells))
+                telling += [row] if _has_words(row) else []
+    head = sample[:_HEAD]
+    rest = [row for row in telling if row.line > head[-1].line]
+    return first, [*head, *rest][:SAMPLE] if len(rest) >= _HEAD else sample
+
+
+def _has_words(row: Record) -> bool:
+    return sum(1 for cell in row.cells if _LETTER.search(cell) and not _DIGIT.search(cell)) > 1
 
 
 def _is_plain(term: str) -> bool:

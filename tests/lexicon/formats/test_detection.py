@@ -197,6 +197,27 @@ def test_files_of_numbers_are_refused(content: str) -> None:
         items(content)
 
 
+SORTED = {"house": "Haus", "tree": "Baum", "water": "Wasser", "horse": "Pferd", "church": "Kirche", "winter": "Winter"}
+
+
+@pytest.mark.parametrize("separator", ["\t", ";", ","])
+@pytest.mark.parametrize(
+    "before",
+    [
+        [(f"{number:05}", f"{number:05}") for number in range(2_500)],
+        [(f"{number}", "ein Haus") for number in range(1_500)],
+        [(f"{number}th", f"{number}.") for number in range(1_200)],
+        [(f"{number:03}ab", f"x{number}") for number in range(999)],
+    ],
+)
+def test_a_sorted_file_may_begin_with_any_number_of_numbers(before: list[tuple[str, str]], separator: str) -> None:
+    words = [(f"{one} {two}", f"{SORTED[one]} {SORTED[two]}") for one in SORTED for two in SORTED]
+    content = "".join(f"{one}{separator}{other}{separator}0.5{separator}0.25\n" for one, other in [*before, *words])
+    found = items(content)
+    assert pairs(found) == [*before, *words]
+    assert detected(found).columns == ("source", "target", "probability", "inverse_probability")
+
+
 def test_moses_writes_the_target_first_and_escapes() -> None:
     found = items("d&apos;accord agreed 0.75\neinverstanden agreed 0.25\nHaus house 1.0\n", "moses")
     assert found[1] == RawEntry(1, "agreed", "d'accord", 0.75, None)
