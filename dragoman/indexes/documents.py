@@ -41,8 +41,8 @@ class Row(NamedTuple):
     terms: str
     """With the further terms of each word as ``dragoman.Places`` reads them."""
     sounds: str
-    """The skeletons of the distinct terms but function words, parts of words and inflected words, each with its term
-    (see `indexes.analysis.transliteration`)."""
+    """The skeletons of the distinct terms but function words and parts of words, each with its term (see
+    `indexes.analysis.transliteration`). Where words are among the terms, inflected ones have none."""
 
 
 def batches(documents: Iterable[IndexedDocument]) -> Iterator[list[IndexedDocument]]:

@@ -111,9 +111,11 @@ class Bridge:
     written: Callable[[str], Sequence[str]] = lambda word: ()
     """The single words that glossaries have for a word or phrase of the query, folded."""
     exact: bool = True
-    """Whether documents' words differ from their index terms."""
+    """Whether documents' words have a field of their own, beside their index terms."""
     placed: bool = False
     """Whether a term of several words is matched as a sequence."""
+    language: str = ""
+    """That of the documents; how they have terms follows from it and the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ _ALTERNATIVES: WeakKeyDictionary[
 ] = WeakKeyDictionary()
 """Cached lookups per table."""
 _WRITTEN: WeakKeyDictionary[
-    Lookup, dict[tuple[str, str, frozenset[int], bool, bool, bool], tuple[list[Alternative], list[Alternative]]]
+    Lookup, dict[tuple[str, str, frozenset[int], str], tuple[list[Alternative], list[Alternative]]]
 ] = WeakKeyDictionary()
 """Per table the alternatives of a term, and what they became with the other ways in which documents may have them."""
 
@@ -278,13 +280,13 @@ def as_written(
 ) -> list[Alternative]:
     """The alternatives with the other ways in which documents may have them: as sequences, and as parts of words.
 
-    A word of a glossary as it is written there counts once more than its other forms. Repeated calls for one table
-    return the same list object while it is cached: its documents' language says how its terms are written.
+    A word of a glossary as it is written there counts once more than its other forms. Where the bridge names the
+    documents' language, repeated calls for one table return the same list object while it is cached.
     """
-    if table is None:
+    if table is None or not bridge.language:
         return _written(found, token, table, glossaries, bridge)
     cache = _WRITTEN.setdefault(table, {})
-    key = (token.word, token.term, glossaries, bridge.exact, bridge.placed, bridge.parts)
+    key = (token.word, token.term, glossaries, bridge.language)
     cached = cache.get(key)
     if cached is not None and cached[0] is found:
         return cached[1]

@@ -1,9 +1,10 @@
-"""Endings and clitics that are removed from words of languages without learned rules, or before those.
+"""Endings and clitics that are removed from words of languages without learned rules, or before those, and irregular
+plurals of English.
 
-``endings.tsv`` has a line for each group: language TAB endings (``-x``) or beginnings (``x-``) TAB the least number of
-characters that must be left, or the least and the most (``2-3``), TAB what takes its place, if anything. The longest
-is removed first, endings before beginnings, until none is left. What remains may be no word: words of one paradigm
-share it.
+``endings.tsv`` has a line for each group: language TAB endings (``-x``), beginnings (``x-``) or a whole word (``=x``)
+TAB the least number of characters that must be left, or the least and the most (``2-3``), TAB what takes its place, if
+anything. The longest is removed first, endings before beginnings, until none is left. What remains may be no word:
+words of one paradigm share it.
 """
 
 from __future__ import annotations
@@ -57,15 +58,19 @@ class Endings:
         self._syllables = language in _SYLLABLES
         self._endings: _Affixes = {}
         self._beginnings: _Affixes = {}
+        self._words: _Affixes = {}
+        groups = {"-": self._endings, "=": self._words}
         for affix, left, replacement in _rows()[language]:
-            group = self._endings if affix.startswith("-") else self._beginnings
-            group[self._split(fold(affix.strip("-"), language))] = left, self._split(fold(replacement, language))
+            group = groups.get(affix[0], self._beginnings)
+            group[self._split(fold(affix.strip("-="), language))] = left, self._split(fold(replacement, language))
         self._longest = max(map(len, self._endings), default=0)
         self._longest_beginning = max(map(len, self._beginnings), default=0)
 
     def __call__(self, word: str) -> str:
         """The word without its endings and beginnings."""
         letters = self._split(word)
+        if letters in self._words:
+            return self._words[letters][1]
         while (shorter := self._without_one(letters)) != letters:
             letters = shorter
         return unicodedata.normalize("NFC", letters) if self._syllables else letters

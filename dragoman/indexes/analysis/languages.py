@@ -38,7 +38,7 @@ ANALYSERS: dict[str, Analyser] = {
     "da": Analyser(forms=True, parts=True),
     "de": Analyser("de/GermanAnalyzer", forms=True, parts=True),
     "el": Analyser("el/GreekAnalyzer", forms=True),
-    "en": Analyser("en/EnglishAnalyzer"),
+    "en": Analyser("en/EnglishAnalyzer", forms=True),
     "es": Analyser("es/SpanishAnalyzer", forms=True),
     "et": Analyser("et/EstonianAnalyzer", forms=True),
     "eu": Analyser("eu/BasqueAnalyzer"),

@@ -1,4 +1,4 @@
-"""The fields of an index: the key, and three fields per document language."""
+"""The fields of an index: the key, and two or three fields per document language."""
 
 from __future__ import annotations
 

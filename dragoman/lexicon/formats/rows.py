@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
@@ -38,10 +38,11 @@ from dragoman.lexicon.formats.records import NAMES, Record
 SAMPLE = 1000
 """So many rows decide the layout."""
 _AHEAD_ROWS = 50_000
-_AHEAD_CHARACTERS = 5_000_000
+_AHEAD_BYTES = 16_000_000
 """What is read to find rows of words, where a file begins with others."""
-_HEAD = 20
-"""Rows among which a header is looked for; they always count."""
+_ROW_BYTES, _CELL_BYTES = 200, 60
+"""What a row takes in memory, and each of its cells besides its characters."""
+_FEW = 12
 _CHECK_EVERY = 2000
 _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 _SPACES = re.compile("[ \t\r\n\xa0]+")
@@ -109,26 +110,39 @@ def _read_ahead(source: Iterator[Record | Rejection]) -> tuple[list[Record | Rej
     """
     first = list(islice(source, SAMPLE))
     sample = [row for row in first if isinstance(row, Record)]
-    telling = [row for row in sample if _has_words(row)]
+    categories = _categories(sample)
+    telling = [row for row in sample if _has_words(row, categories)]
     if 2 * len(telling) >= len(sample):
         return first, sample
-    read = sum(len(cell) for row in sample for cell in row.cells)
-    while len(telling) < SAMPLE and len(first) < _AHEAD_ROWS and read < _AHEAD_CHARACTERS:
-        more = list(islice(source, SAMPLE))
-        if not more:
+    size = sum(map(_size, first))
+    for row in deadline.checked(source, every=_CHECK_EVERY):
+        first.append(row)
+        size += _size(row)
+        if isinstance(row, Record) and _has_words(row, categories):
+            telling.append(row)
+        if len(telling) >= SAMPLE or len(first) >= _AHEAD_ROWS or size >= _AHEAD_BYTES:
             break
-        first += more
-        for row in more:
-            if isinstance(row, Record):
-                read += sum(map(len, row.cells))
-                telling += [row] if _has_words(row) else []
-    head = sample[:_HEAD]
-    rest = [row for row in telling if row.line > head[-1].line]
-    return first, [*head, *rest][:SAMPLE] if len(rest) >= _HEAD else sample
+    return first, [*sample[:1], *(row for row in telling if row is not sample[0])] if telling else sample
 
 
-def _has_words(row: Record) -> bool:
-    return sum(1 for cell in row.cells if _LETTER.search(cell) and not _DIGIT.search(cell)) > 1
+def _size(row: Record | Rejection) -> int:
+    return _ROW_BYTES + sum(len(cell) + _CELL_BYTES for cell in row.cells) if isinstance(row, Record) else _ROW_BYTES
+
+
+def _categories(sample: Sequence[Record]) -> dict[int, set[str]]:
+    """The cells of the columns that hold few distinct ones: parts of speech, subjects, codes of languages."""
+    if len(sample) < 4 * _FEW:
+        return {}
+    held: dict[int, set[str]] = {}
+    for row in sample:
+        for place, cell in enumerate(row.cells):
+            held.setdefault(place, set()).add(cell)
+    return {place: cells for place, cells in held.items() if len(cells) <= _FEW}
+
+
+def _has_words(row: Record, categories: Mapping[int, set[str]]) -> bool:
+    words = ((place, cell) for place, cell in enumerate(row.cells) if _LETTER.search(cell) and not _DIGIT.search(cell))
+    return sum(1 for place, cell in words if cell not in categories.get(place, ())) > 1
 
 
 def _is_plain(term: str) -> bool:

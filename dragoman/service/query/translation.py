@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -38,8 +39,13 @@ MOST_SHOWN = 5_000
 """The translations in one answer."""
 _LONGEST_NAME = 4
 """The words within which the longest entry of a name is looked for."""
-_BEFORE_SENTENCE = frozenset(".?!:;…¿¡。？！।؟\u037e\n")
-"""What stands between two sentences, or before one."""
+_BEFORE_SENTENCE = frozenset("?!…¿¡。？！।؟\u037e\n")
+"""What stands between two sentences, or before one, besides a point."""
+_ABBREVIATION = 4
+_ABBREVIATED = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,3}\Z")
+"""The letters of an abbreviation; a word of :data:`_ABBREVIATION` or more is none."""
+_OPENING = ('"', "“", "„", "«", "‘", "'", "「", "『")
+_CLOSING = re.compile("[\"”“»’'」』](?!\\w)")
 _CHECKED = 16
 """After so many words the deadline is asked for."""
 
@@ -124,6 +130,7 @@ def bridge_to(
         partial(_written, view),
         not has_words_among_terms(target),
         target in PLACED,
+        target,
     )
 
 
@@ -185,18 +192,32 @@ def _named(text: str, token: Token) -> bool:
         return False
     if written.isupper():
         return not (text.isupper() and len(text.split()) > 3)
-    if not written[0].isupper() or _begins_sentence(text, token.start):
+    if not written[0].isupper() or (
+        _begins_sentence(text, token.start) and not _in_title(text, token.start, token.end)
+    ):
         return False
     return any(word[0].islower() for word in [*text[: token.start].split(), *text[token.end :].split()])
 
 
 def _begins_sentence(text: str, start: int) -> bool:
-    for character in reversed(text[:start]):
+    """Whether only marks stand before this place, or the end of a sentence: a point after an abbreviation is none."""
+    for place in range(start - 1, -1, -1):
+        character = text[place]
         if character.isalnum():
             return False
+        if character == ".":
+            return _ABBREVIATED.search(text, max(0, place - _ABBREVIATION), place) is None
         if character in _BEFORE_SENTENCE:
             return True
     return True
+
+
+def _in_title(text: str, start: int, end: int) -> bool:
+    """Whether a quotation begins here and ends within the text, with words after it: ``"The Who" songs``."""
+    if text[start - 1 : start] not in _OPENING:
+        return False
+    closing = _CLOSING.search(text, end)
+    return closing is not None and any(map(str.isalnum, text[closing.end() :]))
 
 
 @lru_cache(maxsize=65_536)
@@ -330,8 +351,11 @@ def significant(probability: float) -> float:
 
 
 def _shown(one: Translated, view: View | PivotView, group: TermGroup) -> list[TermTranslation]:
-    """The most probable translations of the word, or of its index term if no table has the word itself."""
+    """The most probable translations of the word, or of its index term if no table has the word itself, or a glossary
+    has another form of it."""
     known = view.surface.translations(group.query_word, best=_SHOWN)
+    if any(one.origin in view.glossaries for one in group.alternatives):
+        known = [entry for entry in known if entry.origin in view.glossaries]
     entries = known or view.analysed.translations(group.query_term, best=_SHOWN)
     return [
         TermTranslation(term=entry.term, probability=significant(entry.p_forward), language=one.language)

@@ -221,6 +221,6 @@ class TermBody(BaseModel):
         description="The table's terms found, as written: the term itself, or those that a search takes for the same."
     )
     translations: list[Translation] = Field(
-        description="The 1,000 most probable ones, these first; empty for an unknown term."
+        description="Most probable first, at most 1,000; empty for an unknown term."
     )
-    translations_total: int
+    translations_total: int = Field(description="How many there are, shown or not.")

@@ -45,6 +45,7 @@ def shown(found: Lookup, table: Table, written: WrittenForms) -> Lookup:
     inverse = found.language != table.source
     matched: dict[str, None] = {}
     entries = []
+    unseen = dict.fromkeys(found.matched)
     for entry in found.entries[:MOST_SHOWN]:
         form = entry.term
         for term in found.matched:
@@ -52,9 +53,11 @@ def shown(found: Lookup, table: Table, written: WrittenForms) -> Lookup:
             if pair is not None:
                 own, other = pair[::-1] if inverse else pair
                 matched[own] = None
+                unseen.pop(term, None)
                 form = other if form == entry.term else form
         entries.append(replace(entry, term=form))
-    return replace(found, entries=entries, matched=list(matched), total=len(found.entries))
+    more = unseen if len(found.entries) > MOST_SHOWN else ()  # of entries that are not shown
+    return replace(found, entries=entries, matched=[*matched, *more], total=len(found.entries))
 
 
 class TermLookup:

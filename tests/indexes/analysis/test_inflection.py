@@ -20,6 +20,7 @@ from dragoman.indexes.analysis.inflection import (
     dictionary_form,
     dictionary_form_version,
 )
+from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.text.languages import LANGUAGES
 from dragoman.lexicon.text.tokens import fold
 
@@ -166,3 +167,13 @@ def test_an_ending_leaves_something(language: str) -> None:
     strip = Endings(language)
     for group in (strip._endings, strip._beginnings):
         assert all(strip(affix) for affix in group)
+
+
+@pytest.mark.parametrize(
+    ("plural", "one"),
+    [("children", "child"), ("policewomen", "policewoman"), ("criteria", "criterion"), ("indices", "index")],
+)
+def test_irregular_plurals_of_english_have_their_singular_s_term(plural: str, one: str) -> None:
+    (many,), (single,) = analysis("en").tokens(plural), analysis("en").tokens(one)
+    assert many.term == single.term
+    assert many.further

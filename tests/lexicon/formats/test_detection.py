@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.lexicon.formats.build import normalise
@@ -210,12 +210,35 @@ SORTED = {"house": "Haus", "tree": "Baum", "water": "Wasser", "horse": "Pferd", 
         [(f"{number:03}ab", f"x{number}") for number in range(999)],
     ],
 )
-def test_a_sorted_file_may_begin_with_any_number_of_numbers(before: list[tuple[str, str]], separator: str) -> None:
+def test_a_sorted_file_may_begin_with_thousands_of_numbers(before: list[tuple[str, str]], separator: str) -> None:
     words = [(f"{one} {two}", f"{SORTED[one]} {SORTED[two]}") for one in SORTED for two in SORTED]
     content = "".join(f"{one}{separator}{other}{separator}0.5{separator}0.25\n" for one, other in [*before, *words])
     found = items(content)
     assert pairs(found) == [*before, *words]
     assert detected(found).columns == ("source", "target", "probability", "inverse_probability")
+
+
+@given(st.integers(1, 1_200), st.integers(1, 36), st.sampled_from(["{0}", "{0}.", "{0} %", "A{0}"]), st.booleans())
+@settings(max_examples=30)
+def test_any_number_of_numbers_before_any_number_of_words(numbers: int, words: int, form: str, more: bool) -> None:
+    before = [(form.format(number), form.format(number)) for number in range(numbers)]
+    after = [(f"{one} {two}", f"{SORTED[one]} {SORTED[two]}") for one in SORTED for two in SORTED][:words]
+    rest = "\tnoun\tbuilding" if more else ""
+    found = items("".join(f"{one}\t{other}{rest}\n" for one, other in [*before, *after]))
+    assert pairs(found) == [*before, *after]
+
+
+@pytest.mark.parametrize(
+    ("languages", "header"),
+    [
+        (("ja", "en"), "見出し語,訳語"), (("th", "en"), "คำศัพท์,คำแปล"), (("zh", "en"), "单词,释义"),
+        (("zh", "en"), "词条,翻译"), (("ko", "en"), "표제어,번역"),
+    ],
+)  # fmt: skip
+def test_headers_in_asian_languages_are_no_entries(languages: tuple[str, str], header: str) -> None:
+    words = {"ja": "家", "th": "บ้าน", "zh": "房子", "ko": "집"}
+    found = items(f"{header}\n{words[languages[0]]},house\n", languages=languages)
+    assert pairs(found) == [(words[languages[0]], "house")]
 
 
 def test_moses_writes_the_target_first_and_escapes() -> None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import json
 import re
+import select
 import socket
 import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 
 import httpx
 import pytest
@@ -281,6 +282,22 @@ def test_requests_that_come_before_their_time_are_all_answered(opened: Server) -
     answer = answered(opened, (whole + chunked) * 200 + last)
     assert answer.count(b"HTTP/1.1 404") == 400
     assert answer.count(b"HTTP/1.1 200") == 1
+
+
+def test_what_follows_the_last_request_of_a_connection_is_not_read(opened: Server) -> None:
+    document = {"id": "last", "text": "neno " * 1_400_000}
+    opened.client.post("/v1/collections/c/documents", content=ndjson([document]), headers=NDJSON).raise_for_status()
+    with connected(opened) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.sendall(b"GET /v1/collections/c/documents/last HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        assert connection.recv(1) == b"H"
+        connection.setblocking(False)
+        sent = 0
+        with suppress(ConnectionError):  # the server gives an answer up that nobody reads
+            while select.select([], [connection], [], 1.0)[1]:
+                sent += connection.send(b" " * 65_536)
+                assert sent < 64 << 20
+    opened.client.delete("/v1/collections/c/documents/last").raise_for_status()
 
 
 @pytest.mark.parametrize(

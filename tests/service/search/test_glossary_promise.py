@@ -93,6 +93,33 @@ def test_no_other_word_is_found_by_it(runtime: Runtime, language: str, text: str
         assert search(runtime, word, other).hits == [], entry
 
 
+@pytest.mark.parametrize(("one", "plural"), [("child", "children"), ("fisherman", "fishermen"), ("mouse", "mice")])
+def test_an_irregular_plural_is_found_by_a_glossary_s_singular(runtime: Runtime, one: str, plural: str) -> None:
+    runtime.collections.create("c", "de")
+    add(runtime, "c", {"id": "one", "text": "Der Arzt sah das Kind."}, {"id": "many", "text": "Die Kinder spielten."})
+    runtime.tables.upload(Upload("plain", "en", "de", activate=True), iter([f"{plural}\tKinder\t0.9\n".encode()]))
+    assert [hit.id for hit in search(runtime, plural, "en").hits] == ["many", "one"]
+    runtime.tables.upload(
+        Upload("words", "en", "de", kind="glossary", activate=True), iter([f"{one}\tKind\n".encode()])
+    )
+    answer = search(runtime, plural, "en")
+    assert sorted(hit.id for hit in answer.hits) == ["many", "one"]
+    assert [[found.term for found in term.translations] for term in answer.translation.terms] == [["kind"]]
+
+
+def test_a_japanese_hit_of_smt_has_the_evidence_of_its_score(runtime: Runtime) -> None:
+    runtime.collections.create("c", "ja")
+    add(runtime, "c", {"id": "one", "text": "本を読んだ。"}, {"id": "two", "text": "本を書いた。"})
+    table = "read\t読む\t0.9\nbook\t本\t0.9\nwrote\t書い\t0.9\n"
+    runtime.tables.upload(Upload("plain", "en", "ja", activate=True), iter([table.encode()]))
+    request = SearchRequest(query="read wrote", query_language="en", method="smt", rerank=False, explain=True)
+    hits = runtime.search.search(request, "x").hits
+    assert sorted(hit.id for hit in hits) == ["one", "two"]
+    for hit in hits:
+        assert len(hit.highlights) == 1
+        assert sum(one.score for one in hit.contributions) == pytest.approx(hit.scores.first_stage, rel=1e-4)
+
+
 def test_a_whole_word_ranks_above_a_part_and_the_part_alone_is_highlighted(runtime: Runtime) -> None:
     runtime.collections.create("c", "zh")
     add(runtime, "c", {"id": "part", "text": "北京大学很大。"}, {"id": "whole", "text": "这是大学的门。"})

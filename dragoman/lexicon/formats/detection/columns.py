@@ -6,6 +6,7 @@ columns of words without a header are taken as source and target, unless they ar
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -29,6 +30,7 @@ from dragoman.lexicon.formats.items import SKIPPED, Choices, Notice, TableFormat
 from dragoman.lexicon.formats.records import Record
 
 _HEADER_WITHIN = 10
+_LETTER = re.compile(r"[^\W\d_]")
 _MOST_COLUMNS = 256
 
 
@@ -124,7 +126,7 @@ class Columns:
         if direction is Direction.SWAPPED:
             raise TableFormatError(
                 f"the header says that the columns are {_told(layout)}, and what they hold is evidently the other way"
-                " round: say which is which with columns=, such as columns=source,target",
+                f" round: say which is which with columns=, such as columns={_exchanged(layout)}",
                 layout.header_line,
             )
 
@@ -236,7 +238,8 @@ class Columns:
             return Direction.STRAIGHT
         i, j = one[0], other[0]
         rows = [(row[i].strip(), row[j].strip()) for row in data if max(i, j) < len(row)]
-        rows = [row for row in rows if all(row) and not is_nothing(row[0]) and not is_nothing(row[1])][:ROWS]
+        rows = [row for row in rows if all(row) and not is_nothing(row[0]) and not is_nothing(row[1])]
+        rows = [row for row in rows if all(map(_LETTER.search, row))][:ROWS] or rows[:ROWS]  # numbers may come first
         direction = self._witness.direction(rows)
         if direction is not Direction.SWAPPED:
             for side, language in enumerate(self._languages):
@@ -282,6 +285,10 @@ def _width(row: Sequence[str]) -> int:
 def _told(layout: Layout) -> str:
     sides = ((role, layout.places(role)[0] + 1) for role in ("source", "target"))
     return " and ".join(f"the {role} in column {place}" for role, place in sides)
+
+
+def _exchanged(layout: Layout) -> str:
+    return ",".join(sorted(("source", "target"), key=lambda role: -layout.places(role)[0]))
 
 
 def _recurs(row: Record, found: HeaderLine, after: Sequence[Record]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from functools import cache
 from importlib.resources import files
 
@@ -71,5 +72,5 @@ def _names() -> dict[str, str]:
     found: dict[str, str] = {}
     for code, _, names in _lines():
         for name in names.split("|"):
-            found.setdefault(name.lower(), same(code))
+            found.setdefault(unicodedata.normalize("NFKC", name.lower()), same(code))
     return found | words.LANGUAGES

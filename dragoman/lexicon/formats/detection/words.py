@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 SOURCE = """
 source|src|from|original|source language|source term|source text|source word|l1|lang1|language 1
 quelle|quellsprache|quellbegriff|quellterm|quelltext|quellwort|ausgangssprache|ausgangsbegriff|ausgangsterm
@@ -34,7 +36,7 @@ cílový termín|preklad|cieľ|cieľový jazyk|fordítás|cél|célnyelv|traduce
 превод|целеви език|перевод|переводы|целевой язык|язык перевода|целевой термин|переклад|цільова мова|мова перекладу
 μετάφραση|γλώσσα στόχος|στόχος|hedef|hedef dil|hedef terim|çeviri|tercüme|תרגום|שפת היעד|יעד|ترجمة|الترجمة|الهدف|لغة الهدف
 ترجمه|زبان مقصد|مقصد|अनुवाद|लक्ष्य|लक्ष्य भाषा|译文|譯文|翻译|翻譯|目标|目标语言|目標語言|目标术语|译语|訳|訳語|訳文|翻訳|対訳
-ターゲット|ターゲット言語|目標言語|번역|번역어|역어|대상|대상 언어|도착어|타겟|bản dịch|dịch|đích|ngôn ngữ đích|terjemahan
+ターゲット|ターゲット言語|目標言語|释义|釋義|词义|对应词|意味|訳文語|対訳語|ความหมาย|번역|번역어|역어|대상|대상 언어|도착어|타겟|bản dịch|dịch|đích|ngôn ngữ đích|terjemahan
 bahasa sasaran|bahasa target|sasaran|คำแปล|ภาษาปลายทาง|ปลายทาง
 """
 TERM = """
@@ -43,7 +45,7 @@ begriff|begriffe|benennung|wort|wörter|terminus|stichwort|ausdruck|eintrag|fach
 mot|mots|terme|termes|vocable|entrée|palabra|palabras|término|términos|termino|vocablo|parola|parole|termine|termini|vocabolo
 termo|termos|palavra|palavras|woord|woorden|begrip|ord|begreb|begrepp|begrep|termi|sana|termin|słowo|słowa|hasło|slovo|výraz
 termín|pojem|szó|kifejezés|szakkifejezés|cuvânt|termen|riječ|izraz|pojam|beseda|дума|термин|слово|слова|термін|понятие
-λέξη|όρος|kelime|terim|sözcük|מילה|מונח|كلمة|مصطلح|المصطلح|الكلمة|واژه|کلمه|शब्द|词|词语|术语|單詞|单词|詞|術語|用語|単語|語|言葉
+λέξη|όρος|kelime|terim|sözcük|מילה|מונח|كلمة|مصطلح|المصطلح|الكلمة|واژه|کلمه|शब्द|词|词语|术语|單詞|单词|詞|術語|用語|単語|語|言葉|見出し語|見出し|词条|詞條|词汇|詞彙|生词|词目|원어|표제어
 용어|단어|낱말|từ|thuật ngữ|kata|istilah|คำ|คำศัพท์
 """
 PROBABILITY = """
@@ -139,5 +141,6 @@ LANGUAGES = {
 
 
 def listed(text: str) -> frozenset[str]:
-    """The words and phrases of one of the lists above."""
-    return frozenset(one.strip() for line in text.splitlines() for one in line.split("|") if one.strip())
+    """The words and phrases of one of the lists above, in normal form KC."""
+    lines = unicodedata.normalize("NFKC", text).splitlines()
+    return frozenset(one.strip() for line in lines for one in line.split("|") if one.strip())

@@ -121,9 +121,10 @@ class Connection(H11Protocol):
     def _feed(self, data: bytes) -> float:
         """Have h11 read what has arrived; returns the seconds that it took.
 
-        What a client sends after a request whose answer is the connection's last is dropped: it was told so.
+        What a client sends after a request whose answer is the connection's last is not read: it was told so.
         """
         if self.conn.their_state is h11.MUST_CLOSE:
+            self._hold_up(b"")
             return 0.0
         discarding = self.conn.our_state is h11.DONE
         started = time.thread_time()

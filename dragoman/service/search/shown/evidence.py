@@ -12,6 +12,7 @@ from typing import Literal
 import regex
 
 from dragoman.deadline import check
+from dragoman.indexes.analysis.languages import has_words_among_terms
 from dragoman.indexes.explanation import explain, rarity
 from dragoman.indexes.passages import SENTENCE_END, Span
 from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, Alternative, TermGroup, TranslatedQuery
@@ -77,7 +78,8 @@ class Evidence:
         self._translated = part.translated
         self._statistics = statistics
         self._work = work
-        self._form: Literal["term", "word"] = "word" if query.method == "smt" else "term"
+        words = query.method == "smt" and not has_words_among_terms(part.translated.language)
+        self._form: Literal["term", "word"] = "word" if words else "term"
         self._evidence = _as_evidence(part.translated)
         self._matcher = Matcher(self._evidence, self._form)
         self._found_keys: list[Key] | None = None
