@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
 from typing import Protocol
 
@@ -256,8 +257,11 @@ def _all_capitals(text: str) -> bool:
 
 def _as_written(surface: str, word: str, language: str, all_capitals: bool) -> str:
     """The folded form of a function word; of another word that folding takes for one, what tells them apart."""
-    if len(surface) > _LONGEST_KEPT:
-        return word
+    return word if len(surface) > _LONGEST_KEPT else _short_as_written(surface, word, language, all_capitals)
+
+
+@lru_cache(maxsize=65_536)
+def _short_as_written(surface: str, word: str, language: str, all_capitals: bool) -> str:
     letters = unicodedata.normalize("NFKC", _NO_LETTERS.sub("", surface))
     if not is_function_word(letters, language):
         written = letters.casefold()

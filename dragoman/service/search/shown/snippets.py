@@ -60,6 +60,7 @@ class Matcher:
         for answers in self._alternatives.values():
             answers.sort(key=lambda answer: (-answer[1], answer[0]))
             del answers[MOST_OF_A_WORD:]
+        self._exact = any(term.startswith(EXACT) for term in self._alternatives)
         self._sequences: dict[str, list[list[str]]] = {}
         """The words of sequences by the first of them."""
         for words in (term.split(" ") for term in self._alternatives if " " in term):
@@ -91,7 +92,8 @@ class Matcher:
         token = tokens[place]
         if not token.term:
             return
-        for term in (token.word,) if self._form == "word" else (token.term, *token.further, EXACT + token.word):
+        terms = (token.word,) if self._form == "word" else (token.term, *token.further)
+        for term in (*terms, EXACT + token.word) if self._exact else terms:
             if term in self._alternatives:
                 yield term, token
             for words in self._sequences.get(term, ()):
