@@ -231,6 +231,8 @@ class WordAnalysis:
 
 
 def _token(found: Token, entry: Entry) -> Token:
+    if entry.term == found.term and not entry.further and len(found.word) <= LONGEST_WORD:
+        return found
     return Token(found.word[:LONGEST_WORD], entry.term, found.start, found.end, entry.further)
 
 
