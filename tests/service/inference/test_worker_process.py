@@ -164,8 +164,8 @@ def test_a_killed_worker_is_done_without_and_found_again(api: Server, worker: Wo
 
 def test_a_worker_that_hangs_is_done_without_and_found_again(api: Server, worker: Worker) -> None:
     assert search(api)["degraded"] == []
+    wait_for(lambda: scored(worker) > 0)  # its log follows its answer
     asked = scored(worker)
-    assert asked
     worker.tell(signal.SIGSTOP)
     assert "in time" in (reason := why_degraded(api)) or "cannot be reached" in reason
     wait_for(lambda: SILENT in why_degraded(api))
