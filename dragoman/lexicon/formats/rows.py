@@ -43,6 +43,7 @@ _AHEAD_BYTES = 16_000_000
 _ROW_BYTES, _CELL_BYTES = 200, 60
 """What a row takes in memory, and each of its cells besides its characters."""
 _FEW = 12
+"""Distinct cells of a column that names categories, not words."""
 _CHECK_EVERY = 2000
 _LETTER, _DIGIT = re.compile(r"[^\W\d_]"), re.compile(r"\d")
 _SPACES = re.compile("[ \t\r\n\xa0]+")

@@ -42,8 +42,8 @@ _LONGEST_NAME = 4
 _BEFORE_SENTENCE = frozenset("?!…¿¡。？！।؟\u037e\n")
 """What stands between two sentences, or before one, besides a point."""
 _ABBREVIATION = 4
-_ABBREVIATED = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,3}\Z")
-"""The letters of an abbreviation; a word of :data:`_ABBREVIATION` or more is none."""
+"""A word of so many letters before a point is no abbreviation."""
+_ABBREVIATED = re.compile(rf"(?<![^\W\d_])[^\W\d_]{{1,{_ABBREVIATION - 1}}}\Z")
 _OPENING = ('"', "“", "„", "«", "‘", "'", "「", "『")
 _CLOSING = re.compile("[\"”“»’'」』](?!\\w)")
 _CHECKED = 16
