@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from dragoman.deadline import check
 from dragoman.lexicon.table.index_terms import LONGEST_TERM
@@ -22,7 +21,7 @@ def by_phrases(tokens: Sequence[Token], table: Lookup | None, glossaries: frozen
         while phrase is not None and phrase.end <= token.start:
             phrase = next(phrases, None)
         inside = phrase is not None and phrase.start <= token.start and token.end <= phrase.end
-        found.append(replace(token, term=phrase.term) if phrase is not None and inside and token.term else token)
+        found.append(token._replace(term=phrase.term) if phrase is not None and inside and token.term else token)
     return found
 
 

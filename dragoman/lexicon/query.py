@@ -272,7 +272,7 @@ def in_any_case(token: Token, table: Lookup | None, bridge: Bridge) -> Token:
     folded = bridge.folded(token.word)
     if folded == token.word or token.term in table or folded not in table:
         return token
-    return replace(token, term=folded)
+    return token._replace(term=folded)
 
 
 def as_written(

@@ -36,7 +36,7 @@ def _forms() -> dict[str, str]:
 
 _FORMS = _forms()
 _RAISED = "".join(one for one in _FORMS if unicodedata.decomposition(one).startswith("<super>"))
-_ANY = regex.compile(f"[{''.join(_FORMS)}]")
+_ANY = frozenset(_FORMS)
 _NOTES = regex.compile(rf"(?<=(?:\p{{L}}\p{{M}}*){{{_FOOTNOTE}}}|\p{{Nd}})[{_RAISED}]++")
 
 
@@ -47,7 +47,7 @@ def written_out(text: str) -> tuple[str, Sequence[int], Sequence[int]] | None:
     A raised digit after a longer word or a number is a note or a power, and a word of its own. A fraction begins a
     word: ``5½`` are ``5`` and ``1⁄2``.
     """
-    if _ANY.search(text) is None:
+    if _ANY.isdisjoint(text):
         return None
     notes = {found.start() for found in _NOTES.finditer(text)}
     pieces: list[str] = []

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import regex
 
@@ -59,9 +58,8 @@ EXACT = "\x03"
 """Begins a folded word that is looked for as it is written, whatever its index term."""
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """One word of a text."""
+class Token(NamedTuple):
+    """One word of a text. A tuple is made three times as fast as a frozen dataclass, and a search makes thousands."""
 
     word: str
     """The folded surface word, the key of translation tables before analysis: ``fold(text[start:end], language)``.
@@ -116,14 +114,16 @@ They are words of their own. No acronym or number begins within them: passing ov
 the end from each, keeps the search linear in time.
 """
 _REST = rf"(?:{_JOINT}{_INNER}*+)*+"
+_ORDINARY = rf"[[\p{{L}}\p{{Nl}}]--[{_OTHERS}]](?={_LETTER}){_INNER}*+{_REST}"
+"""Most words: two letters begin neither a run, nor an acronym, nor a number."""
 _WORD = regex.compile(
-    rf"({RUN})|(?:{_ACRONYM}|{grouped_number(group=2)}{_INNER}*+){_REST}|{_APART}|{_LETTER}{_INNER}*+{_REST}",
+    rf"{_ORDINARY}|({RUN})|(?:{_ACRONYM}|{grouped_number(group=2)}{_INNER}*+){_REST}|{_APART}|{_LETTER}{_INNER}*+{_REST}",
     regex.V1,
 )
 _WORD_APART = regex.compile(rf"{_LETTER}{_INNER}*+(?:[{IGNORABLE}]++{_INNER}++)*+", regex.V1)
 _PLAIN_ALPHABETIC = (
     "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u013e\u0141-\u0148\u014a-\u024f"
-    "\u0388\u0389\u038c\u038e-\u03a1\u03a3-\u03f5\u0400-\u0481\u048a-\u052f"
+    "\u0388\u0389\u038c\u038e-\u03a1\u03a3-\u03f5\u0400-\u0481\u048a-\u052f\u1e00-\u1e99\u1e9b-\u1eff"
 )
 _PLAIN_LETTER = f"0-9{_PLAIN_ALPHABETIC}"
 _PLAIN_TEXT = re.compile(f"[\x00-\x7f{_PLAIN_LETTER}«»¿¡–—’“”„…€]*+")
@@ -212,7 +212,7 @@ def words(text: str, language: str, segment: Segmenter | None = None) -> list[To
     if not plain and (written := written_out(text)) is not None:
         whole, begins, ends = written
         found = _words(whole, language, segment, plain=False)
-        return [replace(one, start=begins[one.start], end=ends[one.end - 1]) for one in found]
+        return [one._replace(start=begins[one.start], end=ends[one.end - 1]) for one in found]
     return _words(text, language, segment, plain)
 
 
@@ -310,7 +310,7 @@ def word_forms(texts: Sequence[str], language: str, segment: Segmenter | None = 
 def content_terms(tokens: Iterable[Token], language: str) -> list[Token]:
     """The tokens, with an empty term for each function word of the language."""
     function = folded_function_words(language)
-    return [replace(one, term="", further=()) if one.word in function else one for one in tokens]
+    return [one._replace(term="", further=()) if one.word in function else one for one in tokens]
 
 
 def fold_term(text: str, language: str) -> str:

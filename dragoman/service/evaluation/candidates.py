@@ -181,7 +181,7 @@ def weak(
                 kept += [(other, 0.0, False) for other in islice(others, depth // 2) if other not in scores]
             writer.add(
                 f"{source}-{target}-{number}",
-                (side.text[start:end], [replace(one, start=one.start - start, end=one.end - start) for one in run]),
+                (side.text[start:end], [one._replace(start=one.start - start, end=one.end - start) for one in run]),
                 sorted(kept, key=lambda one: -one[1]),
                 lambda key: (documents[int(key)][target].text, words_of(documents[int(key)][target].tokens)),
             )

@@ -6,7 +6,6 @@ They follow the first stage: the same word on both sides, and words that sound a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 
 from dragoman.deadline import checked
@@ -31,7 +30,7 @@ def linked_words(text: str, tokens: Sequence[Token], language: str, view: View |
     words = by_phrases(tokens, view.analysed, view.glossaries) if view is not None else list(tokens)
     aside = partial(is_function_word, text, folded_function_words(language), view)
     found = [
-        replace(one, term="") if one.term and " " not in one.term and aside(one) else one for one in checked(words)
+        one._replace(term="") if one.term and " " not in one.term and aside(one) else one for one in checked(words)
     ]
     return found if any(token.term for token in found) else words
 

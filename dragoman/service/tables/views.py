@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from weakref import WeakSet
 
@@ -47,15 +47,15 @@ class View:
     """Keyed by folded words; for display and for the smt method."""
     analysed: Table
     """Keyed by index terms; for the psq method."""
+    glossaries: frozenset[int] = field(init=False)
+    """The origins that are glossaries; a search asks for them thousands of times."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "glossaries", glossaries(self.members))
 
     def inverse(self) -> View:
         """The same entries from the target language to the source language."""
         return View(self.members, self.surface.inverse(), self.analysed.inverse())
-
-    @property
-    def glossaries(self) -> frozenset[int]:
-        """The origins that are glossaries."""
-        return glossaries(self.members)
 
 
 @dataclass(frozen=True, slots=True)

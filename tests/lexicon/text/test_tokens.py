@@ -164,11 +164,21 @@ def test_case_makes_no_difference(sample: tuple[str, str]) -> None:
     assert [fold(word, language) for word in upper] == [fold(word, language) for word in lower]
 
 
-@given(st.text(st.sampled_from("abzAZéÜßñЖжіαΩ09 .,'’-–\n«»!€_@"), max_size=40), languages)
+@given(st.text(st.sampled_from("abzAZéÜßñạẾЖжіαΩ09 .,'’-–\n«»!€_@"), max_size=40), languages)
 def test_the_fast_path_finds_what_the_general_pattern_finds(text: str, language: str) -> None:
     assert module._PLAIN_TEXT.fullmatch(text)
     fast = [match.span() for match in module._PLAIN_WORD.finditer(text)]
     assert fast == [match.span() for match in module._WORD.finditer(text)]
+
+
+GENERAL = regex.compile(module._WORD.pattern.removeprefix(f"{module._ORDINARY}|"), regex.V1)
+
+
+@given(
+    st.text(st.sampled_from("abAéαЖàн\u0301\u0302אبكпकाี้ก我カー〇ⅫⅣ09٣.．,'’·\"״\u00ad\u200c\u0640 -\n"), max_size=24)
+)
+def test_trying_ordinary_words_first_changes_none(text: str) -> None:
+    assert [found.span() for found in module._WORD.finditer(text)] == [found.span() for found in GENERAL.finditer(text)]
 
 
 PIECES = ["don't", "L’été", "l'eau", "Größe", "1,000", "U.S.", "我爱", "ΆΣ", "—", "x·y", "'"]
@@ -210,7 +220,7 @@ def test_every_letter_of_the_fast_path_is_a_letter_of_the_general_one() -> None:
         character = chr(code)
         if module._PLAIN_TEXT.fullmatch(character):
             assert bool(module._PLAIN_WORD.match(character)) == bool(module._WORD.match(character)), character
-    for code in range(0x370, 0x530):
+    for code in (*range(0x370, 0x530), *range(0x1E00, 0x1F00)):
         character = chr(code)
         if module._PLAIN_TEXT.fullmatch(character) and unicodedata.category(character) != "Cn":
             assert bool(module._PLAIN_WORD.match(character)) == bool(module._WORD.match(character)), character

@@ -81,7 +81,7 @@ class Evidence:
         words = query.method == "smt" and not has_words_among_terms(part.translated.language)
         self._form: Literal["term", "word"] = "word" if words else "term"
         self._evidence = _as_evidence(part.translated)
-        self._matcher = Matcher(self._evidence, self._form)
+        self._matcher = Matcher(self._evidence, self._form, statistics.frequencies)
         self._found_keys: list[Key] | None = None
         self._importance = [group.weight * rarity(group, statistics, query.method != "smt") for group in query.groups]
 
@@ -259,7 +259,7 @@ def _after(tokens: Sequence[Token], start: int) -> Sequence[Token]:
     """The tokens from ``start`` on, with offsets relative to it."""
     if not start:
         return tokens
-    return [replace(one, start=one.start - start, end=one.end - start) for one in tokens if one.start >= start]
+    return [one._replace(start=one.start - start, end=one.end - start) for one in tokens if one.start >= start]
 
 
 def _as_evidence(translated: Translated) -> TranslatedQuery:

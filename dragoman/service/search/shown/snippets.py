@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Literal
@@ -47,16 +47,19 @@ class Matcher:
     """Finds the document words that a translated query's alternatives match.
 
     ``form`` says which form of a document's words the alternatives are: index terms (psq, untranslated) or
-    folded surface words (smt).
+    folded surface words (smt). With ``frequencies``, those of them that no document has are left out: most of them.
     """
 
-    def __init__(self, query: TranslatedQuery, form: Literal["term", "word"]) -> None:
+    def __init__(
+        self, query: TranslatedQuery, form: Literal["term", "word"], frequencies: Mapping[str, int] | None = None
+    ) -> None:
         self._form = form
         self._alternatives: dict[str, list[tuple[int, float, int]]] = {}
         for number, group in enumerate(query.groups):
             for alternative in group.alternatives:
-                found = (number, alternative.weight, alternative.origin)
-                self._alternatives.setdefault(alternative.term, []).append(found)
+                if frequencies is None or frequencies.get(alternative.term):
+                    found = (number, alternative.weight, alternative.origin)
+                    self._alternatives.setdefault(alternative.term, []).append(found)
         for answers in self._alternatives.values():
             answers.sort(key=lambda answer: (-answer[1], answer[0]))
             del answers[MOST_OF_A_WORD:]
@@ -65,6 +68,7 @@ class Matcher:
         """The words of sequences by the first of them."""
         for words in (term.split(" ") for term in self._alternatives if " " in term):
             self._sequences.setdefault(words[0], []).append(words)
+        self._beginnings = self._alternatives.keys() | self._sequences.keys()
 
     def matches(self, tokens: Sequence[Token]) -> list[Match]:
         """All pairs of a document word, or words, and a query word that translate each other, in text order.
@@ -73,7 +77,8 @@ class Matcher:
         most probable.
         """
         found: list[Match] = []
-        for place, token in enumerate(checked(tokens, 1000)):
+        for place in checked(self._places(tokens), 100):
+            token = tokens[place]
             answers: dict[int, Match] = {}
             for term, last in self._terms(tokens, place):
                 for group, probability, origin in self._alternatives[term]:
@@ -85,7 +90,20 @@ class Matcher:
 
     def counts(self, tokens: Sequence[Token]) -> Counter[str]:
         """How often each alternative occurs in a document's words."""
-        return Counter(term for place in range(len(tokens)) for term, _ in self._terms(tokens, place))
+        return Counter(term for place in self._places(tokens) for term, _ in self._terms(tokens, place))
+
+    def _places(self, tokens: Sequence[Token]) -> list[int]:
+        """The places of the words with which an alternative may begin: mostly a few of many."""
+        if self._exact:
+            return list(range(len(tokens)))
+        some = self._beginnings
+        if self._form == "word":
+            return [place for place, token in enumerate(tokens) if token.word in some]
+        return [
+            place
+            for place, (_, term, _, _, further) in enumerate(tokens)
+            if term in some or (further and not some.isdisjoint(further))
+        ]
 
     def _terms(self, tokens: Sequence[Token], place: int) -> Iterator[tuple[str, Token]]:
         """The alternatives that a document has at a place, each with its last word."""
