@@ -27,6 +27,7 @@ _SHORTEST_SUBSTRING = 3
 _PRODUCTIVE = 2
 """Pairs of words that differ by the same beginning or end: more of them are no accident but grammar."""
 _NEAR = 20
+_LINKS = ("s", "es", "n", "en", "e", "er")
 _KANA = regex.compile(r"[\p{Hiragana}\p{Katakana}ー]{1,2}", regex.V1)
 _KANA_IN = regex.compile(r"[\p{Hiragana}\p{Katakana}ー]", regex.V1)
 _KANJI_IN = regex.compile(r"\p{Han}")
@@ -126,13 +127,27 @@ def _dictionary(data: Path, language: str) -> Container[str]:
         from pythainlp.corpus import thai_words
 
         return frozenset(word for word in thai_words() if len(word) > 1)
-    words: set[str] = set()
+    return frozenset(word for word in _entries(data, language) if not _KANA.fullmatch(word))
+
+
+def _entries(data: Path, language: str) -> Iterator[str]:
+    """What the dictionaries of a language have."""
     for path in sorted((data / "dictionaries").glob("*.tsv.gz")):
         source, _, target = path.name.removesuffix(".tsv.gz").partition("-")
         if language in (source, target):
             with gzip.open(path, "rt", encoding="utf-8") as lines:
-                words.update(line.split("\t")[int(language == target)].strip() for line in lines)
-    return frozenset(word for word in words if not _KANA.fullmatch(word))
+                yield from (line.split("\t")[int(language == target)].strip() for line in lines)
+
+
+def _known(data: Path, language: str) -> set[str]:
+    """The words of the dictionaries of a language, and of its treebanks with their dictionary forms."""
+    known = {same(entry) for entry in _entries(data, language)}
+    for folder in ("lemmas", "research_only/lemmas"):
+        path = data / folder / f"{language}.tsv.gz"
+        if path.is_file():
+            with gzip.open(path, "rt", encoding="utf-8") as lines:
+                known.update(same(cell) for line in lines for cell in line.split("\t")[:2])
+    return known
 
 
 class _Jieba:
@@ -222,15 +237,22 @@ def _unspaced_substrings(word: str, sentences: Sentences) -> list[str]:
 
 
 def _of_japanese(part: str, word: str) -> bool:
-    """Whether a substring is a stem before its ending, or half of a compound of four characters."""
+    """Whether a substring is a stem before its ending, half of a compound of four characters, or beside a character."""
+    rest = word.replace(part, "", 1)
+    if len(rest) == 1 and _KANJI.fullmatch(rest) is not None:  # the airplane of a flying machine: 飛行, 機
+        return True
     halves = len(word) == 2 * len(part) == 4 and (word.startswith(part) or word.endswith(part))
     mixed = _KANJI_IN.search(word) is not None and _KANA_IN.search(word) is not None
     return mixed or (halves and _KANJI.fullmatch(word) is not None)
 
 
 def _substrings(sentences: Sentences) -> Callable[[str, Sentences], list[str]]:
-    """Words that begin or end a longer word, where neither the rest is a word nor the pair is one of grammar."""
+    """Words that begin or end a longer word, where neither the rest is a word nor the pair is one of grammar.
+
+    Few of the rests of compounds stand in sentences by themselves: words of dictionaries and treebanks are words, too.
+    """
     vocabulary = sentences.holders.keys()
+    words = _known(sentences.data, sentences.language) | vocabulary
     pairs: list[tuple[str, str, tuple[str, bool]]] = []
     for word in vocabulary:
         if word.isalpha() or all(letter.isalpha() or unicodedata.category(letter)[0] == "M" for letter in word):
@@ -241,9 +263,15 @@ def _substrings(sentences: Sentences) -> Callable[[str, Sentences], list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for word, part, (rest, ends) in pairs:
         long = len(part) >= _SHORTEST_SUBSTRING and len(rest) >= _SHORTEST_SUBSTRING
-        if long and rest not in vocabulary and not _grammatical(rest, ends, grammar):
+        if long and _linked(rest, ends).isdisjoint(words) and not _grammatical(rest, ends, grammar):
             found[word].append(part)
     return lambda word, _: found[same(word)]
+
+
+def _linked(rest: str, ends: bool) -> set[str]:
+    """The rest of a compound, also without what links its halves: ``s`` of ``Lebens-kraft``."""
+    linked = {rest.removeprefix(link) if ends else rest.removesuffix(link) for link in _LINKS}
+    return {rest, *(one for one in linked if len(one) >= _SHORTEST_SUBSTRING)}
 
 
 def _halves(word: str, place: int, vocabulary: Container[str]) -> Iterable[tuple[str, str, tuple[str, bool]]]:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import regex
+
 from dragoman.deadline import checked
 from dragoman.indexes.analysis.languages import analyser, has_words_among_terms
 from dragoman.indexes.analysis.pipeline import Entry, WordAnalysis, check_distinct
@@ -19,6 +21,8 @@ _DOCUMENTS_PER_BATCH = 256
 _CHARACTERS_PER_BATCH = 1_000_000
 _MANY = 4096
 """Terms after which the deadline is asked for; most documents have fewer, and need no check within them."""
+_NO_NAME = regex.compile(r"\p{Han}|(?=.*\p{Han})(?=.*\p{Hiragana})[\p{Han}\p{Hiragana}]++")
+"""Japanese words that are no names, and are not read as they are romanised: one character, and verbs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,7 @@ class Row(NamedTuple):
     """With the further terms of each word as ``dragoman.Places`` reads them."""
     sounds: str
     """The skeletons of the distinct terms but function words and parts of words, each with its term (see
-    `indexes.analysis.transliteration`). Where words are among the terms, inflected ones have none."""
+    `indexes.analysis.transliteration`). Of an inflected word it is the stem and the word, or the dictionary form."""
 
 
 def batches(documents: Iterable[IndexedDocument]) -> Iterator[list[IndexedDocument]]:
@@ -73,17 +77,23 @@ def analysed(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analys
     rows: list[Row] = []
     for document in checked(documents):
         words, entries = next(found[document.language])
-        function = folded_function_words(document.language)
-        heard = {entry for word, entry in zip(words, entries, strict=True) if word not in function}
-        distinct = {entry.term for entry in heard}
-        if not analyser(document.language).words:
-            distinct |= {term for entry in heard for term in entry.further if not term.startswith(PART)}
+        distinct = _heard(document.language, words, entries)
         steps = distinct if len(distinct) < _MANY else checked(distinct, _MANY)
         phonetic = " ".join([sounds(term) for term in steps])
         terms = " ".join([entry.row for entry in entries])
         folded = "" if has_words_among_terms(document.language) else " ".join(words)
         rows.append(Row(document.key, document.language, folded, terms, phonetic))
     return rows
+
+
+def _heard(language: str, words: Sequence[str], entries: Sequence[Entry]) -> set[str]:
+    """The distinct terms that names may sound like: a stem is cut off, so that the word counts beside it."""
+    function, row = folded_function_words(language), analyser(language)
+    content = {entry for word, entry in zip(words, entries, strict=True) if word not in function}
+    terms = {entry.term for entry in content}
+    if row.stemmer and not row.words:
+        terms |= {term for entry in content for term in entry.further if not term.startswith(PART)}
+    return {term for term in terms if not _NO_NAME.fullmatch(term)} if language == "ja" else terms
 
 
 def _indexed(analysis: Analysis, texts: list[str]) -> list[tuple[list[str], list[Entry]]]:

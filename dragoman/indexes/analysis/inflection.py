@@ -14,6 +14,7 @@ from pathlib import Path
 from zlib import crc32
 
 from dragoman.indexes.analysis.endings import WITH_ENDINGS, Endings, endings_version
+from dragoman.lexicon.text.folding import OFTEN_WITHOUT_MARKS, without_marks
 
 __all__ = ["INFLECTED", "DictionaryForms", "dictionary_form", "dictionary_form_version"]
 
@@ -134,8 +135,11 @@ def _rules(language: str) -> tuple[_Rules, dict[str, int]]:
 def dictionary_form(language: str) -> Callable[[str], str] | None:
     """The folded dictionary form of a folded word of a language, idempotent; None if the language has no rules.
 
-    Clitics and endings of ``endings.tsv`` are removed, and learned rules applied.
+    It is the word without its marks where these are often left out. Elsewhere clitics and endings of ``endings.tsv``
+    are removed, and learned rules applied.
     """
+    if language in OFTEN_WITHOUT_MARKS:
+        return without_marks
     forms = DictionaryForms(language) if language in INFLECTED else None
     endings = Endings(language) if language in WITH_ENDINGS else None
     if forms is None or endings is None:
@@ -154,6 +158,8 @@ def dictionary_form(language: str) -> Callable[[str], str] | None:
 def dictionary_form_version(language: str) -> str:
     """A string that changes with what :func:`dictionary_form` gives for any word; empty if that is None."""
     parts = [DictionaryForms.version(language)] if language in INFLECTED else []
+    if language in OFTEN_WITHOUT_MARKS:
+        parts.append(f"without marks {_VERSION}")
     if language in WITH_ENDINGS:
         parts.append(endings_version())
     return ":".join(parts)

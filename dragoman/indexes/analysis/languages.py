@@ -44,6 +44,7 @@ ANALYSERS: dict[str, Analyser] = {
     "eu": Analyser("eu/BasqueAnalyzer"),
     "fa": Analyser("fa/PersianAnalyzer", forms=True),
     "fi": Analyser("fi/FinnishAnalyzer", forms=True, parts=True),
+    "fon": Analyser(forms=True),
     "fr": Analyser("fr/FrenchAnalyzer", forms=True),
     "ga": Analyser("ga/IrishAnalyzer"),
     "gl": Analyser("gl/GalicianAnalyzer", forms=True),

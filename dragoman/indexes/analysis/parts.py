@@ -22,7 +22,7 @@ from dragoman.lexicon.text.folding import fold
 
 __all__ = ["LONGEST", "parts", "parts_version"]
 
-PARTS_VERSION = "1"
+PARTS_VERSION = "2"
 """Increase it whenever a code change may change the parts of any word."""
 LONGEST = 40
 """Characters of a word; a longer one has no parts. That bounds the work for a word."""
@@ -120,12 +120,14 @@ def _japanese_word(word: str) -> bool:
 
 @cache
 def _japanese() -> Parts:
-    """Words of the IPA dictionary, found by walking kuromoji's automaton."""
+    """Words of the IPA dictionary, found by walking kuromoji's automaton; a character beside one is a word (習)."""
     dictionary = jvm.run(_ipa_dictionary)
 
     def known_in(word: str) -> Known:
         found = {entry for entry in jvm.run(_entries, dictionary, word) if _japanese_word(entry) or entry in _POLITE}
-        return found.__contains__
+        beside = {word[: -len(one)] for one in found if word.endswith(one)}
+        beside |= {word[len(one) :] for one in found if word.startswith(one)}
+        return found.union(one for one in beside if len(one) == 1 and _IDEOGRAPH.match(one)).__contains__
 
     split = partial(_dictionary_parts, known_in, _japanese_word, partial(icu_words, "ja"))
     return lambda word: split(word) if _japanese_word(word) else ()

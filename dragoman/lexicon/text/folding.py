@@ -51,6 +51,9 @@ def ungrouped_digits(
     return rf"{digit}{{1,3}}([{separators}])(?:{digit}{{3}}\{group})+{once}(?={digit})"
 
 
+OFTEN_WITHOUT_MARKS = frozenset({"fon"})
+"""Languages whose marks distinguish words, but are often left out: a word and that without marks share a term."""
+_KEEPING_MARKS = OFTEN_WITHOUT_MARKS | {"vi"}
 _DOTLESS_I = frozenset({"tr", "az"})
 _STRIPPED = regex.compile(
     r"[[[\p{Mn}\p{Me}]&&[\p{Inherited}\p{Hebrew}\p{Arabic}\p{Latin}\p{Greek}\p{Cyrillic}\p{Common}]]--[\u3099\u309A]]",
@@ -107,13 +110,19 @@ def _decomposed(text: str) -> str:
     return unicodedata.normalize("NFKD", text if len(text) <= LONGEST_MARKS else _MARKS.sub(r"\1", text))
 
 
+def without_marks(word: str) -> str:
+    """A word without the marks above and below its letters."""
+    letters = (one for one in unicodedata.normalize("NFD", word) if not unicodedata.combining(one))
+    return unicodedata.normalize("NFC", "".join(letters))
+
+
 class Folder:
     """Folds text of one language; :func:`fold` keeps one per language."""
 
     def __init__(self, language: str) -> None:
         self.language = language
         self._forms = _letter_forms(language)
-        self._keeps_all = language == "vi"
+        self._keeps_all = language in _KEEPING_MARKS
 
     def __call__(self, text: str) -> str:
         """The folded ``text``; idempotent, and equal for canonically equivalent texts."""
@@ -183,8 +192,8 @@ def fold(text: str, language: str) -> str:
     Compatibility forms (full-width, ligatures, presentation forms) and case are folded. Decimal digits become
     ASCII without grouping separators (``1.000`` and ``1,000`` give ``1000``). Dots between single letters are
     removed (``U.S.`` gives ``us.``). Diacritics depend on the script: Latin and Greek marks are removed, except
-    in Vietnamese, where they distinguish most words; Cyrillic loses stress marks, and ё becomes е; Arabic script
-    loses vowel signs and tatweel, and its alef, yeh, kaf and heh forms are unified; Hebrew loses points, geresh
+    in Vietnamese and Fon, where they distinguish most words; Cyrillic loses stress marks, and ё becomes е; Arabic
+    script loses vowel signs and tatweel, and its alef, yeh, kaf and heh forms are unified; Hebrew loses points, geresh
     and gershayim; vowel signs of Indic scripts, Thai, Lao, Khmer and Burmese are letters and stay. In Chinese,
     traditional characters become simplified. Joiners, bidirectional marks and soft hyphens are removed. ß becomes ss,
     œ oe, and æ ae where it is no letter of its own; ø, ł, đ stay.

@@ -36,6 +36,8 @@ FOUND = [
     ("fr", "La sœur et son œuvre.", ["soeur", "oeuvre", "sœur"]),
     ("he", "הוא גר בבית.", ["בית"]),
     ("ko", "학생들은 도서관에서 읽었다", ["학생", "도서관"]),
+    ("ja", "学習の予定がある。", ["習", "予"]),
+    ("fon", "Nuɖúɖù ɖaxó nà ɖò.", ["nuɖúɖù", "nuɖuɖu", "ɖàxó", "nà"]),
 ]
 """A document of each language, and entries that it has to be found by."""
 
