@@ -1,4 +1,4 @@
-"""Phrases of glossaries in a query: the longest ones, with all their words."""
+"""Phrases of tables in a query: the longest ones, with all their words."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def by_phrases(tokens: Sequence[Token], table: Lookup | None, glossaries: frozen
     return found
 
 
-def units(tokens: Sequence[Token], table: Lookup | None, glossaries: frozenset[int]) -> Iterator[Token]:
-    """The query's words, with the longest glossary phrases joined into one token each."""
+def units(tokens: Sequence[Token], table: Lookup | None, glossaries: frozenset[int] | None = None) -> Iterator[Token]:
+    """The query's words, with the longest phrases of ``glossaries``, or of all tables, joined into one token each."""
     content = [token for token in tokens if token.term]
     position = 0
     while position < len(content):
@@ -45,11 +45,11 @@ def units(tokens: Sequence[Token], table: Lookup | None, glossaries: frozenset[i
         position += length
 
 
-def _phrase_length(words: Sequence[Token], table: Lookup | None, glossaries: frozenset[int]) -> int:
-    if table is None or not glossaries:
+def _phrase_length(words: Sequence[Token], table: Lookup | None, glossaries: frozenset[int] | None) -> int:
+    if table is None or (glossaries is not None and not glossaries):
         return 1
     for length in range(len(words), 1, -1):
         entries = table.translations(" ".join(token.term for token in words[:length]))
-        if any(entry.origin in glossaries for entry in entries):
+        if any(glossaries is None or entry.origin in glossaries for entry in entries):
             return length
     return 1

@@ -113,7 +113,9 @@ class Bridge:
     exact: bool = True
     """Whether documents' words have a field of their own, beside their index terms."""
     placed: bool = False
-    """Whether a term of several words is matched as a sequence."""
+    """Whether a glossary's term of several words is matched as a sequence."""
+    sequential: bool = False
+    """Whether that of any table is: where most words are written as several."""
     language: str = ""
     """That of the documents; how they have terms follows from it and the table."""
 
@@ -146,6 +148,7 @@ def psq(
     min_probability: float = LEAST_PROBABILITY,
     aside: Callable[[Token], bool] = lambda token: False,
     names: Sequence[Name] = (),
+    joined: bool = False,
 ) -> TranslatedQuery:
     """Probabilistic structured query over an analysed table whose source is the query's language.
 
@@ -153,8 +156,9 @@ def psq(
     table translates the query term and either has the string as a target term or the entry is a glossary's. A number
     has probability 1 in any case: no language writes it as another one.
     A phrase in one of the ``glossaries`` (origins of the table) is one query term, with all of its words; entries of
-    other phrases were distributed over their words when the table was analysed. A term without an entry is
-    marked ``oov`` and searched by its identical string and by sound. Words for which ``aside`` is true are left
+    other phrases were distributed over their words when the table was analysed; if ``joined``, phrases of all tables
+    are terms as well, beside their words (for a language that writes most words as several). A term without an entry
+    is marked ``oov`` and searched by its identical string and by sound. Words for which ``aside`` is true are left
     out, unless the query has no others.
 
     One of the ``names`` that a table has as a whole is one query term. The words of another one are not translated:
@@ -163,6 +167,8 @@ def psq(
     """
     groups: dict[tuple[str, bool], tuple[TermGroup, dict[Place, None]]] = {}
     whole = list(units(tokens, table, glossaries))
+    phrases = [unit for unit in units(tokens, table) if " " in unit.term and unit not in whole] if joined else []
+    whole += phrases
     for token in checked([unit for unit in checked(whole) if not aside(unit)] or whole):
         name = next((one for one in names if one.start <= token.start and token.end <= one.end), None)
         identical = bridge.identical(token.word)
@@ -173,6 +179,8 @@ def psq(
             if kept:
                 _add(groups, _named(token, name, tokens, kept))
                 continue
+        if not known and any(one.start <= token.start and token.end <= one.end for one in phrases):
+            continue  # a syllable of a word
         if not known:
             found = _with_sounds(tuple(found), tuple(bridge.sounds_like(token.term)), identical)
         found = as_written(found, token, table, glossaries, bridge)
@@ -305,11 +313,13 @@ def _written(
     entries = list(found)
     if bridge.exact and origin is not None:
         entries += [Alternative(EXACT + word, 1.0, origin) for word in listed]
-    if bridge.placed and table is not None and glossaries and " " not in token.term:
-        several = [one for one in table.translations(token.term) if " " in one.term and one.origin in glossaries]
-        within = {word for one in several for word in one.term.split(" ")} - set(listed)  # 作 and 人 are no 作人
+    if bridge.placed and table is not None and (glossaries or bridge.sequential) and " " not in token.term:
+        several = [one for one in table.translations(token.term) if " " in one.term]
+        of_glossaries = [one for one in several if one.origin in glossaries]
+        within = {word for one in of_glossaries for word in one.term.split(" ")} - set(listed)  # 作 and 人 are no 作人
         entries = [one for one in entries if one.term not in within or one.origin not in glossaries]
-        whole = (one for one in several if one.p_backward > 0)
+        likely = (one for one in several if bridge.sequential and one.p_backward >= LEAST_PROBABILITY)
+        whole = dict.fromkeys([*(one for one in of_glossaries if one.p_backward > 0), *likely])
         entries += [Alternative(one.term, min(1.0, one.p_backward), one.origin) for one in whole]
     for one in list(entries) if bridge.parts or bridge.placed else ():
         if one.term.startswith(EXACT):

@@ -23,6 +23,8 @@ class Analyser(NamedTuple):
     """Whether words are replaced by their dictionary forms before they are stemmed, see :mod:`.inflection`."""
     parts: bool = False
     """Whether words within words are found, see :mod:`.parts`."""
+    syllables: bool = False
+    """Whether most words are written as several: those of tables are sequences in documents, and terms of queries."""
     words: bool = False
     """Whether words are further terms beside their stems, instead of in a field of their own. That is smaller, but an
     entry's word then counts no more than the word's other forms."""
@@ -86,10 +88,11 @@ ANALYSERS: dict[str, Analyser] = {
     "tr": Analyser(forms=True),
     "uk": Analyser("uk/UkrainianMorfologikAnalyzer", forms=True),
     "ur": Analyser(forms=True),
+    "vi": Analyser(syllables=True),
     "zh": Analyser(segmenter="jieba", parts=True),
 }
 
-PLACED = frozenset(language for language, row in ANALYSERS.items() if row.segmenter)
+PLACED = frozenset(language for language, row in ANALYSERS.items() if row.segmenter or row.syllables)
 """Languages whose index has the places of words: what is one word in an entry may be several in a text."""
 
 

@@ -86,7 +86,7 @@ class WordAnalysis:
         lucene = f"{lucene_version()}:{row.stemmer}" if row.stemmer else ""
         forms = dictionary_form_version(language) if row.forms else ""
         made_of = [VERSION, lucene, forms, parts_version(language) if row.parts else "", plain.fingerprint]
-        made_of += ["own words"] * row.words
+        made_of += ["own words"] * row.words + ["syllables"] * row.syllables
         made_of.append(f"functions {crc32(' '.join(sorted(function_words(language))).encode()):08x}")
         self.fingerprint = ":".join(["words", *made_of])
         self._named = row.stemmer

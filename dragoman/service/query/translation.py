@@ -108,7 +108,9 @@ def translate(
         return Translated(target, psq(tokens, None, bridge, aside=aside, names=kept), None, True)
     read = [(one, whole_name(tokens, one, view, document_analysis)) for one in checked(names)]
     kept = sorted((name for one, name in read if name.whole or one.by_words), key=lambda name: not name.whole)
-    return Translated(target, psq(tokens, view.analysed, bridge, view.glossaries, aside=aside, names=kept), view, True)
+    joined = analyser(source).syllables
+    query_terms = psq(tokens, view.analysed, bridge, view.glossaries, aside=aside, names=kept, joined=joined)
+    return Translated(target, query_terms, view, True)
 
 
 def bridge_to(
@@ -130,6 +132,7 @@ def bridge_to(
         partial(_written, view),
         not has_words_among_terms(target),
         target in PLACED,
+        analyser(target).syllables,
         target,
     )
 

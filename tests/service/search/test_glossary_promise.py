@@ -132,6 +132,25 @@ def test_a_whole_word_ranks_above_a_part_and_the_part_alone_is_highlighted(runti
     assert [[one.document_term for one in hit.highlights] for hit in hits] == [["大学"], ["大学"]]
 
 
+def test_vietnamese_words_are_several_syllables_in_any_table(runtime: Runtime) -> None:
+    runtime.collections.create("c", "vi")
+    apart = {"id": "apart", "text": "Anh ấy đại diện cho lớp và học giỏi."}
+    add(runtime, "c", apart, {"id": "word", "text": "Cô ấy học ở trường đại học."})
+    table = "university\tđại học\t0.9\nclass\tlớp\t0.9\nstudy\thọc\t0.5\ngreat\tđại\t0.5\n"
+    runtime.tables.upload(Upload("plain", "en", "vi", activate=True), iter([table.encode()]))
+    hits = search(runtime, "university", "en").hits
+    assert [hit.id for hit in hits] == ["word", "apart"]
+    assert "đại học" in [one.document_term for one in hits[0].highlights]
+    for hit in hits:
+        assert sum(one.score for one in hit.contributions) == pytest.approx(hit.scores.first_stage, rel=1e-4)
+    runtime.collections.create("d", "en")
+    add(runtime, "d", {"id": "university", "text": "He teaches at the university."})
+    answer = search(runtime, "trường đại học", "vi")
+    assert answer.hits[0].id == "university"
+    assert [term.term for term in answer.translation.terms] == ["trường", "đại", "học", "đại học"]
+    assert answer.translation.oov == {"en": ["trường"]}
+
+
 def test_function_words_count_where_a_glossary_has_them_alone(runtime: Runtime) -> None:
     runtime.collections.create("c", "de")
     add(runtime, "c", {"id": "one", "text": "Er ist da."}, {"id": "two", "text": "Haus"})
