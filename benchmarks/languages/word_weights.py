@@ -66,10 +66,10 @@ def sentences(data: Path, draw: random.Random) -> Iterator[Text]:
             if not any(name in path.name for name in UNNATURAL):
                 found = [fields for line in lines_of(path) if len(fields := line.split("\t")) >= 2]
                 draw.shuffle(found)
-                rows += found[:15_000]
+                rows += found[:30_000]
         draw.shuffle(rows)
         language = folder.name.partition("-")[0]
-        yield from (Text(shortened(row[0], draw), language) for row in rows[:30_000])
+        yield from (Text(shortened(row[0], draw), language) for row in rows[:60_000])
         yield from (Text(shortened(row[1], draw), "en") for row in rows[:2_500])
 
 
@@ -81,7 +81,7 @@ def entries(data: Path, draw: random.Random) -> Iterator[Text]:
         rows = [fields for line in lines_of(path) if len(fields := line.split("\t")) >= 2]
         rows = [row for row in rows if row[0].casefold() != row[1].casefold() and "(" not in row[0] + row[1]]
         draw.shuffle(rows)
-        for row in rows[:25_000]:
+        for row in rows[:60_000]:
             for language, text in zip(path.name.split(".")[0].split("-"), row, strict=False):
                 if language == "en" and draw.random() > 0.2:
                     continue
@@ -90,11 +90,11 @@ def entries(data: Path, draw: random.Random) -> Iterator[Text]:
 
 
 def examples(data: Path, seed: int = 1) -> list[Text]:
-    """All texts to learn from, at most 22,000 of a language and more of those that are easily confused."""
+    """All texts to learn from, at most 44,000 of a language and more of those that are easily confused."""
     draw = random.Random(seed)
     found = [*sentences(data, draw), *entries(data, draw)]
     draw.shuffle(found)
-    left = {one: 55_000 if one == "en" else 45_000 if one in CLOSE else 22_000 for one in LANGUAGES}
+    left = {one: 110_000 if one == "en" else 90_000 if one in CLOSE else 44_000 for one in LANGUAGES}
     kept = []
     for one in found:
         if left[one.language] > 0:
