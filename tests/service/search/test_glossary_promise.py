@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from dragoman.service.collections.texts import BEGINNING
 from dragoman.service.core.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
@@ -149,6 +150,25 @@ def test_vietnamese_words_are_several_syllables_in_any_table(runtime: Runtime) -
     assert answer.hits[0].id == "university"
     assert [term.term for term in answer.translation.terms] == ["trường", "đại", "học", "đại học"]
     assert answer.translation.oov == {"en": ["trường"]}
+
+
+@pytest.mark.parametrize(
+    ("language", "filler", "text", "entry", "shown"),
+    [
+        ("vi", "Trời hôm nay rất đẹp. ", "Cô ấy học ở trường đại học.", "đại học", "đại học"),
+        ("de", "Heute scheint die Sonne. ", "Die Krankenversicherung stieg.", "Versicherung", "versicherung"),
+        ("zh", "今天天气很好。", "他在北京大学学习。", "大学", "大学"),
+        ("zh", "今天天气很好。", "机器学习很有用。", "机器学习", "机器学习"),
+    ],
+)
+def test_parts_and_sequences_are_shown_wherever_they_stand_in_a_long_text(
+    runtime: Runtime, language: str, filler: str, text: str, entry: str, shown: str
+) -> None:
+    before = filler * (BEGINNING // len(filler) + 100)
+    (word,) = filled(runtime, language, f"{before}{text} {filler * 100}", [entry], "en")
+    (hit,) = search(runtime, word, "en").hits
+    assert text.rstrip(".。") in hit.snippet
+    assert [one.document_term for one in hit.highlights] == [shown]
 
 
 def test_function_words_count_where_a_glossary_has_them_alone(runtime: Runtime) -> None:

@@ -49,6 +49,8 @@ class Key:
     group: int
     worth: float
     """The probability of the match."""
+    inside: bool = False
+    """Whether it may stand within a word, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +99,13 @@ def keys_of(translated: Translated, frequencies: Mapping[str, int], importance: 
     of_groups = []
     for number, group in enumerate(translated.query.groups):
         worth: dict[str, float] = {}
+        within: set[str] = set()
         for one in group.alternatives:
-            if frequencies.get(one.term, 0) and " " not in one.term and one.term[0] not in (PART, EXACT):
-                beginning = _beginning(one.term)
+            if frequencies.get(one.term, 0):
+                beginning = _beginning(_written(one.term))
                 worth[beginning] = max(worth.get(beginning, 0.0), one.weight)
+                if one.term.startswith(PART):
+                    within.add(beginning)
         if not worth:
             continue
         for word in _words(translated, group.query_word):
@@ -108,7 +113,8 @@ def keys_of(translated: Translated, frequencies: Mapping[str, int], importance: 
             if not any(beginning.startswith(one) for one in worth):
                 worth[beginning] = min(worth.values())
         ordered = sorted(worth.items(), key=lambda item: (-item[1], item[0]))
-        of_groups.append([(place, Key(text, number, value)) for place, (text, value) in enumerate(ordered)])
+        keys = [Key(text, number, value, text in within) for text, value in ordered]
+        of_groups.append(list(enumerate(keys)))
     turns = sorted(
         (one for keys in of_groups for one in keys), key=lambda one: (one[0], -one[1].worth * importance[one[1].group])
     )
@@ -180,7 +186,7 @@ def _together(occurrences: Sequence[Occurrence], groups: set[int]) -> bool:
 
 def _occurrences(text: str, offset: int, language: str, noted: Counter[tuple[Key, bool]]) -> Iterator[Occurrence]:
     """Where the keys occur, about."""
-    keys = {key: _AFTER_SPACE.match(key.text) is not None for key, _ in noted}
+    keys = {key: not key.inside and _AFTER_SPACE.match(key.text) is not None for key, _ in noted}
     for start in checked(range(0, len(text), _PART), 10):
         part = text[start : start + _PART + _OVERLAP]
         folded = unicodedata.normalize("NFC", part).translate(_folding(language))
@@ -195,6 +201,12 @@ def _occurrences(text: str, offset: int, language: str, noted: Counter[tuple[Key
                     place = offset + start + int(at * scale)
                     yield Occurrence(place, place + length, key, whole)
                 at = folded.find(key.text, at + length)
+
+
+def _written(term: str) -> str:
+    """How texts have an index term: without what marks it, and a sequence with the spaces of its script."""
+    term = term.removeprefix(PART).removeprefix(EXACT)
+    return term if _AFTER_SPACE.match(term) else term.replace(" ", "")
 
 
 def _beginning(word: str) -> str:
