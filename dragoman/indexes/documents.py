@@ -46,7 +46,7 @@ class Row(NamedTuple):
     """With the further terms of each word as ``dragoman.Places`` reads them."""
     sounds: str
     """The skeletons of the distinct terms but function words and parts of words, each with its term (see
-    `indexes.analysis.transliteration`). Of an inflected word it is the stem and the word, or the dictionary form."""
+    `indexes.analysis.transliteration`). See :func:`_heard`."""
 
 
 def batches(documents: Iterable[IndexedDocument]) -> Iterator[list[IndexedDocument]]:
@@ -87,11 +87,11 @@ def analysed(documents: Sequence[IndexedDocument], analyses: Mapping[str, Analys
 
 
 def _heard(language: str, words: Sequence[str], entries: Sequence[Entry]) -> set[str]:
-    """The distinct terms that names may sound like: a stem is cut off, so that the word counts beside it."""
+    """The distinct terms that names may sound like; stems and dictionary forms cut names, so words are among them."""
     function, row = folded_function_words(language), analyser(language)
     content = {entry for word, entry in zip(words, entries, strict=True) if word not in function}
     terms = {entry.term for entry in content}
-    if row.stemmer and not row.words:
+    if not row.words:
         terms |= {term for entry in content for term in entry.further if not term.startswith(PART)}
     return {term for term in terms if not _NO_NAME.fullmatch(term)} if language == "ja" else terms
 

@@ -111,7 +111,7 @@ class Bridge:
     written: Callable[[str], Sequence[str]] = lambda word: ()
     """The single words that glossaries have for a word or phrase of the query, folded."""
     exact: bool = True
-    """Whether documents' words have a field of their own, beside their index terms."""
+    """Whether documents' words have a field of their own, beside their index terms; else they are further terms."""
     placed: bool = False
     """Whether a glossary's term of several words is matched as a sequence."""
     sequential: bool = False
@@ -130,6 +130,8 @@ class Name:
 
 
 _CACHED_TERMS = 20_000
+_SEQUENCES = 200
+"""How many translations of several words a query word has at most; the most probable ones."""
 _ALTERNATIVES: WeakKeyDictionary[
     Lookup, dict[tuple[str, str, frozenset[int], float], tuple[list[Alternative], bool]]
 ] = WeakKeyDictionary()
@@ -167,8 +169,11 @@ def psq(
     """
     groups: dict[tuple[str, bool], tuple[TermGroup, dict[Place, None]]] = {}
     whole = list(units(tokens, table, glossaries))
-    phrases = [unit for unit in units(tokens, table) if " " in unit.term and unit not in whole] if joined else []
-    whole += phrases
+    covered: set[int] = set()
+    for unit in units(tokens, table) if joined else ():
+        if " " in unit.term:
+            covered.update(range(unit.start, unit.end))
+            whole.append(unit)
     for token in checked([unit for unit in checked(whole) if not aside(unit)] or whole):
         name = next((one for one in names if one.start <= token.start and token.end <= one.end), None)
         identical = bridge.identical(token.word)
@@ -179,12 +184,11 @@ def psq(
             if kept:
                 _add(groups, _named(token, name, tokens, kept))
                 continue
-        if not known and any(one.start <= token.start and token.end <= one.end for one in phrases):
-            continue  # a syllable of a word
-        if not known:
+        syllable = not known and token.start in covered  # of a word that is translated as a whole
+        if not known and not syllable:
             found = _with_sounds(tuple(found), tuple(bridge.sounds_like(token.term)), identical)
         found = as_written(found, token, table, glossaries, bridge)
-        _add(groups, TermGroup(token.word, token.term, token.start, token.end, found, oov=not known))
+        _add(groups, TermGroup(token.word, token.term, token.start, token.end, found, oov=not (known or syllable)))
     return TranslatedQuery("psq", [_repeated(group, list(places)) for group, places in groups.values()])
 
 
@@ -311,15 +315,17 @@ def _written(
     origin = next((one.origin for one in found if one.origin in glossaries), None)
     listed = bridge.written(token.word) if origin is not None else ()
     entries = list(found)
-    if bridge.exact and origin is not None:
-        entries += [Alternative(EXACT + word, 1.0, origin) for word in listed]
-    if bridge.placed and table is not None and (glossaries or bridge.sequential) and " " not in token.term:
+    if origin is not None:
+        terms = {one.term for one in found}
+        exact = (EXACT + word if bridge.exact else word for word in listed)
+        entries += [Alternative(word, 1.0, origin) for word in exact if word not in terms]
+    if bridge.placed and table is not None and (glossaries or bridge.sequential):
         several = [one for one in table.translations(token.term) if " " in one.term]
         of_glossaries = [one for one in several if one.origin in glossaries]
         within = {word for one in of_glossaries for word in one.term.split(" ")} - set(listed)  # 作 and 人 are no 作人
         entries = [one for one in entries if one.term not in within or one.origin not in glossaries]
-        likely = (one for one in several if bridge.sequential and one.p_backward >= LEAST_PROBABILITY)
-        whole = dict.fromkeys([*(one for one in of_glossaries if one.p_backward > 0), *likely])
+        likely = [one for one in several if bridge.sequential and one.p_backward >= LEAST_PROBABILITY]
+        whole = dict.fromkeys([*(one for one in of_glossaries if one.p_backward > 0), *likely[:_SEQUENCES]])
         entries += [Alternative(one.term, min(1.0, one.p_backward), one.origin) for one in whole]
     for one in list(entries) if bridge.parts or bridge.placed else ():
         if one.term.startswith(EXACT):

@@ -26,8 +26,8 @@ class Analyser(NamedTuple):
     syllables: bool = False
     """Whether most words are written as several: those of tables are sequences in documents, and terms of queries."""
     words: bool = False
-    """Whether words are further terms beside their stems, instead of in a field of their own. That is smaller, but an
-    entry's word then counts no more than the word's other forms."""
+    """Whether words are further terms beside their stems, as where there is no stemmer, instead of in a field of their
+    own. That is smaller, but a dictionary form in an entry then counts no more than the word's other forms."""
 
 
 ANALYSERS: dict[str, Analyser] = {
@@ -99,7 +99,7 @@ PLACED = frozenset(language for language, row in ANALYSERS.items() if row.segmen
 def has_words_among_terms(language: str) -> bool:
     """Whether each word is one of its index terms, so that words need no field of their own."""
     row = analyser(language)
-    return row.words or not (row.stemmer or row.forms)
+    return row.words or not row.stemmer
 
 
 def analyser(language: str) -> Analyser:

@@ -7,14 +7,17 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from zlib import crc32
 
+import regex
+
 from dragoman.deadline import check
 from dragoman.indexes.analysis.inflection import dictionary_form, dictionary_form_version
-from dragoman.indexes.analysis.languages import PLACED, analyser
+from dragoman.indexes.analysis.languages import PLACED, analyser, has_words_among_terms
 from dragoman.indexes.analysis.parts import parts, parts_version
 from dragoman.indexes.analysis.segmenters import segmenter
 from dragoman.indexes.analysis.stems import Stemmer, lucene_version
 from dragoman.indexes.errors import TooManyWords
 from dragoman.indexes.java import jvm
+from dragoman.lexicon.text.folding import IGNORABLE, OFTEN_WITHOUT_MARKS
 from dragoman.lexicon.text.function_words import folded_function_words, function_words
 from dragoman.lexicon.text.languages import check_language
 from dragoman.lexicon.text.segmentation import Segmenter
@@ -26,7 +29,7 @@ LONGEST_WORD = 255
 """Maximal length of a word or term, in characters. Longer ones are cut, in documents and queries alike; offsets
 still span the whole word. Lucene's limit is 32,766 bytes."""
 
-VERSION = "3"
+VERSION = "4"
 """Increase it whenever a code change in this package may change the output for any text."""
 
 DISTINCT_WORDS = 250_000
@@ -35,7 +38,12 @@ DISTINCT_WORDS = 250_000
 _AT_ONE_PLACE = " \x02"
 """Before a further term of a word in what the index reads (``dragoman.Places``)."""
 _APART = "\x04"
-"""Before a word that does not touch the one before it."""
+"""Before a word that does not continue a sequence with the one before it."""
+_BLANK = rf"[[\s--[\r\n]]||[\u200B{IGNORABLE}]]*+"
+_CONTINUED = regex.compile(rf"{_BLANK}(?:\r?\n{_BLANK})?", regex.V1)
+"""What may stand between the words of a sequence: white space without the end of a paragraph."""
+_HYPHENATED = regex.compile(rf"{_BLANK}(?:\r?\n{_BLANK})?|[-\u2010\u2011][{IGNORABLE}]*+", regex.V1)
+"""Between syllables also a hyphen (``Việt-Nam``)."""
 _CACHED_WORDS = 65_536
 _CACHED_LENGTH = 64
 _WORDS_AT_ONCE = 512
@@ -86,12 +94,13 @@ class WordAnalysis:
         lucene = f"{lucene_version()}:{row.stemmer}" if row.stemmer else ""
         forms = dictionary_form_version(language) if row.forms else ""
         made_of = [VERSION, lucene, forms, parts_version(language) if row.parts else "", plain.fingerprint]
-        made_of += ["own words"] * row.words + ["syllables"] * row.syllables
+        made_of += ["own words"] * has_words_among_terms(language) + ["syllables"] * row.syllables
         made_of.append(f"functions {crc32(' '.join(sorted(function_words(language))).encode()):08x}")
         self.fingerprint = ":".join(["words", *made_of])
         self._named = row.stemmer
         self._own_words = row.words
         self._function = folded_function_words(language)
+        self._continued = (_HYPHENATED if row.syllables else _CONTINUED) if language in PLACED else None
         self._stemmer: Stemmer | None = None
         self._stemming = threading.Lock()
         self._recent: dict[str, Entry] = {}
@@ -102,10 +111,11 @@ class WordAnalysis:
         found = words(text, self.language, self._segment)
         entries = self._recent
         try:
-            return [_token(one, entries[one.word]) for one in found]
+            tokens = [_token(one, entries[one.word]) for one in found]
         except KeyError:
             entries = self._entries({token.word for token in found})
-            return [_token(one, entries[one.word]) for one in found]
+            tokens = [_token(one, entries[one.word]) for one in found]
+        return self._with_gaps(text, tokens) if self._continued is not None else tokens
 
     def batch(self, texts: Sequence[str]) -> list[list[Token]]:
         """The :meth:`tokens` of each text; all uncached words go to Lucene in one call."""
@@ -132,23 +142,30 @@ class WordAnalysis:
         return list(zip(kept, terms, strict=True))
 
     def _placed(self, text: str) -> tuple[list[str], list[Entry]]:
-        """As :meth:`indexed`, where a word that does not touch the one before is apart from it."""
+        """As :meth:`indexed`, with a mark before a word that is apart from the one before it."""
         found = words(text, self.language, self._segment)
         check_distinct([token.word for token in found])
         entries = self._entries({token.word for token in found})
-        terms: list[Entry] = []
-        end = 0
-        for token in found:
-            entry = entries[token.word]
-            if terms and text[end : token.start].strip():
-                entry = entry._replace(row=_APART + entry.row)
-            terms.append(entry)
-            end = token.end
+        terms = [
+            entries[token.word]._replace(row=_APART + entries[token.word].row) if token.apart else entries[token.word]
+            for token in self._with_gaps(text, found)
+        ]
         return [token.word[:LONGEST_WORD] for token in found], terms
+
+    def _with_gaps(self, text: str, tokens: list[Token]) -> list[Token]:
+        """The tokens, of which those are apart that do not continue a sequence with the one before."""
+        assert self._continued is not None
+        found: list[Token] = []
+        end = tokens[0].start if tokens else 0
+        for token in tokens:
+            together = end >= token.start or self._continued.fullmatch(text, end, token.start)
+            found.append(token if together else token._replace(apart=True))
+            end = token.end
+        return found
 
     def sequences(self, term: str) -> list[str]:
         """How a text may have a term of tables otherwise cut: as one word, or as two, where words have no spaces."""
-        if self.language not in PLACED or term < _UNSPACED:
+        if self._segment is None or term < _UNSPACED:
             return []
         if " " in term:
             whole = term.replace(" ", "")
@@ -207,7 +224,8 @@ class WordAnalysis:
 
     def _formed(self, word: str) -> str:
         """The dictionary form of a word; a letter is none of a longer one."""
-        return self._form(word) if self._form and len(word) > 1 and not self._kept(word) else word
+        whole = len(word) == 1 and self.language not in OFTEN_WITHOUT_MARKS
+        return self._form(word) if self._form and not whole and not self._kept(word) else word
 
     def _kept(self, word: str) -> bool:
         """Whether a word is kept as it is written (``IT``, ``té``)."""

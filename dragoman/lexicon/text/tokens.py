@@ -18,12 +18,10 @@ from dragoman.lexicon.text.folding import (
     FOLDING_VERSION,
     IGNORABLE,
     NUMBER_SEPARATORS,
-    OFTEN_WITHOUT_MARKS,
     fold,
     folded_words,
     grouped_number,
     ungrouped_digits,
-    without_marks,
 )
 from dragoman.lexicon.text.function_words import folded_function_words, is_function_word
 from dragoman.lexicon.text.languages import check_language
@@ -75,6 +73,8 @@ class Token(NamedTuple):
     """Code-point offsets into the original text. Both numbers of ``½`` have those of the fraction."""
     further: tuple[str, ...] = ()
     """Further index terms at the same place: another stem, and the words in it after :data:`PART`."""
+    apart: bool = False
+    """Whether the word does not continue a sequence of words with the one before it, where sequences count."""
 
 
 class Analysis(Protocol):
@@ -325,14 +325,11 @@ def fold_term(text: str, language: str) -> str:
 
 
 def other_keys(text: str, language: str) -> list[str]:
-    """Further keys of a term: those of words in another case or in capitals, those of tables from before words were
-    kept as they are written (``us`` of ``US``), and without marks where these are often left out."""
+    """Further keys of a term: those of words in another case or in capitals, and those of tables from before words were
+    kept as they are written (``us`` of ``US``)."""
     key = fold_term(text, language)
     plain = " ".join(fold(word, language) for word in key.split(" "))
-    others = [plain, fold_term(text.upper(), language)]
-    if language in OFTEN_WITHOUT_MARKS:
-        others.append(without_marks(plain))
-    return list(dict.fromkeys(one for one in others if one != key))
+    return list(dict.fromkeys(one for one in (plain, fold_term(text.upper(), language)) if one != key))
 
 
 def _whole(run: str) -> list[tuple[int, int]]:

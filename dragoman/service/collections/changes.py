@@ -29,8 +29,8 @@ class Change:
 
 
 def indexed_text(title: str | None, text: str) -> str:
-    """The indexed text of a document: its title, if it has one, and its text."""
-    return f"{title}\n{text}" if title else text
+    """The indexed text of a document: its title, if it has one, and its text; no sequence of words goes over both."""
+    return f"{title}\n\n{text}" if title else text
 
 
 def database_generation(store: Store, collection_id: int) -> int:

@@ -19,7 +19,6 @@ from dragoman.lexicon.query import (
     TermGroup,
     TranslatedQuery,
     psq,
-    smt,
     untranslated,
 )
 from dragoman.lexicon.text.function_words import folded_function_words
@@ -27,6 +26,7 @@ from dragoman.lexicon.text.tokens import Analysis, Token, content_terms, fold, i
 from dragoman.service.core.errors import Unavailable
 from dragoman.service.core.priority import in_background
 from dragoman.service.query.text import AnalysedText
+from dragoman.service.query.weighted import weighted
 from dragoman.service.schemas.search import Degraded, QueryTerm, TableUsed, TermTranslation, Translation
 from dragoman.service.tables.snapshot import Snapshot
 from dragoman.service.tables.views import ActiveVersion, PivotView, View
@@ -100,7 +100,7 @@ def translate(
         return Translated(target, untranslated(own, bridge, aside), None, False)
     aside = partial(is_function_word, query.text, folded_function_words(source), view)
     if method == "smt":
-        return Translated(target, smt(tokens, view.surface if view else None, aside=aside), view, True)
+        return Translated(target, weighted(tokens, view, source, target, aside), view, True)
 
     document_analysis = analysis(target)
     if view is None:

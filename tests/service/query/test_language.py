@@ -76,9 +76,9 @@ def test_a_short_question_is_told_though_a_table_lacks_the_words_of_questions(qu
 
 
 def test_words_that_a_table_knows_outweigh_the_letters() -> None:
-    assert detect("solar tomb", CANDIDATES, nothing).language != "en"
-    knows = dictionary(en="solar tomb house", de="klima haus", fr="maison change")
-    assert detect("solar tomb", CANDIDATES, knows).language == "en"
+    assert detect("pasta solar", CANDIDATES, nothing).language != "en"
+    knows = dictionary(en="pasta solar house", de="klima haus", fr="maison change")
+    assert detect("pasta solar", CANDIDATES, knows).language == "en"
     assert detect("Haus", CANDIDATES, knows).language == "de"
 
 

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from dragoman.service.collections.texts import BEGINNING
+from dragoman.service.core.errors import InvalidRequest
 from dragoman.service.core.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
+from dragoman.service.tables.patching import Patch, Removal
 from dragoman.service.tables.service import Upload
 from tests.service.searching import add, running
 
@@ -38,7 +40,9 @@ FOUND = [
     ("he", "הוא גר בבית.", ["בית"]),
     ("ko", "학생들은 도서관에서 읽었다", ["학생", "도서관"]),
     ("ja", "学習の予定がある。", ["習", "予"]),
-    ("fon", "Nuɖúɖù ɖaxó nà ɖò.", ["nuɖúɖù", "nuɖuɖu", "ɖàxó", "nà"]),
+    ("fon", "Nuɖúɖù ɖaxó nà ɖò é.", ["nuɖúɖù", "nuɖuɖu", "ɖàxó", "nà", "é", "e", "ɖo"]),
+    ("vi", "Ở Việt-Nam có trường đại-\u00adhọc.", ["Việt Nam", "đại học", "trường đại học"]),
+    ("vi", "Cô ấy học ở trường đại\r\nhọc, không  phải ở\ttrung \nhọc.", ["đại học", "không phải", "trung học"]),
 ]
 """A document of each language, and entries that it has to be found by."""
 
@@ -51,6 +55,7 @@ NOT_FOUND = [
     ("zh", "中华人民共和国成立了。", ["华人"]),
     ("zh", "工作人员很多。", ["作人"]),
     ("zh", "声音太大，学不会。", ["大学"]),
+    ("vi", "Lớp đại, học giỏi. Cô đại\n\nhọc. Ổ i.", ["đại học", "ổi"]),
 ]
 """Entries that it must not be found by."""
 
@@ -150,6 +155,77 @@ def test_vietnamese_words_are_several_syllables_in_any_table(runtime: Runtime) -
     assert answer.hits[0].id == "university"
     assert [term.term for term in answer.translation.terms] == ["trường", "đại", "học", "đại học"]
     assert answer.translation.oov == {"en": ["trường"]}
+
+
+TOGETHER = [" ", "  ", "\t", "\n", "\r\n", " \n ", "\u00a0", "\u3000", "\u200b", " \u2060 "]
+APART = ["\n\n", "\r\n\r\n", ".", ", ", "/", " – ", "(", "1", " và ", "\n\n\n"]
+
+
+@pytest.mark.parametrize(
+    ("language", "first", "second", "together", "apart"),
+    [
+        ("vi", "đại", "học", [*TOGETHER, "-", "\u2010"], [*APART, "--", " - "]),
+        ("zh", "机器", "学习", TOGETHER, [*APART, "-"]),
+    ],
+)
+def test_a_sequence_has_the_evidence_of_its_score_whatever_stands_between(
+    runtime: Runtime, language: str, first: str, second: str, together: list[str], apart: list[str]
+) -> None:
+    gaps = {
+        f"{kind}{number}": gap for kind in ("t", "a") for number, gap in enumerate(together if kind == "t" else apart)
+    }
+    documents = [{"id": key, "text": f"{second} {first}{gap}{second} {first}"} for key, gap in gaps.items()]
+    entry = f"{first} {second}" if language == "vi" else first + second
+    (word,) = filled(runtime, language, f"{second}。", [entry], "en")
+    add(runtime, "c", *documents, {"id": "title", "title": first, "text": second})
+    request = SearchRequest(query=word, query_language="en", method="psq", rerank=False, explain=True, top_k=100)
+    hits = runtime.search.search(request, "x").hits
+    assert sorted(hit.id for hit in hits) == sorted(key for key in gaps if key.startswith("t"))
+    for hit in hits:
+        assert [one.document_term for one in hit.highlights] == [f"{first}{gaps[hit.id]}{second}"]
+        assert sum(one.score for one in hit.contributions) == pytest.approx(hit.scores.first_stage, rel=1e-4)
+
+
+def test_numbers_and_names_count_beside_a_phrase_that_has_them(runtime: Runtime) -> None:
+    runtime.collections.create("c", "en")
+    add(runtime, "c", {"id": "number", "text": "See 1234 there."}, {"id": "name", "text": "A Boeing landed."})
+    table = "điều 1234\tarticle\t0.5\t0.005\nmáy bay Boeing\taircraft\t0.5\t0.005\n"
+    runtime.tables.upload(Upload("plain", "vi", "en", activate=True), iter([table.encode()]))
+    assert [hit.id for hit in search(runtime, "điều 1234", "vi").hits] == ["number"]
+    assert [hit.id for hit in search(runtime, "máy bay Boeing", "vi").hits] == ["name"]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "name"),
+    [
+        ("ko", "푸틴.", "Putin"),
+        ("ko", "클린턴.", "Clinton"),
+        ("hu", "Newton.", "Newton"),
+        ("ta", "பெர்லின்.", "Berlin"),
+        ("tr", "Merkel.", "Merkel"),
+    ],
+)
+def test_a_name_is_found_by_its_sound_though_rules_cut_it(
+    runtime: Runtime, language: str, text: str, name: str
+) -> None:
+    runtime.collections.create("c", language)
+    add(runtime, "c", {"id": "one", "text": text})
+    assert [hit.id for hit in search(runtime, name, "en").hits] == ["one"]
+
+
+def test_fon_words_match_without_their_marks_in_smt_and_not_in_a_removal(runtime: Runtime) -> None:
+    runtime.collections.create("c", "fon")
+    add(runtime, "c", {"id": "marks", "text": "Nuɖúɖù ɔ."}, {"id": "plain", "text": "Nuɖuɖu ɔ."})
+    upload = Upload("words", "en", "fon", kind="glossary", activate=True)
+    runtime.tables.upload(upload, iter(["food\tnuɖúɖù\near\tto\ncountry\ttò\n".encode()]))
+    request = SearchRequest(query="food", query_language="en", method="smt", rerank=False, explain=True)
+    hits = runtime.search.search(request, "x").hits
+    assert sorted(hit.id for hit in hits) == ["marks", "plain"]
+    for hit in hits:
+        assert sum(one.score for one in hit.contributions) == pytest.approx(hit.scores.first_stage, rel=1e-4)
+    assert [hit.id for hit in search(runtime, "food", "en").hits] == ["marks", "plain"]
+    with pytest.raises(InvalidRequest, match="no entry"):
+        runtime.tables.patch("words", Patch([], [Removal("tó")]))
 
 
 @pytest.mark.parametrize(

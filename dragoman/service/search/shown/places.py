@@ -11,7 +11,7 @@ from functools import lru_cache
 import regex
 
 from dragoman.deadline import checked
-from dragoman.lexicon.text.folding import fold
+from dragoman.lexicon.text.folding import OFTEN_WITHOUT_MARKS, fold, without_marks
 from dragoman.lexicon.text.tokens import EXACT, PART
 from dragoman.service.collections.texts import StoredText
 from dragoman.service.query.translation import Translated
@@ -230,6 +230,8 @@ class _Folding(dict[int, str]):
 
     def __missing__(self, character: int) -> str:
         folded = fold(chr(character), self._language)
+        if self._language in OFTEN_WITHOUT_MARKS:
+            folded = without_marks(folded)
         if not chr(character).isalnum() and folded:
             folded = chr(character)
         elif not folded and not regex.match(r"\p{M}|\p{Cf}", chr(character)):

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Literal
 
 from dragoman.deadline import checked
@@ -101,8 +101,8 @@ class Matcher:
             return [place for place, token in enumerate(tokens) if token.word in some]
         return [
             place
-            for place, (_, term, _, _, further) in enumerate(tokens)
-            if term in some or (further and not some.isdisjoint(further))
+            for place, token in enumerate(tokens)
+            if token.term in some or (token.further and not some.isdisjoint(token.further))
         ]
 
     def _terms(self, tokens: Sequence[Token], place: int) -> Iterator[tuple[str, Token]]:
@@ -119,7 +119,7 @@ class Matcher:
                 if (
                     len(others) == len(words)
                     and all(word == one.term or word in one.further for word, one in zip(words, others, strict=True))
-                    and all(after.start - before.end <= 1 for before, after in pairwise(others))
+                    and not any(one.apart for one in others[1:])
                 ):
                     yield " ".join(words), others[-1]
 
