@@ -31,7 +31,9 @@ def units(tokens: Sequence[Token], table: Lookup | None, glossaries: frozenset[i
     position = 0
     while position < len(content):
         check()
-        length = _phrase_length(content[position : position + LONGEST_TERM], table, glossaries)
+        near = content[position : position + LONGEST_TERM]
+        reach = next((place for place, token in enumerate(near) if place and token.apart), len(near))
+        length = _phrase_length(near[:reach], table, glossaries)
         phrase = content[position : position + length]
         if length == 1:
             yield phrase[0]

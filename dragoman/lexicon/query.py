@@ -231,8 +231,11 @@ def smt(
     table: Lookup | None,
     best: int = 10,
     aside: Callable[[Token], bool] = lambda token: False,
+    sequential: bool = False,
 ) -> TranslatedQuery:
     """Weighted translation of each query word into its ``best`` translations, over a table of folded words.
+
+    Translations of several words are left out, unless documents have them as sequences (``sequential``).
 
     Function words and words with non-letters are dropped, and nothing is stemmed. All query words have the same
     weight; translations are weighted by P(f|e), normalised over the kept ones ("Mixed Attention Transformer",
@@ -242,7 +245,7 @@ def smt(
     for token in checked(tokens):
         if not token.term or aside(token) or not _ALPHABETIC.fullmatch(token.word):
             continue
-        entries = _best_words(token.word, table, best)
+        entries = _best_words(token.word, table, best, sequential)
         total = sum(entry.p_forward for entry in entries)
         if total > 0:
             found = [Alternative(e.term, e.p_forward / total, e.origin) for e in entries if e.p_forward > 0]
@@ -378,13 +381,13 @@ def alternatives(
     return cache.setdefault(key, (list(found.values()), known))
 
 
-def _best_words(word: str, table: Lookup | None, best: int) -> list[Entry]:
+def _best_words(word: str, table: Lookup | None, best: int, sequential: bool) -> list[Entry]:
     """The ``best`` single-word translations. Reading a few more is enough for most words; otherwise all are read."""
     if table is None:
         return []
     for limit in (4 * best, None):
         entries = table.translations(word, best=limit)
-        found = [entry for entry in entries if " " not in entry.term][:best]
+        found = [entry for entry in entries if sequential or " " not in entry.term][:best]
         if len(found) == best or limit is None or len(entries) < limit:
             break
     return found

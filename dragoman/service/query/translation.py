@@ -21,6 +21,7 @@ from dragoman.lexicon.query import (
     psq,
     untranslated,
 )
+from dragoman.lexicon.table.table import Entry
 from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import Analysis, Token, content_terms, fold, is_elided
 from dragoman.service.core.errors import Unavailable
@@ -356,14 +357,19 @@ def significant(probability: float) -> float:
 def _shown(one: Translated, view: View | PivotView, group: TermGroup) -> list[TermTranslation]:
     """The most probable translations of the word, or of its index term if no table has the word itself, or a glossary
     has another form of it."""
+    if one.query.method == "smt":
+        found = view.surface.translations(group.query_word)
+        searched = [entry for entry in found if " " not in entry.term or analyser(one.language).syllables]
+        return [_term(one, entry) for entry in searched[:_SHOWN]]
     known = view.surface.translations(group.query_word, best=_SHOWN)
     if any(one.origin in view.glossaries for one in group.alternatives):
         known = [entry for entry in known if entry.origin in view.glossaries]
     entries = known or view.analysed.translations(group.query_term, best=_SHOWN)
-    return [
-        TermTranslation(term=entry.term, probability=significant(entry.p_forward), language=one.language)
-        for entry in entries
-    ]
+    return [_term(one, entry) for entry in entries]
+
+
+def _term(one: Translated, entry: Entry) -> TermTranslation:
+    return TermTranslation(term=entry.term, probability=significant(entry.p_forward), language=one.language)
 
 
 def unknown(one: Translated) -> list[TermGroup]:
@@ -376,12 +382,14 @@ def unknown(one: Translated) -> list[TermGroup]:
     return [
         group
         for group in groups
-        if one.foreign and group.oov and group.query_word not in in_phrases and not _known(one.view, group)
+        if one.foreign and group.oov and group.query_word not in in_phrases and not _known(one, group)
     ]
 
 
-def _known(view: View | PivotView | None, group: TermGroup) -> bool:
-    return view is not None and (group.query_word in view.surface or group.query_term in view.analysed)
+def _known(one: Translated, group: TermGroup) -> bool:
+    if one.view is None or one.query.method == "smt":  # that searches all that it finds
+        return False
+    return group.query_word in one.view.surface or group.query_term in one.view.analysed
 
 
 def oov(text: str, translations: Sequence[Translated]) -> dict[str, list[str]]:

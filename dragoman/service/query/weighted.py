@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from dragoman.indexes.analysis.languages import analyser
 from dragoman.lexicon.query import Alternative, TermGroup, TranslatedQuery, smt
 from dragoman.lexicon.text.folding import OFTEN_WITHOUT_MARKS, without_marks
 from dragoman.lexicon.text.tokens import Token
@@ -19,7 +20,7 @@ def weighted(
     table = view.surface if view is not None else None
     if table is not None and source in OFTEN_WITHOUT_MARKS:
         tokens = [one if one.word in table else one._replace(word=without_marks(one.word)) for one in tokens]
-    query = smt(tokens, table, aside=aside)
+    query = smt(tokens, table, aside=aside, sequential=analyser(target).syllables)
     if target not in OFTEN_WITHOUT_MARKS:
         return query
     return replace(query, groups=[_without_marks(group) for group in query.groups])

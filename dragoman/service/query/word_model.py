@@ -24,9 +24,9 @@ LONGEST_PART = 5
 WORD_CHARS = 20
 WORDS = 32
 """Most words of a text that are looked at."""
-BORROWED = 0.2
+BORROWED = 0.3
 """How usual an English word is in a text of another language."""
-BORROWED_SCRIPT = 0.15
+BORROWED_SCRIPT = 0.4
 """How usual a word in Latin letters is in a text in another script."""
 UNUSUAL = 0.005
 """How usual any other word is."""

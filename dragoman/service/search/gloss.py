@@ -6,6 +6,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from weakref import WeakKeyDictionary
 
+from dragoman.indexes.analysis.languages import analyser
+from dragoman.lexicon.phrases import units
 from dragoman.lexicon.query import LEAST_PROBABILITY
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.vocabulary import Vocabulary
@@ -59,6 +61,8 @@ class Glosses:
         view, aside = self._snapshot.views.get((language, self._language)), folded_function_words(language)
         if view is None:
             return []
+        if analyser(language).syllables:
+            tokens = units(list(tokens), view.analysed)
         return [
             Gloss(field=field, start=offset + token.start, end=offset + token.end, translations=found)
             for token in tokens

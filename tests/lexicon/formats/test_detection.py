@@ -92,6 +92,16 @@ def test_columns_in_each_others_language_are_exchanged_with_a_warning() -> None:
     assert pairs(items(content, columns=("source", "target")))[0] == ("Haus", "house")
 
 
+@pytest.mark.parametrize("alike", ["", "Art,art\nGift,gift\nHand,hand\n", "Hand,hand\nTaxi,Taxi\n" * 9])
+def test_a_file_that_may_be_the_other_way_round_is_never_read_in_silence(alike: str) -> None:
+    try:
+        found = items(f"Buch,book\nHund,dog\n{alike}")
+    except TableFormatError as fault:
+        assert "other way round" in fault.reason
+    else:
+        assert any("other way round" in one.reason for one in found if isinstance(one, Notice))
+
+
 @pytest.mark.parametrize("languages", [("en", "ru"), ("ru", "en")])
 def test_scripts_tell_the_columns_of_one_line(languages: tuple[str, str]) -> None:
     expected = ("house", "дом") if languages == ("en", "ru") else ("дом", "house")

@@ -186,6 +186,26 @@ def test_a_sequence_has_the_evidence_of_its_score_whatever_stands_between(
         assert sum(one.score for one in hit.contributions) == pytest.approx(hit.scores.first_stage, rel=1e-4)
 
 
+def test_smt_says_what_it_searches_and_glosses_are_those_of_whole_words(runtime: Runtime) -> None:
+    runtime.collections.create("v", "vi")
+    add(runtime, "v", {"id": "v", "text": "Bệnh viện điều trị bệnh tim. Viện, bệnh nhân."})
+    table = "hospital\tbệnh viện\npatient\tbệnh nhân\nheart attack\tnhồi máu\n"
+    runtime.tables.upload(Upload("g", "en", "vi", kind="glossary", activate=True), iter([table.encode()]))
+    request = SearchRequest(query="hospital", query_language="en", method="smt", rerank=False, explain=True)
+    (hit,) = runtime.search.search(request, "x").hits
+    assert [one.document_term for one in hit.highlights] == ["Bệnh viện"]
+    request = SearchRequest(query="heart attack", query_language="en", method="smt", rerank=False)
+    answer = runtime.search.search(request, "x")
+    assert answer.translation.oov == {"vi": ["heart", "attack"]}
+    assert [term.translations for term in answer.translation.terms] == [[], []]
+    request = SearchRequest(query="hospital", query_language="en", method="psq", rerank=False, gloss=True)
+    (hit,) = runtime.search.search(request, "x").hits
+    shown = {hit.snippet[one.start : one.end]: one.translations for one in hit.gloss or []}
+    assert shown["Bệnh viện"] == ["hospital"]
+    assert shown["bệnh nhân"] == ["patient"]
+    assert "Viện, bệnh" not in shown
+
+
 def test_numbers_and_names_count_beside_a_phrase_that_has_them(runtime: Runtime) -> None:
     runtime.collections.create("c", "en")
     add(runtime, "c", {"id": "number", "text": "See 1234 there."}, {"id": "name", "text": "A Boeing landed."})

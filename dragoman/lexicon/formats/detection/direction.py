@@ -31,7 +31,7 @@ class Direction(Enum):
     SWAPPED = "swapped"
     UNCLEAR = "unclear"
     DOUBTFUL = "doubtful"
-    """Perhaps swapped, by one or two rows that show little: taken as straight, with a warning."""
+    """Perhaps swapped, by rows that are few or show little: taken as straight, with a warning."""
 
 
 class Witness:
@@ -60,7 +60,7 @@ class Witness:
 
     def direction(self, rows: Iterable[tuple[str, str]]) -> Direction:
         """Whether the terms of these rows, each of two different ones, are in the languages' order."""
-        found = [self.of(one) - self.of(other) for one, other in rows if one != other]
+        found = [self.of(one) - self.of(other) for one, other in rows if one.casefold() != other.casefold()]
         told = [value for value in found if abs(value) > 0.1]
         if not told:
             return Direction.STRAIGHT
@@ -70,7 +70,7 @@ class Witness:
             return Direction.SWAPPED
         if total <= _UNCLEAR and mean <= _UNCLEAR_MEAN and len(found) >= _UNCLEAR_ROWS:
             return Direction.UNCLEAR
-        if total <= _DOUBTFUL and len(found) < _UNCLEAR_ROWS:
+        if total <= _DOUBTFUL:
             return Direction.DOUBTFUL
         return Direction.STRAIGHT
 
