@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,7 +44,7 @@ def test_false_matches_are_of_other_dictionary_forms() -> None:
 def test_further_terms_count() -> None:
     class Further(FirstLetters):
         def tokens(self, text: str) -> list[Token]:
-            return [replace(token, further=("x", "")) for token in super().tokens(text)]
+            return [token._replace(further=("x", "")) for token in super().tokens(text)]
 
     assert terms_of(Further(2), "abc") == {"ab", "x"}
 

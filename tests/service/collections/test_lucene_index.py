@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import shutil
 import time
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -137,7 +136,7 @@ def test_an_index_of_another_analysis_is_searched_while_it_is_built_anew(
     class Changed:
         language = "sw"
         fingerprint = "changed"
-        tokens = staticmethod(lambda text: [replace(one, term=one.term + "x") for one in present("sw").tokens(text)])
+        tokens = staticmethod(lambda text: [one._replace(term=one.term + "x") for one in present("sw").tokens(text)])
 
     for module in (builds, collection_index):
         monkeypatch.setattr(module, "analysis", lambda language: Changed())
