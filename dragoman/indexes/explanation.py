@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from dragoman.indexes.bm25 import BM25, idf
 from dragoman.lexicon.query import TermGroup, TranslatedQuery
+from dragoman.lexicon.text.tokens import REPEATED
 
 __all__ = ["Statistics", "TermScore", "explain", "rarity", "stored_length"]
 
@@ -58,7 +59,7 @@ def rarity(group: TermGroup, statistics: Statistics, structured: bool) -> float:
     if not weights:
         return 0.0
     if structured:
-        return idf(_expected(weights, statistics.frequencies), statistics.documents)
+        return idf(_documents(weights, statistics.frequencies), statistics.documents)
     return math.fsum(w * idf(statistics.frequencies[term], statistics.documents) for term, w in weights.items())
 
 
@@ -78,7 +79,7 @@ def _explain(
     weights = _weights(group, statistics, structured)
     if not weights:
         return TermScore(0.0, 0.0, 0.0, group.weight, 0.0)
-    tf, df = _expected(weights, counts), _expected(weights, statistics.frequencies)
+    tf, df = _expected(weights, counts), _documents(weights, statistics.frequencies)
     group_idf = rarity(group, statistics, structured)
     norm = bm25.k1 * (1 - bm25.b + bm25.b * stored_length(length) / statistics.average_length)
     if structured:
@@ -102,6 +103,12 @@ def _weights(group: TermGroup, statistics: Statistics, structured: bool) -> dict
 
 def _expected(weights: Mapping[str, float], counts: Mapping[str, int]) -> float:
     return math.fsum(weight * counts.get(term, 0) for term, weight in weights.items())
+
+
+def _documents(weights: Mapping[str, float], frequencies: Mapping[str, int]) -> float:
+    """The expected document frequency. What only repeats another alternative counts where documents have that alone."""
+    others = {term: weight for term, weight in weights.items() if not term.startswith(REPEATED)}
+    return _expected(others or weights, frequencies)
 
 
 def _saturated(tf: float, norm: float) -> float:

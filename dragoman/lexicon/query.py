@@ -23,7 +23,7 @@ import regex
 from dragoman.deadline import checked
 from dragoman.lexicon.phrases import units
 from dragoman.lexicon.table.table import Entry, Lookup
-from dragoman.lexicon.text.tokens import EXACT, PART, Token
+from dragoman.lexicon.text.tokens import AGAIN, EXACT, PART, REPEATED, Token
 
 Method = Literal["psq", "smt", "none"]
 
@@ -320,8 +320,8 @@ def _written(
     entries = list(found)
     if origin is not None:
         terms = {one.term for one in found}
-        exact = (EXACT + word if bridge.exact else word for word in listed)
-        entries += [Alternative(word, 1.0, origin) for word in exact if word not in terms]
+        mark = EXACT if bridge.exact else AGAIN
+        entries += [Alternative(mark + word, 1.0, origin) for word in listed if bridge.exact or word not in terms]
     if bridge.placed and table is not None and (glossaries or bridge.sequential):
         several = [one for one in table.translations(token.term) if " " in one.term]
         of_glossaries = [one for one in several if one.origin in glossaries]
@@ -331,7 +331,7 @@ def _written(
         whole = dict.fromkeys([*(one for one in of_glossaries if one.p_backward > 0), *likely[:_SEQUENCES]])
         entries += [Alternative(one.term, min(1.0, one.p_backward), one.origin) for one in whole]
     for one in list(entries) if bridge.parts or bridge.placed else ():
-        if one.term.startswith(EXACT):
+        if one.term.startswith(REPEATED):
             continue
         if one.origin in glossaries or one.origin == IDENTICAL:
             for other in bridge.sequences(one.term):

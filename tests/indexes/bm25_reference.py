@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from dragoman.indexes.bm25 import BM25
 from dragoman.lexicon.query import TermGroup, TranslatedQuery
+from dragoman.lexicon.text.tokens import AGAIN, REPEATED
 
 
 def kept_length(length: int) -> int:
@@ -23,7 +24,7 @@ class Reference:
     """Scores of all documents; documents without a term do not exist, as in Lucene."""
 
     def __init__(self, documents: Sequence[Sequence[str]], bm25: BM25) -> None:
-        self.frequencies = [Counter(document) for document in documents]
+        self.frequencies = [Counter([*document, *(AGAIN + term for term in document)]) for document in documents]
         self._df: dict[str, int] = {}
         lengths = [len(document) for document in documents]
         self.count = sum(length > 0 for length in lengths)
@@ -66,7 +67,9 @@ class Reference:
         return {term: min(1.0, weight) for term, weight in weights.items()}
 
     def _expected_df(self, group: TermGroup) -> float:
-        return min(self.count, sum(w * self.df(term) for term, w in self._weights(group).items()))
+        weights = {term: w for term, w in self._weights(group).items() if self.df(term)}
+        others = {term: w for term, w in weights.items() if not term.startswith(REPEATED)}
+        return min(self.count, sum(w * self.df(term) for term, w in (others or weights).items()))
 
     def _structured(self, group: TermGroup, position: int) -> float:
         tf = sum(w * self.frequencies[position][term] for term, w in self._weights(group).items())

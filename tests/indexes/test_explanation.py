@@ -13,14 +13,20 @@ from dragoman.indexes.documents import IndexedDocument
 from dragoman.indexes.explanation import Statistics, explain, stored_length
 from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.lexicon.query import Alternative, Method, TermGroup, TranslatedQuery
-from dragoman.lexicon.text.tokens import PlainAnalysis
+from dragoman.lexicon.text.tokens import AGAIN, PlainAnalysis
 
 VOCABULARY = [f"wort{number}" for number in range(12)]
 ANALYSIS = PlainAnalysis("de")
 
 texts = st.lists(st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=90).map(" ".join), min_size=1, max_size=12)
 alternatives = st.lists(
-    st.builds(Alternative, st.sampled_from([*VOCABULARY, "absent"]), st.floats(0.01, 1.0), st.just(0)), max_size=5
+    st.builds(
+        Alternative,
+        st.sampled_from([*VOCABULARY, "absent", AGAIN + VOCABULARY[0], AGAIN + VOCABULARY[1]]),
+        st.floats(0.01, 1.0),
+        st.just(0),
+    ),
+    max_size=5,
 )
 groups = st.lists(
     st.builds(
@@ -50,7 +56,8 @@ def test_contributions_add_up_to_the_score_that_lucene_computes(
         scores = dict(ranking.hits)
         for key, text in enumerate(documents):
             terms = [token.term for token in ANALYSIS.tokens(text)]
-            parts = explain(query, statistics, count(terms), len(terms), bm25)
+            counts = count(terms) | {AGAIN + term: number for term, number in count(terms).items()}
+            parts = explain(query, statistics, counts, len(terms), bm25)
             assert len(parts) == len(found)
             assert math.fsum(part.score for part in parts) == pytest.approx(scores.get(key, 0.0), rel=1e-4, abs=1e-6)
 
@@ -64,6 +71,16 @@ def test_a_structured_term_has_expected_counts() -> None:
     assert (part.tf, part.df) == (2.0, 2.5)
     assert part.idf == pytest.approx(math.log(1 + (10 - 2.5 + 0.5) / (2.5 + 0.5)))
     assert part.score == pytest.approx(part.idf * 2 / 3)
+
+
+def test_a_word_that_repeats_another_alternative_adds_to_tf_and_not_to_df() -> None:
+    found = [Alternative("haus", 0.5, 0), Alternative(AGAIN + "häuser", 1.0, 0)]
+    query = TranslatedQuery("psq", [TermGroup("houses", "house", 0, 6, found)])
+    frequencies = {"haus": 4, AGAIN + "häuser": 3}
+    (part,) = explain(query, Statistics(4, 20.0, frequencies), {"haus": 2, AGAIN + "häuser": 1}, 20, BM25())
+    assert (part.tf, part.df) == (2.0, 2.0)
+    (part,) = explain(query, Statistics(4, 20.0, frequencies | {"haus": 0}), {AGAIN + "häuser": 1}, 20, BM25())
+    assert (part.tf, part.df) == (1.0, 3.0)
 
 
 def test_terms_that_the_index_lacks_add_nothing() -> None:

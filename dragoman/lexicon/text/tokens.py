@@ -28,8 +28,10 @@ from dragoman.lexicon.text.languages import check_language
 from dragoman.lexicon.text.segmentation import RUN, UNSPACED_LETTERS, Segmenter, by_character, segmented
 
 __all__ = [
+    "AGAIN",
     "EXACT",
     "PART",
+    "REPEATED",
     "Analysis",
     "PlainAnalysis",
     "Token",
@@ -55,7 +57,11 @@ _CHECKED_EVERY = 4096
 """Words after which the deadline is asked for."""
 
 EXACT = "\x03"
-"""Begins a folded word that is looked for as it is written, whatever its index term."""
+"""Begins a folded word that is looked for as it is written, in the field of words."""
+AGAIN = "\x05"
+"""Begins one where words are index terms: its documents are those of the index term that it is."""
+REPEATED = (EXACT, AGAIN)
+"""Begin what a document with another alternative of the query term has as well: it adds to tf, and not to df."""
 
 
 class Token(NamedTuple):

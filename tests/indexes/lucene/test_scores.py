@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from dragoman.indexes import BM25, Hit, IndexedDocument, LuceneIndex, Ranking
 from dragoman.lexicon.query import Alternative, Method, TermGroup, TranslatedQuery
-from dragoman.lexicon.text.tokens import PlainAnalysis
+from dragoman.lexicon.text.tokens import AGAIN, PlainAnalysis
 from tests.indexes.bm25_reference import Reference, kept_length
 
 pytestmark = pytest.mark.slow
 
 VOCABULARY = ["haus", "hof", "garten", "zaun", "дом", "дом", "двор", "家", "𠮷", "o'neill", "a", "1984"]
+REPEATED = [AGAIN + "haus", AGAIN + "дом", AGAIN + "nirgends"]
 MISSING = ["nirgends", "niemals", "not one term", "", "\ue001", "x\ue002y", "\ue003"]
 ANALYSES = {"xx": PlainAnalysis("de")}
 
@@ -33,7 +34,9 @@ documents = st.lists(
 )
 weights = st.one_of(st.floats(0.001, 1.0), st.just(1.0))
 alternatives = st.lists(
-    st.builds(Alternative, st.sampled_from(VOCABULARY + MISSING), weights, st.just(0)), min_size=1, max_size=8
+    st.builds(Alternative, st.sampled_from(VOCABULARY + MISSING + REPEATED), weights, st.just(0)),
+    min_size=1,
+    max_size=8,
 )
 groups = st.lists(
     st.builds(

@@ -115,6 +115,33 @@ def test_an_irregular_plural_is_found_by_a_glossary_s_singular(runtime: Runtime,
     assert [[found.term for found in term.translations] for term in answer.translation.terms] == [["kind"]]
 
 
+@pytest.mark.parametrize(
+    ("language", "entry", "inflected"),
+    [
+        ("de", "Häuser", "Haus"),
+        ("tr", "evler", "ev"),
+        ("ar", "الكتب", "كتب"),
+        ("ko", "학생들", "학생"),
+        ("fi", "taloja", "talo"),
+    ],
+)
+def test_a_word_as_the_glossary_has_it_ranks_first_and_no_document_counts_twice(
+    runtime: Runtime, language: str, entry: str, inflected: str
+) -> None:
+    words = filled(runtime, language, entry, [entry, "Quxa"], "en")
+    more = [{"id": f"{place}", "text": entry} for place in range(3)]
+    add(runtime, "c", *more, {"id": "other", "text": inflected}, {"id": "name", "text": "Quxa"})
+    answer = search(runtime, words[0], "en")
+    assert [hit.id for hit in answer.hits][-1] == "other"
+    assert len(answer.hits) == 5
+    for hit in answer.hits:
+        (term,) = hit.contributions
+        assert term.df == 5
+        assert term.tf == (1 if hit.id == "other" else 2)
+    rare = search(runtime, " ".join(words), "en")
+    assert rare.hits[0].id == "name"
+
+
 def test_a_japanese_hit_of_smt_has_the_evidence_of_its_score(runtime: Runtime) -> None:
     runtime.collections.create("c", "ja")
     add(runtime, "c", {"id": "one", "text": "本を読んだ。"}, {"id": "two", "text": "本を書いた。"})

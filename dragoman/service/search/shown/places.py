@@ -12,7 +12,7 @@ import regex
 
 from dragoman.deadline import checked
 from dragoman.lexicon.text.folding import OFTEN_WITHOUT_MARKS, fold, without_marks
-from dragoman.lexicon.text.tokens import EXACT, PART
+from dragoman.lexicon.text.tokens import PART, REPEATED
 from dragoman.service.collections.texts import StoredText
 from dragoman.service.query.translation import Translated
 from dragoman.service.search.shown.snippets import SNIPPET_LENGTH
@@ -205,7 +205,7 @@ def _occurrences(text: str, offset: int, language: str, noted: Counter[tuple[Key
 
 def _written(term: str) -> str:
     """How texts have an index term: without what marks it, and a sequence with the spaces of its script."""
-    term = term.removeprefix(PART).removeprefix(EXACT)
+    term = term[1:] if term.startswith((PART, *REPEATED)) else term
     return term if _AFTER_SPACE.match(term) else term.replace(" ", "")
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 from dragoman.deadline import checked
 from dragoman.indexes.passages import SENTENCE_END, Span, grapheme_boundary, sentences
 from dragoman.lexicon.query import TranslatedQuery
-from dragoman.lexicon.text.tokens import EXACT, PART, Token
+from dragoman.lexicon.text.tokens import AGAIN, EXACT, PART, REPEATED, Token
 
 SNIPPET_LENGTH = 400
 """The longest snippet, in code points."""
@@ -63,7 +63,7 @@ class Matcher:
         for answers in self._alternatives.values():
             answers.sort(key=lambda answer: (-answer[1], answer[0]))
             del answers[MOST_OF_A_WORD:]
-        self._exact = any(term.startswith(EXACT) for term in self._alternatives)
+        self._repeated = any(term.startswith(REPEATED) for term in self._alternatives)
         self._sequences: dict[str, list[list[str]]] = {}
         """The words of sequences by the first of them."""
         for words in (term.split(" ") for term in self._alternatives if " " in term):
@@ -94,7 +94,7 @@ class Matcher:
 
     def _places(self, tokens: Sequence[Token]) -> list[int]:
         """The places of the words with which an alternative may begin: mostly a few of many."""
-        if self._exact:
+        if self._repeated:
             return list(range(len(tokens)))
         some = self._beginnings
         if self._form == "word":
@@ -111,7 +111,8 @@ class Matcher:
         if not token.term:
             return
         terms = (token.word,) if self._form == "word" else (token.term, *token.further)
-        for term in (*terms, EXACT + token.word) if self._exact else terms:
+        again = (EXACT + token.word, *(AGAIN + term for term in terms)) if self._repeated else ()
+        for term in (*terms, *again):
             if term in self._alternatives:
                 yield term, token
             for words in self._sequences.get(term, ()):

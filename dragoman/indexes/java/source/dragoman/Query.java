@@ -76,11 +76,15 @@ final class Query {
   /** Computes idf where the group is one term, and else multiplies it into the weights; returns the maximal score. */
   private double finish(Group group) {
     double sum = 0;
+    double repeated = 0;
     for (int i = 0; i < group.weights.length; i++) {
-      int frequency = group.terms.get(i).frequency;
-      if (!structured) group.weights[i] *= idf(frequency);
-      sum += structured ? group.weights[i] * frequency : group.weights[i];
+      Term term = group.terms.get(i);
+      if (!structured) group.weights[i] *= idf(term.frequency);
+      double counted = structured ? group.weights[i] * term.frequency : group.weights[i];
+      if (structured && term.isRepeated()) repeated += counted;
+      else sum += counted;
     }
+    if (sum == 0) sum = repeated;
     group.idf = structured && sum > 0 ? idf(sum) : 1;
     return structured && sum > 0 ? group.idf : sum;
   }

@@ -25,6 +25,9 @@ final class Term {
   /** Before a word that is looked for as it is written, in the field of words and not in that of index terms. */
   private static final char EXACT = '\u0003';
 
+  /** Before a word that is looked for among the index terms, beside another term of its documents. */
+  private static final char AGAIN = '\u0005';
+
   final String text;
 
   /** The number of live documents. */
@@ -105,9 +108,14 @@ final class Term {
     return !text.isEmpty() && text.charAt(0) == EXACT;
   }
 
+  /** Whether its documents are those of another term of a query: it adds to tf, and not to df. */
+  boolean isRepeated() {
+    return isExact(text) || (!text.isEmpty() && text.charAt(0) == AGAIN);
+  }
+
   /** The term as the index has it. */
   BytesRef bytes() {
-    return new BytesRef(isExact(text) ? text.substring(1) : text);
+    return new BytesRef(isRepeated() ? text.substring(1) : text);
   }
 
   /** What the term takes in memory, in postings of 8 bytes. */
