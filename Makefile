@@ -30,9 +30,9 @@ $(RUNNING): pyproject.toml constraints.txt scripts/install.py Makefile
 	@$(INSTALL)
 	@touch $@
 
-$(DEVELOPING): $(RUNNING)
+$(DEVELOPING): $(RUNNING) dragoman_lab/pyproject.toml
 	@echo "Installing what developing Dragoman needs as well"
-	@$(INSTALL) dev evaluation postgresql telemetry
+	@$(INSTALL) --lab dev postgresql telemetry
 	@touch $@
 
 demo: $(RUNNING)

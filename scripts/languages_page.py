@@ -1,7 +1,7 @@
 """Write docs/languages.md anew from the table of analysers and what was measured:
 
-    python -m benchmarks.lexicon.lemmas --data DATA --split test --output runs/lemmas.json
-    python -m benchmarks.lexicon.glossary --data DATA --split test --output runs/glossary.json
+    python -m dragoman_lab.benchmarks.lexicon.lemmas --data DATA --split test --output runs/lemmas.json
+    python -m dragoman_lab.benchmarks.lexicon.glossary --data DATA --split test --output runs/glossary.json
     .venv/bin/python scripts/languages_page.py runs/lemmas.json runs/glossary.json
 
 Without files the measures of the page stay as they are.

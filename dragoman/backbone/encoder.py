@@ -1,6 +1,6 @@
 """The encoder interface of ranking, reasoning and tagging, for our backbone and Hugging Face checkpoints.
 
-`load_encoder("e5-small")` loads multilingual-e5-small from its package, `load_encoder("small")` the shipped backbone;
+`load_encoder("e5-small")` loads multilingual-e5-small from its package;
 `load_encoder("/path")` or `load_encoder("xlm-roberta-base")` loads a folder trained by this project, or an encoder of
 transformers (BERT, XLM-R, the encoder of T5 or mT5, …). Only safetensors are read, and code in a checkpoint is never
 run.

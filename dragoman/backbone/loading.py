@@ -1,4 +1,4 @@
-"""Loading of encoders (also the shipped one) and translators by name or path: of this project, or from Hugging Face."""
+"""Loading of encoders and translators by name or path: of this project, or from Hugging Face."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from dragoman.backbone.encoder import Encoder, VecoEncoder
 from dragoman.backbone.pretrained import e5
 from dragoman.backbone.translator import MODEL_TYPE, Translator, VecoTranslator, load_seq2seq
 from dragoman.backbone.veco import middle_layer
-from dragoman.backbone.weights import shipped, shipped_names
 
 
-def load_encoder(name_or_path: str = "small", device: str = "cpu") -> Encoder:
+def load_encoder(name_or_path: str = e5.NAME, device: str = "cpu") -> Encoder:
     """Load an encoder in evaluation mode on `device`.
 
     Raises:
@@ -20,7 +19,7 @@ def load_encoder(name_or_path: str = "small", device: str = "cpu") -> Encoder:
     """
     if name_or_path == e5.NAME:
         return e5.load_e5().to(device).eval()
-    folder = shipped(name_or_path) if name_or_path in shipped_names() else Path(name_or_path)
+    folder = Path(name_or_path)
     if (folder / CONFIG).is_file() and read_json(folder / CONFIG).get("model_type") == "veco":
         model, vocabulary, about = load_veco(folder, cross_attention=False)
         layer = about.get("sentence_layer")

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.backbone.training.text_files import text_files
-from dragoman.backbone.training.vocabulary import train_subwords
+from dragoman_lab.backbone.text_files import text_files
+from dragoman_lab.backbone.vocabulary import train_subwords
 from tests.backbone.samples import write_text
 
 torch.set_num_threads(1)

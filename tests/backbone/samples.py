@@ -17,8 +17,8 @@ import numpy as np
 import torch
 
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.backbone.training.corpus import Pairs
 from dragoman.backbone.veco import Veco, VecoConfig
+from dragoman_lab.backbone.corpus import Pairs
 from tests.service.forking import Forked
 
 DEMO = Path(__file__).parents[2] / "dragoman" / "demo"

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.backbone.tokenizer import BYTES, SPECIAL_TOKENS, UNKNOWN, Subwords, cut
-from dragoman.backbone.training.text_files import CorpusError, TextFile
-from dragoman.backbone.training.vocabulary import _sample, language_sizes, smoothed, train_subwords
+from dragoman_lab.backbone.text_files import CorpusError, TextFile
+from dragoman_lab.backbone.vocabulary import _sample, language_sizes, smoothed, train_subwords
 from tests.backbone.samples import all_ids
 
 SPELT = [*SPECIAL_TOKENS, "<to:de>", "<0x41>", "<0xFF>", "＜mask＞", "<0x", "<<s>", "<s><s>", "▁", "<0x41>é"]

@@ -1,4 +1,4 @@
-"""The README and the pages of docs/, and the blocks of code in them."""
+"""The README, the pages of docs/ and its folders and the lab's README, and the blocks of code in them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "dragoman_lab" / "README.md"]
 
 LANGUAGES = {"sh", "python", "json", "text", "mermaid"}
 REASONS = {
@@ -25,6 +25,12 @@ REASONS = {
     "takes minutes",
 }
 """Why a block may be left out; written right before it: ``<!-- not run: needs Docker, takes minutes -->``."""
+
+
+def page_name(page: Path) -> str:
+    """A page's path in the repository."""
+    return page.relative_to(ROOT).as_posix()
+
 
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)$")
 _NOT_RUN = re.compile(r"^<!-- not run: (?P<reasons>[^>]+) -->$")

@@ -13,7 +13,9 @@ from typing import Any
 import yaml
 from typer.main import get_command
 
+from dragoman.service.cli.lab import COMMANDS
 from dragoman.service.cli.main import app
+from dragoman_lab.cli.main import app as lab_app
 from tests.docs.pages import ROOT
 
 _PLAIN = {"source", "cd", "git", "chmod", "curl", "find", "pip", "sqlite3", "printf", "kill", "until", "sleep"}
@@ -81,7 +83,7 @@ def check(words: Sequence[str]) -> None:
 
 
 def _check_dragoman(words: Sequence[str]) -> None:
-    command: Any = get_command(app)
+    command: Any = get_command(lab_app if words[:1] and words[0] in COMMANDS else app)
     rest = list(words)
     while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
         name = rest.pop(0)
@@ -100,7 +102,7 @@ def _check_python(words: Sequence[str]) -> None:
     if module == "pytest":
         for one in rest:
             assert not one.startswith("tests/") or (ROOT / one).exists(), f"there is no file {one}"
-    elif module.startswith(("benchmarks.", "dragoman.")):
+    elif module.startswith(("dragoman.", "dragoman_lab.")):
         _check_options(rest, _options(module), module)
     else:
         assert module == "venv", f"unknown module {module}"
@@ -111,7 +113,7 @@ def _check_options(words: Sequence[str], known: set[str], what: str) -> None:
         if re.match(r"--?[a-z]", word):
             option = word.partition("=")[0]
             assert option in known, f"{what}: there is no option {option}; there are {sorted(known)}"
-        if word.startswith(("configs/", "dragoman/")):
+        if word.startswith(("dragoman/", "dragoman_lab/")):
             assert (ROOT / word).exists(), f"{what}: there is no {word}"
 
 

@@ -34,7 +34,7 @@ import httpx
 import pytest
 
 from tests.docs import parsing
-from tests.docs.pages import LANGUAGES, PAGES, REASONS, ROOT, Block, blocks, inline, prose
+from tests.docs.pages import LANGUAGES, PAGES, REASONS, ROOT, Block, blocks, inline, page_name, prose
 
 pytestmark = pytest.mark.slow
 
@@ -44,17 +44,13 @@ OWN_SERVER = {"access.md": "on_demand", "README.md": "always"}
 
 One changes the keys of its server, the other shows what is found when all embeddings are complete.
 """
-_LINKED = ("benchmarks", "configs", "docker", "dragoman")
+_LINKED = ("docker", "dragoman", "dragoman_lab")
 _LOAD = (
     "import sys; from pathlib import Path; from dragoman.service.cli.demo import load;"
     " from dragoman.service.core.settings import Settings; from dragoman.service.runtime import Runtime;"
     " runtime = Runtime(Settings(data_dir=Path(sys.argv[1]))); runtime.start(serving=False); load(runtime);"
     " runtime.close()"
 )
-
-
-def _name(page: Path) -> str:
-    return page.name
 
 
 def _environment(**more: str) -> dict[str, str]:
@@ -127,7 +123,7 @@ def _unrun(page: Path) -> list[list[str]]:
     return [words for text in texts for words in parsing.commands(text)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=_name)
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
 def test_all_code_is_in_blocks_that_say_what_they_are(page: Path) -> None:
     assert {block.language for block in blocks(page)} <= LANGUAGES
     assert re.findall(r"\n\n {4,}\S.*", prose(page)) == []
@@ -136,7 +132,7 @@ def test_all_code_is_in_blocks_that_say_what_they_are(page: Path) -> None:
         assert not block.not_run or block.language == "sh"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if _unrun(page)], ids=_name)
+@pytest.mark.parametrize("page", [page for page in PAGES if _unrun(page)], ids=page_name)
 def test_commands_that_are_not_run_exist(page: Path) -> None:
     for words in _unrun(page):
         parsing.check(words)
@@ -146,7 +142,7 @@ def _runs(page: Path) -> list[Block]:
     return [block for block in blocks(page) if block.language in ("sh", "python") and not block.not_run]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if _runs(page)], ids=_name)
+@pytest.mark.parametrize("page", [page for page in PAGES if _runs(page)], ids=page_name)
 def test_commands_work_as_they_stand(
     page: Path, tmp_path: Path, programs: Path, demo_data: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -16,7 +16,7 @@ from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import words
 from dragoman.ranking.attention import Words
 from dragoman.ranking.passages import read
-from dragoman.ranking.training.lists import Candidate, CandidateList, ListsWriter
+from dragoman_lab.ranking.lists import Candidate, CandidateList, ListsWriter
 from tests.backbone.samples import SENTENCES, tiny
 
 WORDS = [

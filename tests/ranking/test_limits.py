@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.ranking.limits import DOCUMENT_SUBWORDS, readable
+from dragoman_lab.backbone.small import SMALL
 
 PARTS = ["ash ", "Vulkan", "火山喷发了", "ภูเขาไฟ", " \n\t", "é", "1", "x" * 40, "بركان ", "👍🏽", "\u200d"]
 
 
 @pytest.fixture(scope="module")
 def encoder() -> Encoder:
-    return load_encoder("small", "cpu")
+    return load_encoder(str(SMALL), "cpu")
 
 
 @settings(deadline=None, max_examples=30)

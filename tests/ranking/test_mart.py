@@ -15,11 +15,11 @@ from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.encoder import Encoder, VecoEncoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.backbone.training.objectives import concatenate, pad
 from dragoman.lexicon.table.table import Table
 from dragoman.ranking.attention import NO_LINKS, TranslationReference, word_of_pieces
 from dragoman.ranking.mart import Mart, MartConfig, Rows, TranslationHead
 from dragoman.ranking.mixed_attention import Mixing, Row
+from dragoman_lab.backbone.objectives import concatenate, pad
 from tests.backbone.samples import tiny
 from tests.ranking.samples import split
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.backbone.weights import shipped, shipped_names
 from dragoman.lexicon.table.table import Table
 from dragoman.ranking import about
 from dragoman.ranking.attention import Links, TranslationReference
@@ -36,8 +35,7 @@ def test_it_has_a_card_and_all_weights_together_are_small() -> None:
     for name in about.shipped_names():
         card = (about.SHIPPED / name / "README.md").read_text(encoding="utf-8")
         assert card.startswith(f"# Model card: `{name}`")
-    files = [path for name in shipped_names() for path in shipped(name).iterdir()]
-    files += [path for path in about.SHIPPED.rglob("*") if path.is_file()]
+    files = [path for path in about.SHIPPED.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) < MOST_BYTES
     assert {path.suffix for path in files} == {".safetensors", ".json", ".md"}
     loaded = load_mart()[1]

@@ -11,9 +11,9 @@ import torch
 from torch import nn
 
 from dragoman.backbone.encoder import Encoder
-from dragoman.reasoning.examples import Example, write_examples
 from dragoman.reasoning.spans import SpanReader
 from dragoman.reasoning.structured_encoder import StructuredEncoder
+from dragoman_lab.reasoning.examples import Example, write_examples
 
 THINGS = [("bee", "Biene"), ("ship", "Schiff"), ("volcano", "Vulkan"), ("cat", "Katze"), ("salt", "Salz")]
 VERBS = [("finds", "findet"), ("carries", "trägt"), ("sees", "sieht")]

@@ -21,7 +21,7 @@ from dragoman.reasoning.inference import SpanScorer
 from dragoman.reasoning.reading import Answer, Calibration, PaddedScorer, Request, read, whole_graphemes
 from dragoman.reasoning.spans import MODEL_TYPE, SpanReader
 from dragoman.reasoning.structured_encoder import StructuredEncoder, row_of
-from dragoman.reasoning.training.spans import SpanTraining, trainable
+from dragoman_lab.reasoning.spans import SpanTraining, trainable
 from tests.ranking.samples import write_encoder
 from tests.reasoning.samples import randomised, reader
 

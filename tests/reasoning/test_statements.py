@@ -23,7 +23,7 @@ from dragoman.reasoning.inference import StatementScorer
 from dragoman.reasoning.statements import MODEL_TYPE, StatementReader, both_or_neither, support
 from dragoman.reasoning.structured_attention import joined_masks, structured_masks
 from dragoman.reasoning.structured_encoder import Row, StructuredEncoder, languages_of, row_of
-from dragoman.reasoning.training.spans import SpanTraining, trainable
+from dragoman_lab.reasoning.spans import SpanTraining, trainable
 from tests.ranking.samples import write_encoder
 from tests.reasoning.samples import randomised
 

@@ -21,6 +21,7 @@ from dragoman.backbone.loading import load_encoder
 from dragoman.ranking.about import RerankerAbout
 from dragoman.ranking.checkpoints import save_mart
 from dragoman.ranking.mart import Mart, MartConfig
+from dragoman_lab.backbone.small import SMALL
 from tests.reliability.large_batches import LARGE_BATCHES
 from tests.service.inference.test_worker_process import Worker
 from tests.service.serving import Server, server
@@ -43,7 +44,7 @@ NAN = "Xylophon"
 def reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A MART over the shipped backbone, but a subword of ``NAN`` that no demo document has is embedded as no number."""
     torch.manual_seed(1)
-    model = Mart(load_encoder("small"), MartConfig([-3, -2]))
+    model = Mart(load_encoder(str(SMALL)), MartConfig([-3, -2]))
     used = {id for one in model.encoder.subwords([*TEXTS, *QUERIES]) for id in one.ids}
     alone = [id for id in model.encoder.subwords([NAN])[0].ids if id not in used]
     with torch.no_grad():

@@ -10,10 +10,10 @@ import torch
 from dragoman.backbone.checkpoints import save_veco
 from dragoman.backbone.seq2seq import Seq2Seq
 from dragoman.backbone.tokenizer import EOS
-from dragoman.backbone.training.text_files import TextFile
-from dragoman.backbone.training.vocabulary import train_subwords
 from dragoman.backbone.translator import save_seq2seq
 from dragoman.backbone.veco import Veco, VecoConfig
+from dragoman_lab.backbone.text_files import TextFile
+from dragoman_lab.backbone.vocabulary import train_subwords
 
 _LINES = """Der Vulkan spuckt Asche.
 The volcano spews ash.

@@ -16,7 +16,7 @@ from threading import Thread
 
 import httpx
 
-from benchmarks.load.memory import mebibytes
+from dragoman_lab.benchmarks.load.memory import mebibytes
 from tests.service.forking import Forked, run_module
 
 COMMAND = [sys.executable, "-m", "dragoman.service.cli.main"]

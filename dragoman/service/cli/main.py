@@ -20,8 +20,8 @@ from rich.console import Console
 
 from dragoman.service.cli import data as cli_data
 from dragoman.service.cli import keys as cli_keys
+from dragoman.service.cli import lab
 from dragoman.service.cli import tables as cli_tables
-from dragoman.service.cli import train as cli_train
 from dragoman.service.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, load_settings
 
 if TYPE_CHECKING:
@@ -35,15 +35,23 @@ app = typer.Typer(
 )
 app.add_typer(cli_data.index, name="index")
 app.add_typer(cli_tables.table, name="table")
-app.add_typer(cli_train.train, name="train")
 app.add_typer(cli_keys.keys, name="keys")
 app.command("search")(cli_data.search)
-app.command("evaluate")(cli_data.evaluate)
+for _name, _help in lab.COMMANDS.items():
+    app.command(_name, help=_help, add_help_option=False, context_settings=lab.ANY_ARGUMENTS)(lab.run)
 
 _console = Console(stderr=True)
 
-_EXTRAS = dict.fromkeys(("ir_measures", "matplotlib", "sacrebleu", "scipy"), "evaluation")
-"""Optional modules, with the extra that installs them."""
+_MISTAKES = (
+    "BenchmarkError",
+    "CheckpointError",
+    "ConfigError",
+    "CorpusError",
+    "ExamplesError",
+    "ListsError",
+    "UnsupportedPair",
+)
+"""The faults of users of models and of the lab."""
 
 Host = Annotated[str, typer.Option(envvar="DRAGOMAN_HOST", help="Address to listen on; without keys only loopback.")]
 Port = Annotated[int, typer.Option(envvar="DRAGOMAN_PORT", help="Port to listen on; 0 chooses a free one.")]
@@ -139,8 +147,13 @@ def demo(
 
 def main() -> None:
     """Run the command line; the entry point of the ``dragoman`` script."""
+    run_app(app)
+
+
+def run_app(commands: typer.Typer) -> None:
+    """Run a command line: a fault of its user is one line, and a computation that goes on does not hold the end up."""
     try:
-        _run()
+        _run(commands)
     except SystemExit as end:
         if worker := sys.modules.get(
             "dragoman.service.inference.batching"
@@ -149,9 +162,9 @@ def main() -> None:
         raise
 
 
-def _run() -> None:
+def _run(commands: typer.Typer) -> None:
     try:
-        app()
+        commands()
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as fault:
@@ -167,9 +180,8 @@ def _missing_package(fault: Exception) -> str | None:
     """The message for a missing package, or None for any other fault."""
     from dragoman.service.core.errors import NotInstalled, classify
 
-    if isinstance(fault, ModuleNotFoundError) and fault.name is not None:
-        extra = _EXTRAS.get(fault.name.partition(".")[0])
-        return extra and f"this command needs {fault.name}, which is not installed: pip install 'dragoman[{extra}]'"
+    if isinstance(fault, lab.LabMissing):
+        return str(fault)
     known = classify(fault)
     return str(known) if isinstance(known, NotInstalled) else None
 
@@ -180,12 +192,11 @@ def _user_error(fault: Exception) -> str | None:
 
     from dragoman.lexicon.formats.reader import TableFormatError
     from dragoman.service.core.errors import ServiceError, classify
-    from dragoman.service.evaluation.parallel_text import TrainingError
-    from dragoman.service.evaluation.test_collection import BenchmarkError
+    from dragoman.service.tables.training.parallel_text import TrainingError
 
     if isinstance(fault, ValidationError):
         return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in fault.errors())
-    if isinstance(fault, ServiceError | TableFormatError | BenchmarkError | TrainingError):
+    if isinstance(fault, ServiceError | TableFormatError | TrainingError):
         return str(fault)
     if _from_the_models(fault):
         return str(fault)
@@ -196,12 +207,9 @@ def _user_error(fault: Exception) -> str | None:
 
 
 def _from_the_models(fault: Exception) -> bool:
-    """Whether it is a user error of the models, checked without importing torch."""
-    mistakes = ("CheckpointError", "ConfigError", "CorpusError", "ExamplesError", "ListsError", "UnsupportedPair")
-    return (
-        type(fault).__module__.startswith(("dragoman.backbone.", "dragoman.ranking.", "dragoman.reasoning."))
-        and type(fault).__name__ in mistakes
-    )
+    """Whether it is a user error of the models or of the lab, checked without importing torch."""
+    rooms = ("dragoman.backbone.", "dragoman.ranking.", "dragoman.reasoning.", "dragoman_lab.")
+    return type(fault).__module__.startswith(rooms) and type(fault).__name__ in _MISTAKES
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ def train(
 ) -> None:
     """Train a table from parallel text with a word alignment model, in both directions."""
     from dragoman.lexicon.alignment.training import AlignmentConfig
-    from dragoman.service.evaluation.table_training import progress_bars, train_table
+    from dragoman.service.tables.training.table_training import progress_bars, train_table
 
     try:
         config = AlignmentConfig(

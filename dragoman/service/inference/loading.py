@@ -99,11 +99,9 @@ LOADERS: dict[str, Callable[[Settings, Shared], tuple[Any, Any]]] = {
 
 def _identity(name: str, place: str, checksum: str | None) -> str:
     """The encoder's name and a checksum of its files, if they are local: weights can change under the same name."""
-    from dragoman.backbone.weights import shipped, shipped_names
-
     if checksum is not None:
         return f"{name} {checksum[:16]}"
-    folder = shipped(place) if place in shipped_names() else Path(place)
+    folder = Path(place)
     if not folder.is_dir():
         return name
     digest = hashlib.sha256()

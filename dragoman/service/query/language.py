@@ -120,7 +120,7 @@ def detect(
     words (:mod:`~dragoman.service.query.word_model`) if that knows the language; and of the shares of the text's words
     that are among its common words, and that the translation tables have. Letters alone often fail for queries of one
     or two words, glossaries lack the function words of a question, and a language without a model is recognised by its
-    words or its script. The weights were fitted by `benchmarks.languages.fitting`.
+    words or its script. The weights were fitted by `dragoman_lab.benchmarks.languages.fitting`.
 
     ``reach`` is the share of the searched languages that a query in a language can reach. A language weighs more the
     more of them it can reach, up to five times. The readers' languages weigh more too, which decides where a text is so

@@ -7,9 +7,9 @@ import zipfile
 
 import pytest
 
-from benchmarks.tables.generated import ods, xlsx
 from dragoman.lexicon.formats.items import Limits
 from dragoman.lexicon.formats.reader import Detected, RawEntry, TableFormatError, TableTooLarge, read
+from dragoman_lab.benchmarks.tables.generated import ods, xlsx
 
 CELLS = [["English", "Deutsch", "p"], ["house", "Haus", "0.25"], ["tree", "Baum", "1"]]
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.backbone.training.config import read_config
-from dragoman.reasoning.examples import Completion, write_examples
 from dragoman.reasoning.layalign.bridges import load_bridge
-from dragoman.reasoning.training.layalign import LayAlignTraining, train_layalign
+from dragoman_lab.backbone.config import read_config
+from dragoman_lab.reasoning.examples import Completion, write_examples
+from dragoman_lab.reasoning.layalign import LayAlignTraining, train_layalign
 from tests.backbone.samples import curves
 from tests.backbone.test_llm import written
 
-CONFIG = Path(__file__).parents[3] / "configs" / "layalign-mt5-8b.toml"
+CONFIG = Path(__file__).parents[3] / "dragoman_lab" / "configs" / "layalign-mt5-8b.toml"
 SMALL = {
     "tokens": 200, "accumulate": 1, "steps": 4, "word_steps": 5, "warm_up": 2, "checkpoint_every": 2, "length": 64,
     "report_every": 1, "bf16": False, "device": "cpu", "tuning_examples": 4,
@@ -36,7 +36,7 @@ def test_two_processes_train_a_bridge_from_mt5_as_one_does(hub: dict[str, Path],
     del table["sources"]
     (tmp_path / "config.toml").write_text("".join(f"{name} = {json.dumps(value)}\n" for name, value in table.items()))
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-port", "0"]
-    command += ["--standalone", "-m", "dragoman.reasoning.training", "--config", str(tmp_path / "config.toml")]
+    command += ["--standalone", "-m", "dragoman_lab.reasoning", "--config", str(tmp_path / "config.toml")]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     done = subprocess.run(
         [*command, "--output", str(tmp_path / "two")], env=environment, capture_output=True, text=True, timeout=200

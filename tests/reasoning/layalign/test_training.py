@@ -15,13 +15,13 @@ from safetensors.torch import load_file, save_file
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.backbone.training.config import ConfigError
-from dragoman.reasoning.examples import Completion, ExamplesError, read_completions, write_examples
 from dragoman.reasoning.layalign.bridges import load_bridge
 from dragoman.reasoning.layalign.model import Prompt
 from dragoman.reasoning.layalign.reasoner import prompt_of
 from dragoman.reasoning.layalign.states import read_texts, stored_states
-from dragoman.reasoning.training.layalign import LayAlignTraining, train_layalign
+from dragoman_lab.backbone.config import ConfigError
+from dragoman_lab.reasoning.examples import Completion, ExamplesError, read_completions, write_examples
+from dragoman_lab.reasoning.layalign import LayAlignTraining, train_layalign
 from tests.backbone.samples import curves, run_with_kills
 from tests.backbone.test_llm import written
 from tests.ranking.samples import write_encoder
@@ -102,7 +102,7 @@ def test_training_that_is_killed_repeatedly_gives_the_same_bridge(folder: Path) 
     given = table(folder, steps=12, checkpoint_every=3, word_steps=4)
     train_layalign(LayAlignTraining.parse(given), folder / "whole")
     arguments = ["layalign", json.dumps(given), str(folder / "killed")]
-    assert run_with_kills("tests.reasoning.training.slowly", arguments, folder / "killed") > 0
+    assert run_with_kills("tests.lab.reasoning.slowly", arguments, folder / "killed") > 0
     whole, killed = curves(folder / "whole"), curves(folder / "killed")
     assert [one["losses"] for one in whole] == [one["losses"] for one in killed]
     first, second = (load_file(folder / name / "model" / "model.safetensors") for name in ("whole", "killed"))

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.reasoning.examples import Completion, ExamplesError
 from dragoman.reasoning.layalign.model import LayAlignConfig
 from dragoman.reasoning.layalign.states import stored_states
-from dragoman.reasoning.training.words import kept_words, learn_words, linked_words, links, tokens_of
+from dragoman_lab.reasoning.examples import Completion, ExamplesError
+from dragoman_lab.reasoning.words import kept_words, learn_words, linked_words, links, tokens_of
 from tests.ranking.samples import write_encoder
 from tests.reasoning.layalign.tiny import WIDTH, joined, llm
 

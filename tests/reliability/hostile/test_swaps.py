@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from benchmarks.load.memory import mebibytes
+from dragoman_lab.benchmarks.load.memory import mebibytes
 from tests.service.job_client import NDJSON
 from tests.service.searching import ndjson
 from tests.service.serving import Server, server

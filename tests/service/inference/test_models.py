@@ -16,11 +16,11 @@ import pytest
 from dragoman.indexes.dense.file import read_header
 from dragoman.service.core.errors import Unavailable
 from dragoman.service.core.settings import Settings
-from dragoman.service.evaluation.benchmark import run
-from dragoman.service.evaluation.serving import TableFile
-from dragoman.service.evaluation.test_collection import BenchmarkError
 from dragoman.service.inference.models import Models
 from dragoman.service.observability.metrics import Metrics
+from dragoman_lab.evaluation.benchmark import run
+from dragoman_lab.evaluation.serving import TableFile
+from dragoman_lab.evaluation.test_collection import BenchmarkError
 from tests.service.api.errorbody import check_error
 from tests.service.backbones import tiny_bert, tiny_t5, tiny_translator, tiny_veco
 from tests.service.searching import ndjson

@@ -1,1 +1,0 @@
-"""Benchmarks, each run by a command: `python -m benchmarks.ROOM.NAME`."""

@@ -1,0 +1,1 @@
+"""Training of tables from parallel text."""

@@ -1,0 +1,1 @@
+"""What made the product and what measures it: training, test collections, generators, benchmarks, experiments."""

@@ -1,0 +1,51 @@
+"""A minimal FastAPI endpoint over the search engine, the baseline of `dragoman_lab/benchmarks/load/throughput.py`.
+
+    python -m dragoman_lab.benchmarks.load.bare_endpoint DATA_DIR
+
+It has no limits, request ids, metrics, error handling or strict body parsing, as in FastAPI's tutorial.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from dragoman.service.core.settings import Settings
+from dragoman.service.runtime import Runtime
+from dragoman.service.schemas.search import SearchRequest, SearchResponse
+from dragoman.service.server import _listen
+
+
+def bare_app(runtime: Runtime) -> FastAPI:
+    """An application with search and the state of the indexes."""
+    app = FastAPI()
+
+    @app.post("/v1/search", response_model_exclude_unset=True)
+    def search(body: SearchRequest) -> SearchResponse:
+        return runtime.search.search(body, "")
+
+    @app.get("/v1/collections")
+    def collections() -> dict[str, list[dict[str, dict[str, str]]]]:
+        return {"collections": [{"index": {"state": info.index_state}} for info in runtime.collections.all()]}
+
+    return app
+
+
+def main() -> None:
+    """Serve on a free port until stopped; print the address to standard error."""
+    runtime = Runtime(Settings(data_dir=Path(sys.argv[1]), rerank="never"))
+    runtime.start()
+    try:
+        with _listen("127.0.0.1", 0) as listener:
+            print(f"http://127.0.0.1:{listener.getsockname()[1]}/", file=sys.stderr, flush=True)  # noqa: T201
+            config = uvicorn.Config(bare_app(runtime), log_config=None, access_log=False, server_header=False)
+            uvicorn.Server(config).run(sockets=[listener])
+    finally:
+        runtime.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""Fit how hybrid search's score joins a reranker's, and write it to the reranker's configuration (of the package too).
+
+    python -m dragoman_lab.benchmarks.reranking.quality --lists-alone --method hybrid --depth 20 --data DATA \\
+        --tables runs/permissive/tables --split tune --units sentence --languages ar,de,hi,zh \\
+        --output runs/mart/hybrid-tune
+    python -m dragoman_lab.benchmarks.reranking.hybrid_fit --model late --lists runs/mart/hybrid-tune/lists \
+        --questions 120
+    python -m dragoman_lab.benchmarks.reranking.hybrid_fit --model late --lists runs/mart/hybrid-test/lists \
+        --questions 868 \\
+        --languages de,es,ru,zh,ar --fitted
+
+Prints mean MAP over the lists, which are of hybrid search on tuning questions: of hybrid alone, of the reranker alone
+(its standalone score), and of both together (`dragoman.ranking.about.interpolated`) by weight, with p of a two-tailed
+paired t-test against hybrid alone; a question's mean over the lists is one observation, so all lists have the same
+questions. Scale and offset then calibrate both together (`dragoman_lab.ranking.fitting.calibration`). `--fitted`
+measures the weight that the configuration has, on each list, and writes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from dragoman.backbone.checkpoints import CONFIG
+from dragoman.ranking.about import HybridAbout, RerankerAbout, interpolated, standalone
+from dragoman.ranking.late import folder_of
+from dragoman.ranking.scoring import load_scorer
+from dragoman_lab.benchmarks.reranking.mart_fit import write
+from dragoman_lab.evaluation.benchmark import paired_p
+from dragoman_lab.ranking.fitting import calibration
+from dragoman_lab.ranking.lists import lists_in, read_lists
+from dragoman_lab.ranking.measuring import WEIGHTS, Scored, evenly_spaced, score_lists
+
+Values = NDArray[np.float64]
+
+
+def main() -> None:
+    """Fit, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True, help="a shipped reranker, or its folder")
+    parser.add_argument("--lists", type=Path, required=True, help="of tuning questions, unless --fitted")
+    parser.add_argument("--fitted", action="store_true", help="measure the weight that was fitted")
+    parser.add_argument("--languages", help="to and from English; default: all lists")
+    parser.add_argument("--questions", type=int, default=60, help="of each list, evenly spaced")
+    parser.add_argument("--depth", type=int, default=20)
+    parser.add_argument("--threads", type=int)
+    arguments = parser.parse_args()
+    if arguments.threads:
+        torch.set_num_threads(arguments.threads)
+    scorer, about = load_scorer(arguments.model)
+    if arguments.fitted and about.hybrid is None:
+        parser.error(f"--fitted: nothing was fitted for {arguments.model} after hybrid")
+    languages = {"en", *arguments.languages.split(",")} if arguments.languages else None
+    read = {folder.name: read_lists(folder) for folder in lists_in(arguments.lists)}
+    read = {name: one for name, one in read.items() if languages is None or {one.source, one.target} <= languages}
+    if not read:
+        parser.error(f"--lists: no lists of these languages under {arguments.lists}")
+    if other := [name for name, one in read.items() if one.tokenizer != scorer.encoder.tokenizer_checksum]:
+        parser.error(f"--lists: {other[0]}: these lists were tokenized for an encoder with another vocabulary")
+    counts = {len(evenly_spaced(len(one), arguments.questions)) for one in read.values()}
+    if len(counts) > 1:
+        parser.error(f"--lists: they have {' and '.join(map(str, sorted(counts)))} questions: choose by --languages")
+    use = {"depth": arguments.depth, "queries": arguments.questions}
+    scored = {
+        name: score_lists(scorer, one, direction=about.direction, placebo=about.placebo, **use)
+        for name, one in read.items()
+    }
+    if arguments.fitted:
+        print(measured(scored, about))  # noqa: T201
+        return
+    hybrid, text = fitted(scored, about)
+    print(text)  # noqa: T201
+    record = {"lists": list(read), "questions": arguments.questions, "depth": arguments.depth}
+    about = replace(about, hybrid=hybrid, training=about.training | {"hybrid": record})
+    write(folder_of(arguments.model) / CONFIG, about)
+
+
+def fitted(scored: Mapping[str, Sequence[Scored]], about: RerankerAbout) -> tuple[HybridAbout, str]:
+    """What was fitted, and a Markdown table of MAP by weight."""
+    hybrid = np.mean([precisions(own, None, about) for own in scored.values()], 0)
+    found = {weight: np.mean([precisions(own, weight, about) for own in scored.values()], 0) for weight in WEIGHTS}
+    best = max(found, key=lambda weight: found[weight].mean())
+    lines = ["| weight | MAP | p |", "|---|---|---|", f"| hybrid alone | {hybrid.mean():.4f} | |"]
+    for weight, own in found.items():
+        lines.append(f"| {weight or 'reranker alone'} | {own.mean():.4f} | {p_value(own, hybrid)} |")
+    chosen = HybridAbout(best, *calibrated(scored, best, about))
+    return chosen, "\n".join([*lines, f"\nchosen: {chosen}"])
+
+
+def calibrated(scored: Mapping[str, Sequence[Scored]], weight: float, about: RerankerAbout) -> tuple[float, float]:
+    """Scale and offset of the sums of both scores, see `HybridAbout`."""
+    every = [one for own in scored.values() for one in own]
+    sums = [
+        interpolated(
+            standalone(np.asarray(one.model), np.asarray(one.shares), about.standalone),
+            np.asarray(one.first_stage),
+            weight,
+        )
+        for one in every
+    ]
+    scale, offset = calibration(np.concatenate(sums), [relevant for one in every for relevant in one.relevant])
+    return float(f"{scale:.4g}"), round(offset, 4)
+
+
+def measured(scored: Mapping[str, Sequence[Scored]], about: RerankerAbout) -> str:
+    """A Markdown table of MAP by list: of hybrid, of the reranker alone, and of both by the fitted weight."""
+    assert about.hybrid is not None
+    lines = ["| | questions | hybrid | reranker alone | p | together | p |", "|---" * 7 + "|"]
+    orders = {
+        name: [precisions(own, weight, about) for weight in (None, 0.0, about.hybrid.weight)]
+        for name, own in scored.items()
+    }
+    for name, (hybrid, alone, together) in [*orders.items(), ("mean", np.mean(list(orders.values()), 0))]:
+        cells = [f"{alone.mean():.4f}", p_value(alone, hybrid), f"{together.mean():.4f}", p_value(together, hybrid)]
+        lines.append(f"| {name} | {len(hybrid)} | {hybrid.mean():.4f} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def precisions(scored: Sequence[Scored], weight: float | None, about: RerankerAbout) -> Values:
+    """Average precision of each question: of hybrid's order, or of both by `weight`."""
+    return np.array([one.average_precision(weight, about.standalone) for one in scored])
+
+
+def p_value(own: Values, hybrid: Values) -> str:
+    """`paired_p`; empty where nothing differs."""
+    return "" if (own == hybrid).all() else f"{paired_p(own, hybrid):.2g}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The commands `dragoman train` and `dragoman evaluate`."""

@@ -1,0 +1,291 @@
+"""``dragoman evaluate``: runs a benchmark through the HTTP API and measures it with ir-measures.
+
+It starts a separate server on a new data directory, uploads the documents and tables, and sends every query to
+``POST /v1/search`` like any client.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import ir_measures
+import numpy as np
+from ir_measures import AP, R, nDCG
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table as ScreenTable
+from scipy.stats import ttest_rel
+
+from dragoman.service.core.trec import RunLine, trec_run
+from dragoman.service.search.service import MODEL_METHODS
+from dragoman.service.tables.service import Tables
+from dragoman_lab.evaluation.serving import TableFile, checked, post, serve_temporarily
+from dragoman_lab.evaluation.test_collection import Benchmark, BenchmarkError, Keep, Split, load_benchmark
+
+SYSTEMS = {
+    "bm25": "BM25 with the human-translated query: the upper bound of query translation",
+    "none": "BM25 with the untranslated query",
+    "smt": "weighted translation into the ten best terms",
+    "psq": "probabilistic structured queries",
+    "dense": "inner product of the query's sentence embedding and the best passage's",
+    "hybrid": "psq and dense, fused, the first ones by late interaction as well",
+    "reranked": "psq's hits by reranker and first stage combined; also `reranked-alone`, by the reranker's score only",
+    "mart": "as `reranked`, by the reranker `mart`",
+}
+RERANKED, MART = ("reranked", "mart"), "mart"
+MEASURES = {"MAP@100": AP @ 100, "nDCG@20": nDCG @ 20, "R@100": R @ 100}
+DEPTH = 100
+CLIENTS = 2
+
+Run = dict[str, dict[str, float]]
+
+
+def active_tables(tables: Tables, source: str, target: str, folder: Path) -> list[TableFile]:
+    """Write the active tables between two languages to ``folder``."""
+    files = []
+    for version, rows in tables.active_for(source, target):
+        path = folder / f"{version.name}.{version.version}.tsv"
+        with path.open("w", encoding="utf-8") as stream:
+            for one, other, p_ts, p_st, *written in rows:
+                stream.write(f"{written[0] or one}\t{written[1] or other}\t{p_ts}\t{p_st}\n")
+        files.append(TableFile(path, version.source, version.target, version.kind, version.weight))
+    return files
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """The result of one system on one task: its run, its time, and the measures per query."""
+
+    system: str
+    run: Run
+    seconds: float
+    per_query: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def mean(self, measure: str, queries: Sequence[str]) -> float:
+        """The measure's mean over ``queries``; a query that retrieved nothing counts 0."""
+        return sum(self.per_query[measure].get(query, 0.0) for query in queries) / len(queries)
+
+
+def run(
+    data: Path,
+    source: str,
+    target: str,
+    unit: str,
+    systems: Sequence[str],
+    output: Path,
+    tables: Sequence[TableFile] = (),
+    queries: str | None = None,
+    only: str | None = None,
+    without: str | None = None,
+    split: Split = "tune",
+) -> dict[str, Any]:
+    """Evaluate ``systems`` on one task; write ``report.json`` and a TREC run per system to ``output``.
+
+    ``only`` and ``without`` choose queries, each ``FIELD=REGEX`` on a field of the query file; ``split`` chooses a
+    part of queries that have parts.
+
+    Raises:
+        BenchmarkError: the folder, a system's name, or a query filter is not valid.
+    """
+    task = load_benchmark(data, source, target, unit, queries, choice(only, without), split)
+    check_systems(systems, task)
+    with serve_temporarily(tables, settings={"DRAGOMAN_RERANKER": MART} if MART in systems else None) as client:
+        report = run_task(client, task, systems, output)
+    Console().print(_screen(report))
+    return report
+
+
+def check_systems(systems: Sequence[str], task: Benchmark) -> None:
+    """Raise :class:`BenchmarkError` for a system that is unknown, or that the task lacks data for."""
+    unknown = [system for system in systems if system not in SYSTEMS]
+    if unknown:
+        raise BenchmarkError(f"unknown system {unknown[0]!r}; there are {', '.join(SYSTEMS)}")
+    if {*RERANKED} <= {*systems}:
+        raise BenchmarkError(f"a server has one reranker: {' and '.join(RERANKED)} need a run each")
+    if "bm25" in systems and not task.translated_queries:
+        raise BenchmarkError(f"the benchmark has no human translation of its queries into {task.target}: bm25 needs it")
+
+
+def run_task(client: httpx.Client, task: Benchmark, systems: Sequence[str], output: Path) -> dict[str, Any]:
+    """Evaluate ``systems`` on one task with a running server; write the report and the runs to ``output``."""
+    check_systems(systems, task)
+    name = _index(client, task)
+    results = [result for system in systems for result in evaluate(client, name, task, system)]
+    checked(client.delete(f"/v1/collections/{name}"))
+    report = _report(task, results)
+    output.mkdir(parents=True, exist_ok=True)
+    for result in results:
+        write_run(output / f"{result.system}.trec", result)
+    (output / "report.json").write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+    return report
+
+
+def choice(only: str | None, without: str | None) -> Keep:
+    """A filter for queries whose field matches ``only`` and not ``without``, each ``FIELD=REGEX``."""
+
+    def matches(choice: str, row: dict[str, Any]) -> bool:
+        name, _, pattern = choice.partition("=")
+        if not pattern:
+            raise BenchmarkError(f"{choice!r}: needs FIELD=REGEX")
+        return re.search(pattern, str(row.get(name, ""))) is not None
+
+    return lambda row: (not only or matches(only, row)) and not (without and matches(without, row))
+
+
+def _index(client: httpx.Client, task: Benchmark) -> str:
+    """Send the documents (only their text) to a new collection; returns its name."""
+    name = f"{task.source}-{task.target}-{task.unit}"
+    post(client, "/v1/collections", json={"name": name, "language": task.target})
+    body = "\n".join(json.dumps({"id": key, "text": text}) for key, text in task.documents.items())
+    answer = post(
+        client,
+        f"/v1/collections/{name}/documents",
+        content=body.encode(),
+        headers={"Content-Type": "application/x-ndjson"},
+    ).json()
+    if answer["rejected"]:
+        raise BenchmarkError(f"documents were rejected, the first: {answer['rejected'][0]}")
+    return name
+
+
+def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str) -> list[Evaluation]:
+    """Run every query of the task through ``/v1/search`` and measure; a reranked system gives two results."""
+    texts = task.translated_queries if system == "bm25" else task.queries
+    language = task.target if system == "bm25" else task.source
+    parameters = {
+        "query_language": language,
+        "collections": [collection],
+        "top_k": DEPTH,
+        "method": {"bm25": "none", **dict.fromkeys(RERANKED, "psq")}.get(system, system),
+        "rerank": False,
+    }
+    if system in RERANKED:
+        parameters["rerank"] = {"depth": DEPTH} | ({"model": MART} if system == MART else {})
+
+    def answered(query: str) -> list[dict[str, float]]:
+        given = parameters | {"query": texts[query], "query_id": query}
+        if system in RERANKED:
+            return _reranked(post(client, "/v1/search", json=given).json())
+        run = post(client, "/v1/search", json=given, headers={"Accept": "application/x-trec-run"}).text
+        return [{fields[2]: float(fields[4]) for fields in map(str.split, run.splitlines())}]
+
+    if system in MODEL_METHODS:
+        wait_for_embeddings(client, collection)
+    begun = time.perf_counter()
+    with Progress(transient=True) as progress, ThreadPoolExecutor(CLIENTS) as clients:
+        answers = zip(texts, clients.map(answered, texts), strict=True)
+        label = f"{task.source}-{task.target} {system}"
+        runs = dict(progress.track(answers, total=len(texts), description=label))
+    seconds = time.perf_counter() - begun
+    names = [system, f"{system}-alone"] if system in RERANKED else [system]
+    return [
+        measured(task.qrels, Evaluation(name, {query: found[number] for query, found in runs.items()}, seconds))
+        for number, name in enumerate(names)
+    ]
+
+
+def _reranked(answer: dict[str, Any]) -> list[dict[str, float]]:
+    """The scores of reranker and first stage combined, and of the reranker alone.
+
+    Raises:
+        BenchmarkError: the hits were not reranked.
+    """
+    if missing := [one["reason"] for one in answer["degraded"] if one["stage"] == "rerank"]:
+        raise BenchmarkError("; ".join(missing))
+    together = {hit["id"]: hit["score"] for hit in answer["hits"]}
+    alone = {hit["id"]: hit["scores"]["rerank"] for hit in answer["hits"]}
+    return [together, dict(sorted(alone.items(), key=lambda one: -one[1]))]
+
+
+def measured(qrels: Mapping[str, Mapping[str, int]], result: Evaluation) -> Evaluation:
+    """``result`` with its measures per query."""
+    result.per_query = {name: {} for name in MEASURES}
+    names = {measure: name for name, measure in MEASURES.items()}
+    for metric in ir_measures.iter_calc(list(MEASURES.values()), qrels, result.run):
+        result.per_query[names[metric.measure]][metric.query_id] = metric.value
+    return result
+
+
+def wait_for_embeddings(client: httpx.Client, collection: str) -> None:
+    """Search until every document has its embedding, so that measured searches do not wait for any.
+
+    Raises:
+        BenchmarkError: the documents cannot be embedded.
+    """
+    request = {"query": "?", "query_language": "en", "collections": [collection], "top_k": 1, "method": "dense"}
+    while True:
+        response = client.post("/v1/search", json=request)
+        message = response.json().get("message", "")
+        if response.status_code == 503 and "has an embedding yet" in message:
+            continue
+        missing = [one["reason"] for one in checked(response).json()["degraded"] if one["stage"] == "dense"]
+        if not missing:
+            return
+        if any("could not be embedded" in reason for reason in missing):
+            raise BenchmarkError("; ".join(missing))
+
+
+def _report(task: Benchmark, results: Sequence[Evaluation]) -> dict[str, Any]:
+    queries = list(task.queries)
+    best = max(results, key=lambda result: result.mean("MAP@100", queries))
+    return {
+        "source": task.source,
+        "target": task.target,
+        "unit": task.unit,
+        "split": task.split,
+        "queries": len(queries),
+        "documents": len(task.documents),
+        "systems": {
+            result.system: {
+                **{name: round(result.mean(name, queries), 4) for name in MEASURES},
+                "queries_per_second": round(len(result.run) / result.seconds, 1),
+                "p_against_best": None if result is best else p_value(result, best, queries),
+            }
+            for result in results
+        },
+        "p_values": {
+            f"{first.system} against {second.system}": p_value(first, second, queries)
+            for place, first in enumerate(results)
+            for second in results[place + 1 :]
+        },
+    }
+
+
+def p_value(first: Evaluation, second: Evaluation, queries: Sequence[str]) -> float:
+    """`paired_p` of average precision per query."""
+    return paired_p(*([one.per_query["MAP@100"].get(query, 0.0) for query in queries] for one in (first, second)))
+
+
+def paired_p(first: Sequence[float], second: Sequence[float]) -> float:
+    """p of a two-tailed paired t-test; 1 if nothing differs, not a number for a single pair."""
+    return 1.0 if np.array_equal(first, second) else float(ttest_rel(first, second).pvalue)
+
+
+def write_run(path: Path, result: Evaluation) -> None:
+    """Write the TREC run of one system."""
+    with path.open("w", encoding="utf-8") as stream:
+        for query, hits in result.run.items():
+            lines = [RunLine("", document, score) for document, score in hits.items()]
+            stream.write(trec_run(query, lines, result.system, alone=True))
+
+
+def _screen(report: dict[str, Any]) -> ScreenTable:
+    title = "{source} to {target}, {queries} queries, {documents} documents ({unit})".format(**report)
+    table = ScreenTable("system", *MEASURES, "queries/s", "p (MAP, against best)", title=title)
+    for system, values in report["systems"].items():
+        p_value = values["p_against_best"]
+        table.add_row(
+            system,
+            *(f"{values[name]:.4f}" for name in MEASURES),
+            f"{values['queries_per_second']:.1f}",
+            "best" if p_value is None else f"{p_value:.2g}",
+        )
+    return table

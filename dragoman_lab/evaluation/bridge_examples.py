@@ -1,0 +1,166 @@
+"""What a bridge learns from: short parallel sentences, English ones as they are, and word problems in English."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from dragoman_lab.backbone.config import ConfigError, check_fields
+from dragoman_lab.backbone.text_files import TextFile
+from dragoman_lab.evaluation.cloze_examples import files_with
+from dragoman_lab.evaluation.qa_examples import claim_folder
+from dragoman_lab.reasoning.examples import Completion, write_examples
+from dragoman_lab.reasoning.problems import learned, problems
+from dragoman_lab.reasoning.problems.sets import gsm8k, mawps
+
+HELD_OUT = 32
+"""One English sentence in so many is for tuning, whatever language its translations are in."""
+PROBLEMS = "problems.jsonl.gz"
+_PLACES = ("parallel", "mawps", "gsm8k")
+CHARACTERS = 10
+"""The most characters of a source, as a multiple of `words`: not all languages put spaces between words."""
+
+
+@dataclass(frozen=True)
+class BridgeSources:
+    """The table `[sources]` of a configuration of `dragoman train layalign`."""
+
+    parallel: str = ""
+    """Folder of text parallel to English."""
+    languages: list[str] = field(default_factory=list)
+    words: int = 12
+    """The most English words of a pair."""
+    least_words: int = 2
+    """The fewest English words of a pair."""
+    pairs: int = 60_000
+    """Pairs of all languages together, as many of each as there are."""
+    english: float = 0.1
+    """English sentences that are repeated, as a share of the pairs."""
+    preferred: list[str] = field(default_factory=list)
+    """Beginnings of the names of files that are used up first, in this order."""
+    without: list[str] = field(default_factory=list)
+    """Beginnings of the names of files that are not used."""
+    tuning_pairs: int = 30
+    """Of each language, and of the problems."""
+    problems: int = 0
+    """Generated problems, in English."""
+    mawps: str = ""
+    """File of MAWPS, but for the fifth to measure by."""
+    gsm8k: str = ""
+    """File of GSM8K, of which the problems with few calculations are used."""
+    seed: int = 1
+
+    @classmethod
+    def parse(cls, table: Mapping[str, Any], data: Path | None) -> BridgeSources:
+        """
+        Raises:
+            ConfigError: an unknown, missing or impossible field.
+        """
+        try:
+            check_fields(cls, table)
+        except ConfigError as error:
+            raise ConfigError(f"sources: {error}") from error
+        if bool(table.get("parallel")) != bool(table.get("languages")):
+            raise ConfigError(
+                "sources: parallel is a folder, and languages is a list of at least one; they go together"
+            )
+        if not any(table.get(name) for name in ("parallel", "problems", "mawps", "gsm8k")):
+            raise ConfigError("sources: there is neither parallel text nor a problem")
+        places = {name: str((data or Path()) / str(table[name])) for name in _PLACES if table.get(name)}
+        found = cls(**{**table, **places})
+        bounds = {"least_words": 2, "words": found.least_words, "pairs": 1, "tuning_pairs": 1}
+        for name, least in (bounds | {"english": 0, "problems": 0}).items():
+            if getattr(found, name) < least:
+                raise ConfigError(f"sources: {name} must be at least {least}")
+        return found
+
+
+def prepare_bridge(sources: BridgeSources, examples: Path, tuning: Path, step: Callable[[], None]) -> None:
+    """Write the missing files of texts and answers; each one appears only when it is complete.
+
+    Raises:
+        ConfigError: a language without text, or a folder with examples of other sources.
+        CorpusError: text that cannot be used.
+    """
+    for folder in (examples, tuning):
+        claim_folder(sources, folder)
+    if sources.problems or sources.mawps or sources.gsm8k:
+        _write_problems(sources, examples / PROBLEMS, tuning / PROBLEMS)
+        step()
+    for language in [*sources.languages, "en"] if sources.languages else ():
+        learn, tune = (folder / f"{language}.jsonl.gz" for folder in (examples, tuning))
+        if learn.exists() and tune.exists():
+            continue
+        pairs = _english(sources) if language == "en" else _pairs(sources, language)
+        count = sources.pairs // len(sources.languages)
+        if language == "en":
+            count = int(sources.english * sources.pairs)
+        learned = [one for one in pairs if not held_out(one.answer)]
+        held = [one for one in pairs if held_out(one.answer)]
+        held = held[: max(count // HELD_OUT, sources.tuning_pairs)]  # of the same files as what is learned
+        random.Random(f"{sources.seed} {language} held").shuffle(held)
+        for path, chosen in ((tune, held[: sources.tuning_pairs]), (learn, learned[:count])):
+            write_examples(path, chosen)
+        step()
+
+
+def _write_problems(sources: BridgeSources, learn: Path, tune: Path) -> None:
+    """Problems of all sets, shuffled; those for tuning are generated."""
+    if learn.exists() and tune.exists():
+        return
+    found = list(islice(problems(learned(), sources.seed), sources.problems))
+    if sources.mawps:
+        found += mawps(Path(sources.mawps), measured=False)
+    if sources.gsm8k:
+        found += gsm8k(Path(sources.gsm8k))
+    random.Random(sources.seed).shuffle(found)
+    known = {one.texts["en"] for one in found}
+    others = (one for one in problems(learned(), sources.seed + 1) if one.texts["en"] not in known)
+    for path, chosen in ((tune, islice(others, sources.tuning_pairs)), (learn, found)):
+        write_examples(path, (Completion(one.texts["en"], "en", one.solution) for one in chosen))
+
+
+def held_out(english: str) -> bool:
+    """Whether a sentence is for tuning."""
+    return hashlib.sha256(english.casefold().encode()).digest()[0] % HELD_OUT == 0
+
+
+def _pairs(sources: BridgeSources, language: str) -> list[Completion]:
+    """The short pairs of a language, in an order by chance, those of preferred files first."""
+    noise = random.Random(f"{sources.seed} {language}")
+    files = files_with(Path(sources.parallel), language, sources.without)
+    ranks: list[list[Completion]] = [[] for _ in range(len(sources.preferred) + 1)]
+    for file in files:
+        ranks[_rank(file, sources.preferred)] += _short(file, language, sources)
+    for one in ranks:
+        noise.shuffle(one)
+    return list(dict.fromkeys(one for rank in ranks for one in rank))
+
+
+def _rank(file: TextFile, preferred: Sequence[str]) -> int:
+    name = file.path.name
+    return next((number for number, one in enumerate(preferred) if name.startswith(one)), len(preferred))
+
+
+def _short(file: TextFile, language: str, sources: BridgeSources) -> Iterator[Completion]:
+    own = file.languages.index(language)
+    for row in file.rows():
+        source, english = row[own], row[1 - own]
+        size = len(english.split())
+        short = size <= sources.words and len(source) <= CHARACTERS * sources.words
+        if short and size >= sources.least_words and source != english:
+            yield Completion(source, language, english)
+
+
+def _english(sources: BridgeSources) -> list[Completion]:
+    """English sentences of the pairs of all languages, which stay as they are."""
+    noise = random.Random(f"{sources.seed} en")
+    texts = {one.answer for language in sources.languages for one in _pairs(sources, language)}
+    found = [Completion(text, "en", text) for text in sorted(texts)]
+    noise.shuffle(found)
+    return found

@@ -1,0 +1,170 @@
+"""What dense search knows of an encoder, from parallel and raw text in many languages.
+
+A codec for the states of its subwords, and the mean vector of each language's passages.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.backbone.loading import load_encoder
+from dragoman.backbone.sentences import SentenceEncoder
+from dragoman.indexes.dense.codes import StateCodec
+from dragoman.indexes.dense.language_means import LanguageMeans
+from dragoman_lab.backbone.config import ConfigError
+from dragoman_lab.backbone.text_files import TextFile, text_files
+
+_LONGEST_LINE = 1_000
+"""Characters of a line that are read."""
+_SHORTEST_PASSAGE = 20
+
+
+@dataclass(frozen=True)
+class CodebookTraining:
+    """The settings; folders are as for the backbone's training."""
+
+    parallel: list[str] = field(default_factory=list)
+    raw: list[str] = field(default_factory=list)
+    encoder: str = "e5-small"
+    layer: int = 8
+    bytes: int = 48
+    """Of a subword's codes; a divisor of the encoder's width."""
+    subwords: int = 10_000
+    """Of each language."""
+    passages: int = 1_000
+    """Of each language, for its mean."""
+    seed: int = 1
+
+    @classmethod
+    def parse(cls, table: Mapping[str, Any]) -> Self:
+        """
+        Raises:
+            ConfigError: an unknown field, or a value of the wrong type or out of range.
+        """
+        known = cls()
+        for name, value in table.items():
+            if name not in vars(known):
+                raise ConfigError(f"unknown field {name}; known are {', '.join(sorted(vars(known)))}")
+            if type(value) is not type(getattr(known, name)):
+                raise ConfigError(f"{name}: {value!r} is not {type(getattr(known, name)).__name__}")
+        made = cls(**table)
+        if min(made.bytes, made.subwords, made.passages) < 1 or min(made.layer, made.seed) < 0:
+            raise ConfigError("bytes, subwords and passages must be at least 1, layer and seed at least 0")
+        if not made.parallel and not made.raw:
+            raise ConfigError("parallel or raw must name a folder of text")
+        return made
+
+
+def train_codebook(settings: CodebookTraining, output: Path, report: Callable[[str], None] = print) -> list[Path]:
+    """Train a codec, compute the means, and write both to ``output``; each language has the same share in the codec.
+
+    ``report`` is called with each language, and with the error of the codec on a tenth that was held out.
+
+    Raises:
+        ConfigError: the encoder's states have another width than codes of this size can be of, or too few are found.
+        CorpusError: a file cannot be read.
+    """
+    encoder = SentenceEncoder(load_encoder(settings.encoder))
+    if encoder.width % settings.bytes:
+        raise ConfigError(f"bytes: {settings.bytes} does not divide the width of {encoder.name}, {encoder.width}")
+    states = sampled_states(settings, encoder, report)
+    held_out, rest = np.split(states, [len(states) // 10])
+    if len(rest) < 256:
+        raise ConfigError(f"{len(rest)} subwords are too few to train a codec; 256 are needed")
+    codec = StateCodec.trained(rest, settings.bytes, settings.layer, settings.seed)
+    report(f"cosine of {len(held_out):,} other states with their codes: {_fidelity(codec, held_out):.4f} in the mean")
+    paths = [output / f"{Path(settings.encoder).name}{kind}.safetensors" for kind in ("", ".means")]
+    output.mkdir(parents=True, exist_ok=True)
+    codec.save(paths[0])
+    language_means(settings, encoder, report).save(paths[1])
+    return paths
+
+
+def language_means(
+    settings: CodebookTraining, encoder: SentenceEncoder, report: Callable[[str], None]
+) -> LanguageMeans:
+    """The mean vector of passages of each language, lines of its files in turn."""
+    means = {}
+    for language, files in _texts(settings).items():
+        lines = (line for line in _in_turn(files) if len(line) >= _SHORTEST_PASSAGE)
+        passages = list(islice(lines, settings.passages))
+        if passages:
+            means[language] = encoder.encode(passages, "passage").mean(0)
+        report(f"{language}: {len(passages):,} passages")
+    return LanguageMeans(means)
+
+
+def sampled_states(
+    settings: CodebookTraining, encoder: SentenceEncoder, report: Callable[[str], None]
+) -> NDArray[np.float32]:
+    """Unit states (subwords, width) of text in all languages, in random order."""
+    rows = []
+    for language, texts in _texts(settings).items():
+        rows.append(_states(encoder, texts, settings))
+        report(f"{language}: {len(rows[-1]):,} subwords")
+    states = np.concatenate(rows)
+    np.random.default_rng(settings.seed).shuffle(states)
+    return states
+
+
+def _fidelity(codec: StateCodec, states: NDArray[np.float32]) -> float:
+    decoded = codec.decode(codec.encode(states))
+    norms = np.linalg.norm(decoded, axis=1) * np.linalg.norm(states, axis=1)
+    return float(((decoded * states).sum(1) / np.maximum(norms, 1e-12)).mean())
+
+
+def _texts(settings: CodebookTraining) -> dict[str, list[Iterator[str]]]:
+    """The lines of each language, by file, each file in an order of its own."""
+    files = text_files(*([Path(one) for one in folders] for folders in (settings.parallel, settings.raw)))
+    found: dict[str, list[Iterator[str]]] = {}
+    for file in files:
+        for column, language in enumerate(file.languages):
+            found.setdefault(language, []).append(_lines(file, column, Random(f"{settings.seed} {file.path.name}")))
+    return dict(sorted(found.items()))
+
+
+def _lines(file: TextFile, column: int, random: Random) -> Iterator[str]:
+    """Some of the lines of a file: every n-th, with n growing, so that a long file is read in a small part."""
+    step, skip = 1.0, 0
+    for row in file.rows():
+        if skip:
+            skip -= 1
+            continue
+        yield row[column][:_LONGEST_LINE]
+        step += 0.05
+        skip = math.floor(random.random() * step)
+
+
+def _states(
+    encoder: SentenceEncoder, files: Sequence[Iterator[str]], settings: CodebookTraining
+) -> NDArray[np.float32]:
+    """Unit states (subwords, width) of a language, from its files in turn."""
+    found: list[NDArray[np.float32]] = []
+    count, lines = 0, _in_turn(files)
+    while count < settings.subwords and (some := list(islice(lines, len(files)))):
+        part = encoder.encode_tokens(some, "passage", settings.layer)[1]
+        found.extend(one.states for one in part)
+        count += sum(len(one.states) for one in part)
+    empty = np.zeros((0, encoder.width), np.float32)
+    return np.concatenate([empty, *found])[: settings.subwords]
+
+
+def _in_turn(files: Sequence[Iterator[str]]) -> Iterator[str]:
+    """A line of each file in turn, until all have ended."""
+    left = list(files)
+    while left:
+        for file in list(left):
+            line = next(file, None)
+            if line is None:
+                left.remove(file)
+            else:
+                yield line

@@ -1,0 +1,168 @@
+"""A pretrained encoder that learns with the tagger above it; its positions may stay as they are (Liu et al. 2020, 3.3).
+
+Fine-tuning in one language bends the table of positions towards the order of that language's words. Frozen, it stays
+what it was for all languages. Word embeddings are never trained: most of them are of other languages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
+
+from dragoman.backbone.encoder import Encoder
+from dragoman.backbone.padding import batches, padded
+from dragoman.tagging.tagger import TaggerModel
+from dragoman_lab.backbone.config import ConfigError
+from dragoman_lab.tagging.sentences import Sentence, SentencesError
+
+TOKENS_AT_ONCE = 4_096
+KIND = "passage"
+"""The kind of text as which `word_states` reads sentences."""
+
+
+@dataclass(frozen=True)
+class SubwordBatch:
+    """Sentences as subwords, and the numbers of their words' labels."""
+
+    rows: list[list[int]]
+    words: list[list[tuple[int, int]]]
+    """The first subword of each word and the one after its last, counted in the whole row."""
+    labels: list[list[int]]
+
+    @property
+    def tokens(self) -> int:
+        return sum(map(len, self.labels))
+
+
+class SubwordSentences:
+    """Labelled sentences as the subwords of an encoder, special tokens and prefix included."""
+
+    def __init__(self, encoder: Encoder, sentences: Sequence[Sentence]) -> None:
+        """
+        Raises:
+            SentencesError: if one is longer than the encoder reads.
+        """
+        self.sentences = list(sentences)
+        prefix = encoder.subwords([encoder.prefixes[KIND]])[0].ids if KIND in encoder.prefixes else []
+        before = encoder.framed([_SENTINEL]).index(_SENTINEL) + len(prefix)
+        self.rows: list[list[int]] = []
+        self.words: list[list[tuple[int, int]]] = []
+        for one, own in zip(sentences, encoder.subwords([one.text for one in sentences]), strict=True):
+            row = encoder.framed([*prefix, *own.ids])
+            if len(row) > encoder.max_length:
+                raise SentencesError(f"a sentence is longer than {encoder.name} reads: {one.text[:60]}")
+            self.rows.append(row)
+            self.words.append([(a + before, b + before) for a, b in _inside(one.offsets, own.offsets)])
+
+    def batch(self, places: Sequence[int], numbers: Mapping[str, int]) -> SubwordBatch:
+        """Some sentences, labels by their numbers."""
+        labels = [[numbers[label] for label in self.sentences[place].labels] for place in places]
+        return SubwordBatch([self.rows[one] for one in places], [self.words[one] for one in places], labels)
+
+
+class FineTuned(nn.Module):
+    """A tagger with what it changes of the encoder below it, which it does not own."""
+
+    def __init__(self, encoder: Encoder, tagger: TaggerModel, layer: int, *, positions: bool) -> None:
+        """The encoder's weights up to `layer` learn, those of positions only if told to.
+
+        Raises:
+            ConfigError: positions are to stay, and the encoder has no table of them.
+        """
+        super().__init__()
+        self.tagger, self._layer = tagger, layer
+        self._encoder = (encoder,)  # in a tuple, its weights are no part of this module
+        kept = set(map(id, _word_tables(encoder)))
+        if not positions:
+            kept.add(id(position_table(encoder)[0]))
+        used = [(name, own) for name, own in _used(encoder, layer) if id(own) not in kept]
+        encoder.requires_grad_(False).eval()
+        self.pretrained = nn.ParameterDict({name.replace(".", "/"): own.requires_grad_() for name, own in used})
+
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder below."""
+        return self._encoder[0]
+
+    def loss(self, batch: SubwordBatch) -> Tensor:
+        """-log p of the labels, a word."""
+        states, mask = self._words(batch.rows, batch.words)
+        labels = pad_sequence([torch.tensor(one) for one in batch.labels], batch_first=True).to(mask.device)
+        return self.tagger.loss(states, labels, mask)
+
+    @torch.inference_mode()
+    def tagged(self, found: SubwordSentences, labels: Sequence[str]) -> list[list[str]]:
+        """The likeliest labels of sentences."""
+        best: list[list[str]] = [[] for _ in found.rows]
+        for batch in batches([len(row) for row in found.rows], TOKENS_AT_ONCE):
+            states, mask = self._words([found.rows[one] for one in batch], [found.words[one] for one in batch])
+            for number, row in zip(batch, self.tagger.best(states, mask)[0].tolist(), strict=True):
+                best[number] = [labels[label] for label in row[: len(found.words[number])]]
+        return best
+
+    def changed(self) -> dict[str, Tensor]:
+        """The encoder's weights that have learned, by their names in it."""
+        return {name.replace("/", "."): own.detach() for name, own in self.pretrained.items()}
+
+    def _words(self, rows: Sequence[list[int]], words: Sequence[list[tuple[int, int]]]) -> tuple[Tensor, Tensor]:
+        """The states (batch, words, width) that `word_states` has, and their mask (batch, words)."""
+        encoder = self.encoder
+        device = self.tagger.output.weight.device
+        ids, mask = padded(rows, device, encoder.pad)
+        states = F.normalize(encoder(ids, mask)[self._layer].float(), dim=-1) * encoder.width**0.5
+        found = []
+        for own, places in zip(states, words, strict=True):
+            sums = torch.cat([own.new_zeros(1, own.shape[1]), own.cumsum(0)])
+            starts, ends = torch.tensor(places, device=device).reshape(-1, 2).unbind(1)
+            found.append((sums[ends] - sums[starts]) / (ends - starts).clamp(min=1)[:, None])
+        lengths = torch.tensor([len(places) for places in words], device=device)
+        return pad_sequence(found, batch_first=True), torch.arange(int(lengths.max()), device=device) < lengths[:, None]
+
+
+_SENTINEL = -1
+
+
+def position_table(encoder: Encoder) -> tuple[Tensor, int]:
+    """The table of learned positions (longest, width) of an encoder with BERT's layers, and the row of the first.
+
+    Raises:
+        ConfigError: it has none.
+    """
+    model: Any = getattr(encoder, "model", None)
+    table = getattr(model, "positions", None)
+    if isinstance(table, nn.Embedding):
+        return table.weight, int(model.config.position_offset)
+    table = getattr(getattr(model, "embeddings", None), "position_embeddings", None)
+    if isinstance(table, nn.Embedding):
+        return table.weight, 0 if table.padding_idx is None else table.padding_idx + 1
+    raise ConfigError(f"{encoder.name} has no table of positions")
+
+
+def _inside(words: Sequence[tuple[int, int]], subwords: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The first subword of each word and the one after its last."""
+    for start, end in words:
+        inside = [number for number, (a, b) in enumerate(subwords) if a < end and b > start]
+        yield (inside[0], inside[-1] + 1) if inside else (0, 0)
+
+
+def _word_tables(encoder: Encoder) -> list[Tensor]:
+    """The embeddings of the vocabulary; none where they cannot be trained anyway."""
+    model: Any = getattr(encoder, "model", None)
+    found = [getattr(model, "tokens", None), getattr(model, "get_input_embeddings", lambda: None)()]
+    return [table.weight for table in found if isinstance(table, nn.Embedding)]
+
+
+def _used(encoder: Encoder, layer: int) -> list[tuple[str, nn.Parameter]]:
+    """The parameters that the states of a layer depend on."""
+    encoder.requires_grad_(True)
+    ids, mask = padded([encoder.framed([encoder.pad])], next(encoder.parameters()).device, encoder.pad)
+    (encoder(ids, mask)[layer] ** 2).sum().backward()
+    found = [(name, own) for name, own in encoder.named_parameters() if own.grad is not None]
+    encoder.zero_grad(set_to_none=True)
+    return found

@@ -1,7 +1,0 @@
-"""Shared fixture: a benchmark's command line in this process."""
-
-from __future__ import annotations
-
-from tests.benchmarks.search.conftest import run
-
-__all__ = ["run"]
