@@ -51,7 +51,7 @@ def demo(folder: Path) -> Iterator[str]:
         sys.executable,
         "-u",
         "-m",
-        "dragoman.service.cli.main",
+        "dragoman.cli.main",
         "demo",
         "--port",
         "0",

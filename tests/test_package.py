@@ -6,7 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from dragoman.service.cli import lab
+from dragoman.cli import lab
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "dragoman"

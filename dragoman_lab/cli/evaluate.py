@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 import typer
 
-from dragoman.service.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, opened
+from dragoman.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, opened
 
 if TYPE_CHECKING:
     from dragoman_lab.evaluation.serving import TableFile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from dragoman.service.cli.main import run_app
+from dragoman.cli.main import run_app
 from dragoman_lab.cli.evaluate import evaluate
 from dragoman_lab.cli.train import train
 

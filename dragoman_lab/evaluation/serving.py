@@ -53,7 +53,7 @@ def serve_temporarily(
         command = [
             sys.executable,
             "-m",
-            "dragoman.service.cli.main",
+            "dragoman.cli.main",
             "serve",
             "--data-dir",
             folder,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 
-from dragoman.service.cli import demo
+from dragoman.cli import demo
 
 
 def _outputs(service: str) -> list[list[dict[str, object]]]:

@@ -71,7 +71,7 @@ class Container(Server):
         kept = {key: os.environ[key] for key in tests_own if key in os.environ}
         self._environment = {**given, **kept, "PYTHONPATH": str(ROOT)}
         _, *arguments = command(stage)
-        words = [sys.executable, "-m", "dragoman.service.cli.main", *arguments]
+        words = [sys.executable, "-m", "dragoman.cli.main", *arguments]
         self._process = subprocess.Popen(
             folders.confined(words), env=self._environment, cwd=folders.data, stderr=subprocess.PIPE, text=True
         )

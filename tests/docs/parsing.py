@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 from typer.main import get_command
 
-from dragoman.service.cli.lab import COMMANDS
-from dragoman.service.cli.main import app
+from dragoman.cli.lab import COMMANDS
+from dragoman.cli.main import app
 from dragoman_lab.cli.main import app as lab_app
 from tests.docs.pages import ROOT
 

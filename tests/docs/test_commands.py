@@ -46,7 +46,7 @@ One changes the keys of its server, the other shows what is found when all embed
 """
 _LINKED = ("docker", "dragoman", "dragoman_lab")
 _LOAD = (
-    "import sys; from pathlib import Path; from dragoman.service.cli.demo import load;"
+    "import sys; from pathlib import Path; from dragoman.cli.demo import load;"
     " from dragoman.service.core.settings import Settings; from dragoman.service.runtime import Runtime;"
     " runtime = Runtime(Settings(data_dir=Path(sys.argv[1]))); runtime.start(serving=False); load(runtime);"
     " runtime.close()"
@@ -67,7 +67,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if curl is None:
         pytest.skip("curl is not installed")
     made = {
-        "dragoman": f'exec {sys.executable} -m dragoman.service.cli.main "$@"',
+        "dragoman": f'exec {sys.executable} -m dragoman.cli.main "$@"',
         "python": f'exec {sys.executable} "$@"',
         "curl": f'exec {curl} --fail-with-body "$@"',
     }
@@ -89,7 +89,7 @@ def demo_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def serving(data_dir: Path, **settings: str) -> Iterator[str]:
     """The address, without the scheme, of a server over a data directory."""
-    command = [sys.executable, "-m", "dragoman.service.cli.main", "serve", "--data-dir", str(data_dir), "--port", "0"]
+    command = [sys.executable, "-m", "dragoman.cli.main", "serve", "--data-dir", str(data_dir), "--port", "0"]
     environment = _environment(**settings)
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True, cwd=data_dir.parent)
     try:

@@ -2,8 +2,8 @@
 
 import sys
 
+from dragoman.cli import main as command_line
 from dragoman.ranking import scoring
-from dragoman.service.cli import main as command_line
 
 LARGE_BATCHES = [sys.executable, "-m", "tests.reliability.large_batches"]
 

@@ -22,7 +22,7 @@ from typing import IO, Any
 _CONTEXT: Any = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
-        "dragoman.service.cli.main",
+        "dragoman.cli.main",
         "dragoman.service.server",
         "dragoman.service.app",
         "dragoman.service.api.worker",

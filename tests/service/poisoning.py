@@ -12,8 +12,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from dragoman.cli import main as command_line
 from dragoman.deadline import check
-from dragoman.service.cli import main as command_line
 from dragoman.service.collections import unindexed
 
 POISONING = [sys.executable, "-m", "tests.service.poisoning"]

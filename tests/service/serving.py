@@ -19,7 +19,7 @@ import httpx
 from dragoman_lab.benchmarks.load.memory import mebibytes
 from tests.service.forking import Forked, run_module
 
-COMMAND = [sys.executable, "-m", "dragoman.service.cli.main"]
+COMMAND = [sys.executable, "-m", "dragoman.cli.main"]
 _ADDRESS = re.compile(r'listens on (http://[^\s"]+)')
 
 

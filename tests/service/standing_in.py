@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from dragoman.service.cli import main as command_line
+from dragoman.cli import main as command_line
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference import models
 from dragoman.service.inference.encoding import EncoderInfo

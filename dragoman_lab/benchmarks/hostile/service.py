@@ -24,7 +24,6 @@ _ADDRESS = re.compile(r'listens on (http://[^\s"]+)')
 _LOAD_DEMO = (
     "import sys; from pathlib import Path;"
     " from dragoman.service.core.settings import Settings; from dragoman.service.runtime import Runtime;"
-    " from dragoman.service.cli import demo;"
     " runtime = Runtime(Settings(data_dir=Path(sys.argv[1]), rerank='never'));"
     " runtime.start(serving=False); demo.load(runtime); runtime.close()"
 )
@@ -64,9 +63,14 @@ class Service:
         self.logged = 0
         """Characters that it wrote to its log since it was ready."""
 
+    @property
+    def _commands(self) -> str:
+        """The package of the command line, which was a room of the service once."""
+        return "dragoman.cli" if (self.checkout / "dragoman" / "cli").is_dir() else "dragoman.service.cli"
+
     def load_demo(self) -> None:
         """Load the demo into the data directory."""
-        self._python("-c", _LOAD_DEMO, str(self.data_dir))
+        self._python("-c", f"from {self._commands} import demo;{_LOAD_DEMO}", str(self.data_dir))
 
     def prepare(self) -> None:
         """Load the demo, make the keys, and fill the collections. Only the demo has embeddings, all of them."""
@@ -79,7 +83,7 @@ class Service:
         for role, scopes in ROLES.items():
             options = [part for scope in scopes for part in ("--scope", scope)]
             made = self._python(
-                "-m", "dragoman.service.cli.main", "keys", "create", *options, "--data-dir", str(self.data_dir)
+                "-m", f"{self._commands}.main", "keys", "create", *options, "--data-dir", str(self.data_dir)
             )
             self._keys[role] = made.split()[-1]
         self.start()
@@ -102,7 +106,7 @@ class Service:
 
     def start(self) -> None:
         """Start it and wait until it is ready."""
-        command = [sys.executable, "-m", "dragoman.service.cli.main", "serve", "--port", "0"]
+        command = [sys.executable, "-m", f"{self._commands}.main", "serve", "--port", "0"]
         self.process = subprocess.Popen(
             [*command, "--data-dir", str(self.data_dir)],
             env=self._environment(),

@@ -128,7 +128,7 @@ def main() -> None:
     lines = (files("dragoman") / "demo" / "queries.en.jsonl").read_text(encoding="utf-8").splitlines()
     queries = [json.loads(line)["text"] for line in lines][: arguments.queries]
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "dragoman.service.cli.main", "demo", "--port", str(arguments.port)]
+        command = [sys.executable, "-m", "dragoman.cli.main", "demo", "--port", str(arguments.port)]
         command += ["--data-dir", folder]
         environment = os.environ | ({"DRAGOMAN_RERANK": "never"} if arguments.no_rerank else {})
         server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)

@@ -41,7 +41,7 @@ def start(folder: str) -> dict[str, float]:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
     begun = time.perf_counter()
-    command = [sys.executable, "-m", "dragoman.service.cli.main", "serve", "--data-dir", folder, "--port", str(port)]
+    command = [sys.executable, "-m", "dragoman.cli.main", "serve", "--data-dir", folder, "--port", str(port)]
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=_LIMIT_SECONDS, trust_env=False) as client:

@@ -28,7 +28,7 @@ from typing import Any
 import httpx
 import numpy as np
 
-from dragoman.service.cli import demo
+from dragoman.cli import demo
 from dragoman.service.core.settings import Settings
 from dragoman.service.runtime import Runtime
 
@@ -46,7 +46,7 @@ def main() -> None:
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
         commands = {
-            "service": "dragoman.service.cli.main serve --port 0 --data-dir",
+            "service": "dragoman.cli.main serve --port 0 --data-dir",
             "bare": "dragoman_lab.benchmarks.load.bare_endpoint",
         }
         servers = {}

@@ -12,7 +12,7 @@ import torch
 from dragoman.backbone.checkpoints import load_veco
 from dragoman.backbone.loading import load_encoder, load_translator
 from dragoman.backbone.tokenizer import Subwords
-from dragoman.service.cli import main as cli
+from dragoman.cli import main as cli
 from dragoman_lab.backbone.config import ConfigError
 from dragoman_lab.backbone.corpus import prepare
 from dragoman_lab.backbone.pretraining import PretrainingConfig, pretrain

@@ -10,9 +10,9 @@ from typer.testing import CliRunner
 
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
+from dragoman.cli.main import app
 from dragoman.indexes.dense.codes import StateCodec
 from dragoman.indexes.dense.language_means import LanguageMeans
-from dragoman.service.cli.main import app
 from tests.backbone.samples import raw_lines, write_text
 
 pytestmark = pytest.mark.slow

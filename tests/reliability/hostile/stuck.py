@@ -11,8 +11,8 @@ import os
 import re
 from threading import Event
 
+from dragoman.cli import main as command_line
 from dragoman.service import server
-from dragoman.service.cli import main as command_line
 from dragoman.service.runtime import Runtime
 
 

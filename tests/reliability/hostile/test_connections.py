@@ -27,7 +27,7 @@ FILES = 320
 LIMITED = """
 import os, resource, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}))
-os.execv(sys.executable, [sys.executable, "-m", "dragoman.service.cli.main", *sys.argv[1:]])
+os.execv(sys.executable, [sys.executable, "-m", "dragoman.cli.main", *sys.argv[1:]])
 """
 NDJSON = {"content-type": "application/x-ndjson"}
 POST = b"POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\n%s\r\n"

@@ -322,7 +322,7 @@ import sys
 from starlette.testclient import TestClient
 from dragoman.service import server
 from dragoman.service.api.worker import create_worker_app
-from dragoman.service.cli import main
+from dragoman.cli import main
 from dragoman.service.core.settings import Settings
 with TestClient(create_worker_app(Settings())) as client:
     assert client.get("/readyz").status_code == 200, client.get("/readyz").text

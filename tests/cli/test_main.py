@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.service.cli.main import main
+from dragoman.cli.main import main
 from tests.service.searching import ndjson
 from tests.service.serving import COMMAND, dragoman, environment, server
 
@@ -51,7 +51,7 @@ def test_a_command_that_fails_in_a_process_of_its_own_says_one_line(tmp_path: Pa
 def test_a_command_does_not_wait_for_a_model_that_is_still_at_work(tmp_path: Path) -> None:
     program = """
 import atexit, threading, time
-from dragoman.service.cli import main as cli
+from dragoman.cli import main as cli
 from dragoman.service.inference import batching as worker
 thread = threading.Thread(target=time.sleep, args=(60,), daemon=True)
 thread.start()
@@ -89,7 +89,7 @@ def test_every_command_explains_itself_and_every_option_has_a_variable() -> None
 def test_the_version_is_said_without_loading_anything_heavy() -> None:
     program = """
 import sys
-from dragoman.service.cli import main as cli
+from dragoman.cli import main as cli
 heavy = {"fastapi", "jpype", "numpy", "sqlalchemy", "torch", "transformers"}
 try:
     cli.main()
@@ -112,7 +112,7 @@ def without(*missing: str, arguments: tuple[object, ...]) -> subprocess.Complete
         f"shown = lambda **of: [one for one in points(**of) if one.value.partition('.')[0] not in {missing!r}]",
         "metadata.entry_points = shown",
         "PathFinder.find_spec = staticmethod(hidden)",
-        "from dragoman.service.cli import main",
+        "from dragoman.cli import main",
         "main.main()",
     ]
     command = [sys.executable, "-c", "\n".join(lines), *map(str, arguments)]

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from dragoman.service.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, opened
+from dragoman.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, opened
 
 if TYPE_CHECKING:
     from dragoman.lexicon.formats.items import Detected

@@ -18,11 +18,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is loaded: it
 import typer
 from rich.console import Console
 
-from dragoman.service.cli import data as cli_data
-from dragoman.service.cli import keys as cli_keys
-from dragoman.service.cli import lab
-from dragoman.service.cli import tables as cli_tables
-from dragoman.service.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, load_settings
+from dragoman.cli import data as cli_data
+from dragoman.cli import keys as cli_keys
+from dragoman.cli import lab
+from dragoman.cli import tables as cli_tables
+from dragoman.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, load_settings
 
 if TYPE_CHECKING:
     from dragoman.service.core.settings import Settings
@@ -140,7 +140,7 @@ def demo(
     ] = Path("demo-data"),
 ) -> None:
     """Load a small multilingual collection with its tables, and serve it."""
-    from dragoman.service.cli.demo import run
+    from dragoman.cli.demo import run
 
     run(data_dir, port)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dragoman.service.cli import demo
+from dragoman.cli import demo
 from dragoman.service.core.errors import NotFound
 from dragoman.service.core.settings import Settings
 from dragoman.service.runtime import Runtime

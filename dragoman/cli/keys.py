@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dragoman.service.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, load_settings
+from dragoman.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, load_settings
 
 if TYPE_CHECKING:
     from dragoman.service.access.keys import KeyInfo
