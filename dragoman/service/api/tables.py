@@ -8,38 +8,29 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from dragoman.lexicon.formats.items import Detected
 from dragoman.lexicon.formats.reader import Format
 from dragoman.lexicon.table.compose import Kind
 from dragoman.service.api.dependencies import KNOWN_PARAMETERS, CallerDep, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.core.validation import LanguageCode, Text
 from dragoman.service.http.bodies import StrictRoute, content_gzip
 from dragoman.service.http.streaming import work_on_upload
-from dragoman.service.query.translation import significant
+from dragoman.service.schemas.table_bodies import entry_body, patched_body, table_body, term_body, uploaded_body
 from dragoman.service.schemas.tables import (
     ChangedEntry,
-    DetectedLayout,
-    EntryBody,
-    LineWarning,
     ListedTermBody,
-    RejectedLine,
     TableBody,
     TableDiff,
     TableList,
     TablePatch,
     TablePatched,
     TableUploaded,
-    TableVersion,
     TermBody,
     TermList,
-    Translation,
 )
-from dragoman.service.tables.contents import ExportFormat, WrittenEntry
-from dragoman.service.tables.lookup import Lookup
+from dragoman.service.tables.contents import ExportFormat
 from dragoman.service.tables.patching import Addition, Patch, Removal
 from dragoman.service.tables.reading import ReadAs
-from dragoman.service.tables.repository import TableInfo
-from dragoman.service.tables.service import Patched, Upload, Uploaded
+from dragoman.service.tables.service import Upload, Uploaded
 
 router = APIRouter(prefix="/v1/tables", route_class=StrictRoute, tags=["translation tables"])
 
@@ -135,33 +126,33 @@ async def upload_table(
             recording.object = f"{name}/{done.version}"
             return done
 
-    return _uploaded(upload, await work_on_upload(request, work))
+    return uploaded_body(upload, await work_on_upload(request, work))
 
 
 @router.get("")
 def list_tables(runtime: RuntimeDep) -> TableList:
     """All tables, by name."""
-    return TableList(tables=[_table(info) for info in runtime.tables.all()])
+    return TableList(tables=[table_body(info) for info in runtime.tables.all()])
 
 
 @router.get("/{name}")
 def get_table(name: TableName, runtime: RuntimeDep) -> TableBody:
     """One table with all its versions."""
-    return _table(runtime.tables.get(name))
+    return table_body(runtime.tables.get(name))
 
 
 @router.post("/{name}/versions/{version}/activate")
 def activate_version(name: TableName, version: Version, runtime: RuntimeDep, record: RecordDep) -> TableBody:
     """Make a version, newer or older, the active one that searches use."""
     with record("table.activate", f"{name}/{version}"):
-        return _table(runtime.tables.activate(name, version))
+        return table_body(runtime.tables.activate(name, version))
 
 
 @router.post("/{name}/deactivate")
 def deactivate_table(name: TableName, runtime: RuntimeDep, record: RecordDep) -> TableBody:
     """Deactivate a table, so that searches no longer use it."""
     with record("table.deactivate", name):
-        return _table(runtime.tables.deactivate(name))
+        return table_body(runtime.tables.deactivate(name))
 
 
 @router.delete("/{name}/versions/{version}", status_code=204, response_class=Response)
@@ -188,7 +179,7 @@ def patch_table(
     with record("table.patch", name) as recording:
         done = runtime.tables.patch(name, changes, created_by)
         recording.object = f"{name}/{done.version}"
-    return _patched(done)
+    return patched_body(done)
 
 
 @router.get(
@@ -219,9 +210,9 @@ def compare_versions(
     """The entries that the second version has and the first has not, the other way round, and those that changed."""
     found = runtime.tables.browse.diff(name, version, other, cursor, limit)
     return TableDiff(
-        added=[_entry(one) for one in found.added],
-        removed=[_entry(one) for one in found.removed],
-        changed=[ChangedEntry(before=_entry(old), after=_entry(new)) for old, new in found.changed],
+        added=[entry_body(one) for one in found.added],
+        removed=[entry_body(one) for one in found.removed],
+        changed=[ChangedEntry(before=entry_body(old), after=entry_body(new)) for old, new in found.changed],
         next=found.next,
     )
 
@@ -258,113 +249,4 @@ async def look_up_term(
     A term that the version lacks is found by its index terms, as in a search: "beekeepers" finds "beekeeper".
     """
     inverse = None if side is None else side == "target"
-    return _term(term, await run_among_few(lambda: runtime.tables.look_up(name, term, version, inverse)))
-
-
-def _uploaded(upload: Upload, done: Uploaded) -> TableUploaded:
-    return TableUploaded(
-        name=upload.name,
-        source=upload.source,
-        target=upload.target,
-        version=done.version,
-        checksum=done.checksum,
-        source_terms=done.source_terms,
-        entries=done.entries,
-        rejected=[RejectedLine(line=one.line, reason=one.reason) for one in done.rejected],
-        rejected_total=done.rejected_total,
-        warnings=[LineWarning(line=one.line, reason=one.reason) for one in done.warnings],
-        warnings_total=done.warnings_total,
-        detected=_detected(done.detected or Detected(upload.read_as.format)),
-        pruned=done.pruned,
-        active=done.active,
-        header=None if done.header is None else list(done.header),
-        kind=upload.kind,
-        weight=upload.weight,
-        dry_run=upload.dry_run,
-    )
-
-
-def _detected(found: Detected) -> DetectedLayout:
-    return DetectedLayout(
-        format=found.format,
-        encoding=found.encoding,
-        separator=found.separator,
-        decimal=found.decimal,
-        columns=None if found.columns is None else list(found.columns),
-        languages=list(found.languages),
-    )
-
-
-def _patched(done: Patched) -> TablePatched:
-    base = done.base
-    return TablePatched(
-        name=base.name,
-        source=base.source,
-        target=base.target,
-        version=done.version,
-        base_version=base.version,
-        checksum=done.counts.checksum,
-        source_terms=done.counts.source_terms,
-        entries=done.counts.entries,
-        added=done.added,
-        removed=done.removed,
-        pruned=done.counts.pruned,
-        active=done.active,
-        kind=base.kind,
-        weight=base.weight,
-    )
-
-
-def _entry(one: WrittenEntry) -> EntryBody:
-    return EntryBody(
-        source=one.source,
-        target=one.target,
-        probability=significant(one.probability),
-        inverse_probability=significant(one.inverse_probability),
-    )
-
-
-def _table(info: TableInfo) -> TableBody:
-    return TableBody(
-        name=info.name,
-        source=info.source,
-        target=info.target,
-        active_version=info.active.version if info.active else None,
-        versions=[
-            TableVersion(
-                version=one.version,
-                active=one.active,
-                checksum=one.checksum,
-                kind=one.kind,
-                weight=one.weight,
-                format=one.format,
-                source_terms=one.source_terms,
-                entries=one.entries,
-                rejected=one.rejected,
-                pruned=one.pruned,
-                written_forms=one.written_forms,
-                created_at=one.created_at,
-                created_by=one.created_by,
-            )
-            for one in info.versions
-        ],
-    )
-
-
-def _term(term: str, found: Lookup) -> TermBody:
-    return TermBody(
-        term=term,
-        folded=found.folded,
-        language=found.language,
-        version=found.version,
-        matched=list(found.matched),
-        translations=[
-            Translation(
-                term=one.term,
-                probability=significant(one.p_forward),
-                inverse_probability=significant(one.p_backward),
-            )
-            for one in found.entries
-        ],
-        translations_total=found.total,
-    )
+    return term_body(term, await run_among_few(lambda: runtime.tables.look_up(name, term, version, inverse)))

@@ -25,6 +25,7 @@ from dragoman.lexicon.table.table import Entry
 from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import Analysis, Token, content_terms, fold, is_elided
 from dragoman.service.core.errors import Unavailable
+from dragoman.service.core.numbers import significant
 from dragoman.service.core.priority import in_background
 from dragoman.service.query.text import AnalysedText
 from dragoman.service.query.weighted import weighted
@@ -347,11 +348,6 @@ def without_tables(source: str, translations: Iterable[Translated], snapshot: Sn
 def query_term(text: str, group: TermGroup) -> str:
     """A group's word or words as written in the query."""
     return text[group.start : group.end]
-
-
-def significant(probability: float) -> float:
-    """A probability rounded for display; tables store about seven digits."""
-    return float(f"{probability:.6g}")
 
 
 def _shown(one: Translated, view: View | PivotView, group: TermGroup) -> list[TermTranslation]:

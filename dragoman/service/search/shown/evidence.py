@@ -17,7 +17,8 @@ from dragoman.indexes.explanation import explain, rarity
 from dragoman.indexes.passages import SENTENCE_END, Span
 from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, Alternative, TermGroup, TranslatedQuery
 from dragoman.lexicon.text.tokens import Token
-from dragoman.service.query.translation import Translated, query_term, significant
+from dragoman.service.core.numbers import significant
+from dragoman.service.query.translation import Translated, query_term
 from dragoman.service.schemas.search import Contribution, Highlight, MatchKind, TextField
 from dragoman.service.search.ranked import Part, RankedDocument
 from dragoman.service.search.shown.places import Key, Work, keys_of, likely_places

@@ -1,0 +1,85 @@
+"""Collections and documents as responses."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dragoman.service.collections.dense_index import Coverage
+from dragoman.service.collections.dense_registry import DenseIndexes
+from dragoman.service.collections.entities import Entities
+from dragoman.service.collections.importing import Imported
+from dragoman.service.collections.service import CollectionInfo, DocumentInfo
+from dragoman.service.core.errors import NotFound
+from dragoman.service.schemas.collections import (
+    CollectionBody,
+    DocumentBody,
+    EmbeddingsInfo,
+    EntitiesInfo,
+    ImportBody,
+    IndexInfo,
+    RejectedLine,
+)
+
+
+def _embeddings(info: CollectionInfo, dense: DenseIndexes) -> EmbeddingsInfo | None:
+    try:
+        found = dense.coverage(info.key)
+        if found is None:
+            if not dense.wanted(info.key):
+                return None
+            found = Coverage(missing=info.documents, failed=0, total=info.documents)
+    except NotFound:  # deleted meanwhile
+        return None
+    state: Literal["building", "complete"] = "complete" if found.missing == found.failed else "building"
+    return EmbeddingsInfo(
+        state=state,
+        embedded=found.total - found.missing,
+        failed=found.failed,
+        total=found.total,
+        late_interaction=found.states,
+    )
+
+
+def _entities(info: CollectionInfo, entities: Entities) -> EntitiesInfo | None:
+    if not info.entities:
+        return None
+    found = entities.coverage(info.key)
+    state: Literal["building", "complete"] = "complete" if found.tagged + found.failed == found.total else "building"
+    return EntitiesInfo(state=state, tagged=found.tagged, failed=found.failed, total=found.total)
+
+
+def collection_body(info: CollectionInfo, failed: int, dense: DenseIndexes, entities: Entities) -> CollectionBody:
+    """A collection; ``failed`` documents could not be indexed."""
+    return CollectionBody(
+        name=info.name,
+        language=info.language,
+        description=info.description,
+        documents=info.documents,
+        generation=info.generation,
+        index=IndexInfo(state=info.index_state, generation=info.index_generation, failed=failed),
+        embeddings=_embeddings(info, dense),
+        entities=_entities(info, entities),
+        created_at=info.created_at,
+    )
+
+
+def import_body(done: Imported) -> ImportBody:
+    """What came of an import."""
+    return ImportBody(
+        accepted=done.accepted,
+        replaced=done.replaced,
+        rejected=[RejectedLine(line=one.line, id=one.id, reason=one.reason) for one in done.rejected],
+        generation=done.generation,
+    )
+
+
+def document_body(collection: str, info: DocumentInfo) -> DocumentBody:
+    """A document as stored."""
+    return DocumentBody(
+        id=info.id,
+        collection=collection,
+        language=info.language,
+        title=info.title,
+        text=info.text,
+        metadata=info.metadata,
+    )

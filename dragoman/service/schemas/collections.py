@@ -1,0 +1,133 @@
+"""Request and response bodies of ``/v1/collections``."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
+
+from dragoman.service.core.names import check_name
+from dragoman.service.core.validation import Body, LanguageCode, Text
+
+UNINDEXED_LISTED = 1000
+"""Documents that one list of unindexed ones has."""
+
+
+class NewCollection(Body):
+    """A collection to create."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[str, AfterValidator(check_name), Field(max_length=64)] = Field(
+        description="1 to 64 characters of a-z, 0-9, '_', '.' and '-', the first of them a letter or digit."
+    )
+    language: LanguageCode = Field(description="ISO 639-1 code of the documents' language.")
+    description: Text | None = Field(default=None, max_length=10_000)
+    late_interaction: StrictBool | None = Field(
+        default=None,
+        description="Whether states of all subwords are kept with the embeddings (48 bytes each), which improves the"
+        " order of hybrid; when left out, while they take at most DRAGOMAN_LATE_MEGABYTES.",
+    )
+    entities: StrictBool = Field(
+        default=False,
+        description="Whether names are found in the documents, in the background after an import: hits show them, and"
+        " searches can be limited to documents that hold some. 503 if there is no tagger of names.",
+    )
+
+
+class IndexInfo(BaseModel):
+    """The Lucene index of a collection."""
+
+    state: str = Field(description="ready, building, stale (a change could not be indexed) or failed")
+    generation: int = Field(description="Generation up to which it includes all changes; -1 before it is open.")
+    failed: int = Field(description="Documents that could not be indexed; GET .../unindexed lists them.")
+
+
+class EmbeddingsInfo(BaseModel):
+    """The embeddings of a collection's documents, for search by meaning."""
+
+    state: Literal["building", "complete"]
+    embedded: int = Field(description="Documents that have embeddings.")
+    failed: int = Field(description="Documents that could not be embedded; the log says why.")
+    total: int
+    late_interaction: bool = Field(description="Whether the states of subwords are kept for late interaction.")
+
+
+class EntitiesInfo(BaseModel):
+    """The names in a collection's documents."""
+
+    state: Literal["building", "complete"]
+    tagged: int = Field(description="Documents that were read for names.")
+    failed: int = Field(description="Documents that could not be read; the log says why.")
+    total: int
+
+
+class CollectionBody(BaseModel):
+    """A collection."""
+
+    name: str
+    language: str
+    description: str | None
+    documents: int
+    generation: int = Field(description="Increases with every change of the documents.")
+    index: IndexInfo
+    embeddings: EmbeddingsInfo | None = Field(description="Null if the collection has none and gets none by itself.")
+    entities: EntitiesInfo | None = Field(description="Null if names are not found in its documents.")
+    created_at: datetime
+
+
+class CollectionList(BaseModel):
+    """All collections by name."""
+
+    collections: list[CollectionBody]
+
+
+class RejectedLine(BaseModel):
+    """A line that is not a valid document."""
+
+    line: int = Field(description="Counted from 1, blank lines included.")
+    id: str | None
+    reason: str
+
+
+class ImportBody(BaseModel):
+    """The result of an upload."""
+
+    accepted: int = Field(description="Documents stored, including replacements.")
+    replaced: int = Field(description="Accepted documents whose id existed before.")
+    rejected: list[RejectedLine]
+    generation: int
+
+
+class UnindexedBody(BaseModel):
+    """A document that could not be indexed."""
+
+    id: str
+    reason: str
+    at: datetime
+
+
+class UnindexedList(BaseModel):
+    """Documents that could not be indexed, in the order in which they were first stored."""
+
+    documents: list[UnindexedBody] = Field(description=f"At most {UNINDEXED_LISTED}.")
+    total: int
+
+
+class RetryBody(BaseModel):
+    """What came of trying again."""
+
+    indexed: int = Field(description="Documents that are indexed now.")
+    failed: int = Field(description="Documents that still are not.")
+
+
+class DocumentBody(BaseModel):
+    """A document as stored."""
+
+    id: str
+    collection: str
+    language: str
+    title: str | None
+    text: str
+    metadata: dict[str, Any] | None
