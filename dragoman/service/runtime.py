@@ -112,10 +112,11 @@ class Runtime:
             self.metrics.watch(ServiceState(self.store, self.tables.registry, self.indexes, self.scoring))
             self._opened = opened.pop_all()
 
-    def start(self, *, serving: bool = True) -> None:
+    def start(self, *, serving: bool = True, jobs: bool = True) -> None:
         """Open all tables and indexes; slow indexes finish in the background.
 
-        With ``serving`` it also resumes jobs, and loads the reranker if searches use it by default.
+        With ``serving`` it also embeds and tags documents in the background, resumes ``jobs``, and loads the reranker
+        if searches use it by default.
         """
         self.tables.start()
         self.indexes.start(self.settings.startup_wait_seconds)
@@ -126,7 +127,8 @@ class Runtime:
         by_default = self.settings.rerank == "auto" and not _embeds_all(self.settings)
         if by_default and self.settings.worker_url is None and has_reranker(self.settings):
             self.models.load("reranker", background=True)
-        self.jobs.start()
+        if jobs:
+            self.jobs.start()
 
     def close(self) -> None:
         """Commit and close everything, in the reverse order of opening."""

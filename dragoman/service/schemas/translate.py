@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -40,6 +41,11 @@ class Quality(BaseModel):
 
     chrf: float = Field(description="chrF, 0 to 100, of its translations against those of people.")
     measured_on: str = Field(description="The texts that were translated.")
+
+    @classmethod
+    def of(cls, measured: Mapping[str, float], source: str, measured_on: str) -> Self | None:
+        """What was measured of a language, if it was."""
+        return cls(chrf=measured[source], measured_on=measured_on) if source in measured else None
 
 
 class ConfiguredTranslator(BaseModel):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 from fastapi import APIRouter, Request
@@ -37,7 +36,7 @@ async def translator(settings: SettingsDep) -> ConfiguredTranslator:
     return ConfiguredTranslator(
         model=str(about.get("name", Path(place).name)),
         target=ENGLISH,
-        sources={language: _quality(measured, language, about.get("measured_on", "")) for language in sorted(served)},
+        sources={language: Quality.of(measured, language, about.get("measured_on", "")) for language in sorted(served)},
     )
 
 
@@ -72,10 +71,6 @@ async def translate(
     return TranslateResponse(
         texts=[one.joined() for one in underway],
         model=info.name,
-        quality=_quality(info.quality, body.source, info.measured_on),
+        quality=Quality.of(info.quality, body.source, info.measured_on),
         truncated=cut or None,
     )
-
-
-def _quality(measured: Mapping[str, float], source: str, measured_on: str) -> Quality | None:
-    return Quality(chrf=measured[source], measured_on=measured_on) if source in measured else None

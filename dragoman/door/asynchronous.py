@@ -1,0 +1,186 @@
+"""The face of the door for an event loop, over a service."""
+
+from __future__ import annotations
+
+from asyncio import Semaphore, gather
+from collections.abc import Sequence
+from typing import Any, Literal, Self, TypeVar, Unpack
+
+from dragoman.door import calls
+from dragoman.door.calls import Call, SearchOptions
+from dragoman.door.database import check_language_of
+from dragoman.door.files import Documents, Entries, document_lines, table_file
+from dragoman.door.remote import AsyncRemote
+from dragoman.door.results import (
+    Answers,
+    CollectionInfo,
+    Document,
+    Imported,
+    Judgement,
+    Ranked,
+    SearchResults,
+    TableInfo,
+    Tag,
+    Term,
+    Translations,
+    Uploaded,
+)
+from dragoman.service.core.errors import NotFound
+
+T = TypeVar("T")
+
+_AT_ONCE = 4
+
+
+class AsyncDatabase:
+    """As :class:`~dragoman.door.database.Database`; an asynchronous context manager."""
+
+    def __init__(self, transport: AsyncRemote) -> None:
+        self._transport = transport
+        self.tables = AsyncTables(self)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End the connection."""
+        await self._transport.close()
+
+    async def send(self, call: Call[T]) -> T:
+        """The answer to a call of :mod:`dragoman.door.calls`."""
+        return await self._transport.send(call)
+
+    async def collection(self, name: str, language: str | None = None, **options: Any) -> AsyncCollection:
+        """The collection of this name; made now, in this language, if there is none."""
+        try:
+            info = await self.send(calls.get_collection(name))
+        except NotFound:
+            if language is None:
+                raise
+            await self.send(calls.create_collection(name, language, options))
+        else:
+            check_language_of(info, language)
+        return AsyncCollection(self, name)
+
+    async def collections(self) -> list[CollectionInfo]:
+        """All collections, by name."""
+        return await self.send(calls.collections())
+
+    async def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResults:
+        """The documents that a query finds, best first, with the evidence for each."""
+        return await self.send(calls.search(query, options))
+
+    async def search_many(self, queries: Sequence[str], **options: Unpack[SearchOptions]) -> list[SearchResults]:
+        """The results of many queries, in their order; several are asked at a time."""
+        turns = Semaphore(_AT_ONCE)
+
+        async def in_turn(query: str) -> SearchResults:
+            async with turns:
+                return await self.search(query, **options)
+
+        return list(await gather(*(in_turn(query) for query in queries)))
+
+    async def ask(self, question: str, **options: Any) -> Answers:
+        """The answers of a question, by parts of a ``context`` or of documents."""
+        return await self.send(calls.ask(question, options))
+
+    async def judge(self, statement: str, **options: Any) -> Judgement:
+        """Whether a ``context``, or documents, say that a statement is true."""
+        return await self.send(calls.judge(statement, options))
+
+    async def rank(
+        self, query: str, documents: Sequence[str], top_k: int | None = None, **options: Any
+    ) -> list[Ranked]:
+        """Texts in any languages, the best for the query first, by the active tables."""
+        return await self.send(calls.rank(query, documents, top_k, options))
+
+    async def translate(self, texts: str | Sequence[str], source: str, target: str = "en") -> Translations:
+        """Texts translated sentence by sentence."""
+        return await self.send(calls.translate([texts] if isinstance(texts, str) else texts, source, target))
+
+    async def tag(self, texts: Sequence[str], task: Literal["ner", "pos"] = "ner") -> list[list[Tag]]:
+        """The names, or the parts of speech, in each text."""
+        return await self.send(calls.tag(texts, task))
+
+
+class AsyncCollection:
+    """A collection of documents."""
+
+    def __init__(self, database: AsyncDatabase, name: str) -> None:
+        self._database = database
+        self.name = name
+
+    async def info(self) -> CollectionInfo:
+        """Its language, how many documents it has, and the state of its index and embeddings."""
+        return await self._database.send(calls.get_collection(self.name))
+
+    async def add(self, documents: Documents) -> Imported:
+        """Add documents, or replace those with the same id."""
+        return await self._database.send(calls.add_documents(self.name, document_lines(documents)))
+
+    async def get(self, id: str) -> Document:
+        """The document with this id."""
+        return await self._database.send(calls.get_document(self.name, id))
+
+    async def delete(self, id: str) -> None:
+        """Delete the document with this id."""
+        await self._database.send(calls.delete_document(self.name, id))
+
+    async def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResults:
+        """As :meth:`AsyncDatabase.search`, in this collection alone."""
+        options["collections"] = [self.name]
+        return await self._database.search(query, **options)
+
+    async def drop(self) -> None:
+        """Delete the collection with all its documents."""
+        await self._database.send(calls.delete_collection(self.name))
+
+
+class AsyncTables:
+    """The translation tables of a database."""
+
+    def __init__(self, database: AsyncDatabase) -> None:
+        self._database = database
+
+    async def add(
+        self,
+        name: str,
+        entries: Entries,
+        *,
+        source: str,
+        target: str,
+        kind: Literal["statistical", "glossary"] = "glossary",
+        activate: bool = True,
+        **options: Any,
+    ) -> Uploaded:
+        """Add entries as a new version of a table, which searches use at once unless ``activate`` is False."""
+        file, format = table_file(entries)
+        fields = {"source": source, "target": target, "kind": kind, "activate": activate, "format": format} | options
+        return await self._database.send(calls.add_table(name, file, fields))
+
+    async def all(self) -> list[TableInfo]:
+        """All tables, by name."""
+        return await self._database.send(calls.tables())
+
+    async def get(self, name: str) -> TableInfo:
+        """A table with its versions."""
+        return await self._database.send(calls.get_table(name))
+
+    async def activate(self, name: str, version: int) -> TableInfo:
+        """Make a version the one that searches use."""
+        return await self._database.send(calls.activate_table(name, version))
+
+    async def deactivate(self, name: str) -> TableInfo:
+        """Take a table out of use."""
+        return await self._database.send(calls.deactivate_table(name))
+
+    async def delete(self, name: str, version: int) -> None:
+        """Delete a version that is not active."""
+        await self._database.send(calls.delete_table_version(name, version))
+
+    async def look_up(self, name: str, term: str, version: int | None = None) -> Term:
+        """The translations of a term in a version; by default in the active one."""
+        return await self._database.send(calls.look_up(name, term, version))

@@ -1,0 +1,176 @@
+"""The calls of the door: each names what is asked for, carries its fields, and reads the answer.
+
+A transport answers a call from a folder on this machine or by HTTP. So both have one face, and their answers one form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypedDict, TypeVar
+
+from dragoman.door.results import (
+    Answers,
+    CollectionInfo,
+    Document,
+    Imported,
+    Judgement,
+    Ranked,
+    SearchResults,
+    TableInfo,
+    Tag,
+    Term,
+    Translations,
+    Uploaded,
+    read,
+)
+
+T = TypeVar("T")
+
+Name = Literal[
+    "search",
+    "ask",
+    "rank",
+    "translate",
+    "tag",
+    "collections",
+    "create_collection",
+    "get_collection",
+    "delete_collection",
+    "add_documents",
+    "get_document",
+    "delete_document",
+    "tables",
+    "add_table",
+    "get_table",
+    "activate_table",
+    "deactivate_table",
+    "delete_table_version",
+    "look_up",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """A call: its name, its fields named as in HTTP, a body that is streamed, and how to read the answer.
+
+    ``place`` has the fields that the address names.
+    """
+
+    name: Name
+    place: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    body: Iterable[bytes] | None = None
+    read: Callable[[Any], T] = lambda answer: answer
+
+
+class SearchOptions(TypedDict, total=False):
+    """What a search may say, as in ``POST /v1/search``; what is left out is what the service measured to be best."""
+
+    query_language: str
+    reader_languages: Sequence[str]
+    collections: Sequence[str]
+    top_k: int
+    method: Literal["hybrid", "psq", "smt", "none", "dense"]
+    tables: Sequence[str]
+    rerank: Mapping[str, Any] | Literal[False]
+    names: bool
+    entities: Sequence[str]
+    gloss: bool
+    explain: bool
+    translate_snippets: bool
+    query_id: str
+
+
+def search(query: str, options: Mapping[str, Any]) -> Call[SearchResults]:
+    return Call("search", fields={"query": query, **options}, read=lambda answer: read(SearchResults, answer))
+
+
+def ask(question: str, options: Mapping[str, Any]) -> Call[Answers]:
+    return Call("ask", fields={"question": question, **options}, read=lambda answer: read(Answers, answer))
+
+
+def judge(statement: str, options: Mapping[str, Any]) -> Call[Judgement]:
+    return Call("ask", fields={"statement": statement, **options}, read=lambda answer: read(Judgement, answer))
+
+
+def rank(query: str, documents: Sequence[str], top_k: int | None, options: Mapping[str, Any]) -> Call[list[Ranked]]:
+    texts = list(documents)
+    fields = {"query": query, "documents": texts, "top_n": top_k, **options}
+    return Call("rank", fields=fields, read=lambda answer: ranking(answer, texts))
+
+
+def ranking(answer: Mapping[str, Any], texts: Sequence[str]) -> list[Ranked]:
+    """The texts in the order of a rerank answer."""
+    return [Ranked(one["index"], one["relevance_score"], texts[one["index"]]) for one in answer["results"]]
+
+
+def translate(texts: Sequence[str], source: str, target: str) -> Call[Translations]:
+    fields = {"texts": list(texts), "source": source, "target": target}
+    return Call("translate", fields=fields, read=lambda answer: read(Translations, answer))
+
+
+def tag(texts: Sequence[str], task: str) -> Call[list[list[Tag]]]:
+    fields = {"texts": list(texts), "task": task}
+    return Call(
+        "tag", fields=fields, read=lambda answer: [[read(Tag, one) for one in tags] for tags in answer["results"]]
+    )
+
+
+def collections() -> Call[list[CollectionInfo]]:
+    return Call("collections", read=lambda answer: [read(CollectionInfo, one) for one in answer["collections"]])
+
+
+def create_collection(name: str, language: str, options: Mapping[str, Any]) -> Call[CollectionInfo]:
+    fields = {"name": name, "language": language, **options}
+    return Call("create_collection", fields=fields, read=lambda answer: read(CollectionInfo, answer))
+
+
+def get_collection(name: str) -> Call[CollectionInfo]:
+    return Call("get_collection", {"name": name}, read=lambda answer: read(CollectionInfo, answer))
+
+
+def delete_collection(name: str) -> Call[None]:
+    return Call("delete_collection", {"name": name})
+
+
+def add_documents(name: str, lines: Iterable[bytes]) -> Call[Imported]:
+    return Call("add_documents", {"name": name}, body=lines, read=lambda answer: read(Imported, answer))
+
+
+def get_document(name: str, id: str) -> Call[Document]:
+    return Call("get_document", {"name": name, "id": id}, read=lambda answer: read(Document, answer))
+
+
+def delete_document(name: str, id: str) -> Call[None]:
+    return Call("delete_document", {"name": name, "id": id})
+
+
+def tables() -> Call[list[TableInfo]]:
+    return Call("tables", read=lambda answer: [read(TableInfo, one) for one in answer["tables"]])
+
+
+def add_table(name: str, file: Iterable[bytes], options: Mapping[str, Any]) -> Call[Uploaded]:
+    return Call("add_table", {"name": name}, options, file, lambda answer: read(Uploaded, answer))
+
+
+def get_table(name: str) -> Call[TableInfo]:
+    return Call("get_table", {"name": name}, read=lambda answer: read(TableInfo, answer))
+
+
+def activate_table(name: str, version: int) -> Call[TableInfo]:
+    place = {"name": name, "version": str(version)}
+    return Call("activate_table", place, read=lambda answer: read(TableInfo, answer))
+
+
+def deactivate_table(name: str) -> Call[TableInfo]:
+    return Call("deactivate_table", {"name": name}, read=lambda answer: read(TableInfo, answer))
+
+
+def delete_table_version(name: str, version: int) -> Call[None]:
+    return Call("delete_table_version", {"name": name, "version": str(version)})
+
+
+def look_up(name: str, term: str, version: int | None) -> Call[Term]:
+    fields = {} if version is None else {"version": version}
+    return Call("look_up", {"name": name, "term": term}, fields, read=lambda answer: read(Term, answer))

@@ -1,0 +1,255 @@
+"""The face of the door: collections, tables, search and reading, over a folder or a service alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal, Protocol, Self, TypeVar, Unpack
+
+from dragoman.door import calls
+from dragoman.door.calls import Call, SearchOptions
+from dragoman.door.files import Documents, Entries, document_lines, table_file
+from dragoman.door.progress import counted
+from dragoman.door.results import (
+    Answers,
+    CollectionInfo,
+    Document,
+    Imported,
+    Judgement,
+    Ranked,
+    SearchResults,
+    TableInfo,
+    Tag,
+    Term,
+    Translations,
+    Uploaded,
+)
+from dragoman.service.core.errors import Conflict, NotFound
+
+T = TypeVar("T")
+
+_AT_ONCE = 4
+"""Queries of one call that are asked at a time: models compute those that come together in one batch."""
+_POLL_SECONDS = 0.2
+
+
+class Transport(Protocol):
+    """Answers calls."""
+
+    def send(self, call: Call[T]) -> T:
+        """The answer to a call."""
+
+    def close(self) -> None:
+        """Release what it holds."""
+
+
+class Database:
+    """Collections of documents in any languages, tables between languages, and models that read them.
+
+    A context manager. Usable from many threads. All methods raise ``dragoman.Error``, with the HTTP ``status``.
+    """
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.tables = Tables(self)
+        """The translation tables."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Commit and close everything, or end the connection."""
+        self._transport.close()
+
+    def send(self, call: Call[T]) -> T:
+        """The answer to a call of :mod:`dragoman.door.calls`."""
+        return self._transport.send(call)
+
+    def collection(self, name: str, language: str | None = None, **options: Any) -> Collection:
+        """The collection of this name; made now, in this language (ISO 639-1), if there is none.
+
+        ``options`` are those of a new one: ``description``, ``late_interaction``, ``entities``.
+
+        Raises:
+            NotFound: there is none, and no ``language`` is given.
+            Conflict: it is in another language.
+        """
+        try:
+            info = self.send(calls.get_collection(name))
+        except NotFound:
+            if language is None:
+                raise
+            self.send(calls.create_collection(name, language, options))
+        else:
+            check_language_of(info, language)
+        return Collection(self, name)
+
+    def collections(self) -> list[CollectionInfo]:
+        """All collections, by name."""
+        return self.send(calls.collections())
+
+    def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResults:
+        """The documents that a query in any language finds, best first, with the evidence for each.
+
+        >>> import dragoman
+        >>> with dragoman.open(embed="on_demand") as db:
+        ...     db.collection("news", language="de").add([{"id": "1", "text": "Die Supraleitung bei Raumtemperatur."}])
+        ...     db.tables.add("mine", {"superconductivity": "Supraleitung"}, source="en", target="de").entries
+        ...     [(hit.id, hit.highlights[0].table) for hit in db.search("superconductivity")]
+        Imported(accepted=1, replaced=0, rejected=[], generation=1)
+        1
+        [('1', 'mine')]
+        """
+        return self.send(calls.search(query, options))
+
+    def search_many(
+        self, queries: Sequence[str], *, progress: bool | None = None, **options: Unpack[SearchOptions]
+    ) -> list[SearchResults]:
+        """The results of many queries, in their order; several are asked at a time."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            results = pool.map(lambda query: self.search(query, **options), queries)
+            return list(counted(results, "searching", progress, len(queries)))
+
+    def ask(self, question: str, **options: Any) -> Answers:
+        """The answers of a question, by parts of a ``context`` or of documents; ``options`` as in ``POST /v1/qa``."""
+        return self.send(calls.ask(question, options))
+
+    def judge(self, statement: str, **options: Any) -> Judgement:
+        """Whether a ``context``, or documents, say that a statement is true; ``options`` as in ``POST /v1/qa``."""
+        return self.send(calls.judge(statement, options))
+
+    def rank(self, query: str, documents: Sequence[str], top_k: int | None = None, **options: Any) -> list[Ranked]:
+        """Texts in any languages, the best for the query first, by the active tables.
+
+        ``options``: ``query_language``, ``document_language``, ``reader_languages``, ``tables``.
+        """
+        return self.send(calls.rank(query, documents, top_k, options))
+
+    def translate(self, texts: str | Sequence[str], source: str, target: str = "en") -> Translations:
+        """Texts translated sentence by sentence; the languages are ISO 639-1 codes."""
+        return self.send(calls.translate([texts] if isinstance(texts, str) else texts, source, target))
+
+    def tag(self, texts: Sequence[str], task: Literal["ner", "pos"] = "ner") -> list[list[Tag]]:
+        """The names, or the parts of speech, in each text."""
+        return self.send(calls.tag(texts, task))
+
+
+class Collection:
+    """A collection of documents."""
+
+    def __init__(self, database: Database, name: str) -> None:
+        self._database = database
+        self.name = name
+
+    @property
+    def info(self) -> CollectionInfo:
+        """Its language, how many documents it has, and the state of its index and embeddings, as they are now."""
+        return self._database.send(calls.get_collection(self.name))
+
+    def __len__(self) -> int:
+        return self.info.documents
+
+    def __repr__(self) -> str:
+        return f"Collection({self.name!r})"
+
+    def add(self, documents: Documents, *, progress: bool | None = None) -> Imported:
+        """Add documents, or replace those with the same id. When it returns, they are searchable and durable.
+
+        A document has ``id`` and ``text``, and may have ``title``, ``language`` and ``metadata``. ``rejected`` of the
+        result has those that were not taken. Where it is interrupted, some of those before are kept, each whole.
+        """
+        lines = counted(document_lines(documents), f"adding to {self.name}", progress)
+        return self._database.send(calls.add_documents(self.name, lines))
+
+    def get(self, id: str) -> Document:
+        """The document with this id."""
+        return self._database.send(calls.get_document(self.name, id))
+
+    def delete(self, id: str) -> None:
+        """Delete the document with this id."""
+        self._database.send(calls.delete_document(self.name, id))
+
+    def search(self, query: str, **options: Unpack[SearchOptions]) -> SearchResults:
+        """As :meth:`Database.search`, in this collection alone."""
+        options["collections"] = [self.name]
+        return self._database.search(query, **options)
+
+    def wait(self, *, progress: bool | None = None) -> CollectionInfo:
+        """Wait until every document has its embedding, so that searches are ``hybrid``; at once where it gets none."""
+        for _ in counted(self._steps(), f"embedding {self.name}", progress, len(self)):
+            pass
+        return self.info
+
+    def _steps(self) -> Iterator[None]:
+        embedded = 0
+        while (state := self.info.embeddings) is not None and state["state"] == "building":
+            yield from (None for _ in range(state["embedded"] - embedded))
+            embedded = state["embedded"]
+            time.sleep(_POLL_SECONDS)
+
+    def drop(self) -> None:
+        """Delete the collection with all its documents."""
+        self._database.send(calls.delete_collection(self.name))
+
+
+class Tables:
+    """The translation tables of a database. One is a mapping from terms of a language to terms of another."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(
+        self,
+        name: str,
+        entries: Entries,
+        *,
+        source: str,
+        target: str,
+        kind: Literal["statistical", "glossary"] = "glossary",
+        activate: bool = True,
+        **options: Any,
+    ) -> Uploaded:
+        """Add entries as a new version of a table, which searches use at once unless ``activate`` is False.
+
+        ``options`` are those of ``PUT /v1/tables/{name}``: ``weight``, ``dry_run``, and of files ``format`` and others.
+        """
+        file, format = table_file(entries)
+        fields = {"source": source, "target": target, "kind": kind, "activate": activate, "format": format} | options
+        return self._database.send(calls.add_table(name, file, fields))
+
+    def __iter__(self) -> Iterator[TableInfo]:
+        listed: list[TableInfo] = self._database.send(calls.tables())
+        return iter(listed)
+
+    def get(self, name: str) -> TableInfo:
+        """A table with its versions."""
+        return self._database.send(calls.get_table(name))
+
+    def activate(self, name: str, version: int) -> TableInfo:
+        """Make a version the one that searches use; also the way back to an earlier one."""
+        return self._database.send(calls.activate_table(name, version))
+
+    def deactivate(self, name: str) -> TableInfo:
+        """Take a table out of use."""
+        return self._database.send(calls.deactivate_table(name))
+
+    def delete(self, name: str, version: int) -> None:
+        """Delete a version that is not active."""
+        self._database.send(calls.delete_table_version(name, version))
+
+    def look_up(self, name: str, term: str, version: int | None = None) -> Term:
+        """The translations of a term in a version; by default in the active one."""
+        return self._database.send(calls.look_up(name, term, version))
+
+
+def check_language_of(info: CollectionInfo, language: str | None) -> None:
+    """
+    Raises:
+        Conflict: the collection is in another language than the wanted one.
+    """
+    if language is not None and language != info.language:
+        raise Conflict(f"the collection {info.name!r} is in {info.language!r}, not in {language!r}")

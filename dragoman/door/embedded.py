@@ -1,0 +1,253 @@
+"""The calls of the door in this process: a data directory with its database, indexes, tables and models, no server."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
+from contextlib import ExitStack
+from dataclasses import asdict, fields
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeVar
+from uuid import uuid4
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from dragoman.door.calls import Call, Name
+from dragoman.service.collections.bodies import collection_body, document_body, import_body
+from dragoman.service.core.errors import Conflict, InvalidRequest, Unavailable
+from dragoman.service.core.settings import Settings
+from dragoman.service.core.validation import describe
+from dragoman.service.inference.tagging import Tagging, tagger_model, tagger_place
+from dragoman.service.rerank.response import answer_v1, check_scored
+from dragoman.service.runtime import Runtime
+from dragoman.service.schemas.collections import NewCollection
+from dragoman.service.schemas.qa import QaRequest
+from dragoman.service.schemas.rerank import RerankV1
+from dragoman.service.schemas.search import SearchRequest
+from dragoman.service.schemas.table_bodies import table_body, term_body, uploaded_body
+from dragoman.service.schemas.tag import TagRequest
+from dragoman.service.schemas.translate import Quality, TranslateRequest, TranslateResponse
+from dragoman.service.tables.reading import ReadAs
+from dragoman.service.tables.service import Upload
+
+T = TypeVar("T")
+Body = TypeVar("Body", bound=BaseModel)
+
+
+class Embedded:
+    """Answers calls from a data directory, which is this process's alone until it is closed. Usable from many threads.
+
+    Raises:
+        Conflict: another process has the folder open.
+        ServiceError: Java or Lucene is not installed, or the folder cannot be used.
+    """
+
+    def __init__(self, folder: Path | None, settings: Mapping[str, Any]) -> None:
+        """Without a folder everything is in a temporary one, which is removed at the end."""
+        self._closing = Lock()
+        with ExitStack() as opened:
+            if folder is None:
+                folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="dragoman-")))
+            self.folder = folder
+            try:
+                self._runtime = Runtime(_settings(folder, settings))
+            except Conflict as fault:
+                raise Conflict(
+                    f"{fault}. Where a service has it open, dragoman.connect(URL) is the way to it"
+                ) from fault
+            opened.callback(self._runtime.close)
+            self._runtime.start(jobs=False)
+            self._opened = opened.pop_all()
+        self._answers: dict[Name, Callable[[Call[Any]], Any]] = {
+            "search": self._search,
+            "ask": self._ask,
+            "rank": self._rank,
+            "translate": self._translate,
+            "tag": self._tag,
+            "collections": self._collections,
+            "create_collection": self._create_collection,
+            "get_collection": lambda call: self._collection(call.place["name"]),
+            "delete_collection": lambda call: self._runtime.collections.delete(call.place["name"]),
+            "add_documents": self._add_documents,
+            "get_document": self._document,
+            "delete_document": self._delete_document,
+            "tables": self._tables,
+            "add_table": self._add_table,
+            "get_table": lambda call: _dumped(table_body(self._runtime.tables.get(call.place["name"]))),
+            "activate_table": self._activate_table,
+            "deactivate_table": lambda call: _dumped(table_body(self._runtime.tables.deactivate(call.place["name"]))),
+            "delete_table_version": self._delete_table_version,
+            "look_up": self._look_up,
+        }
+
+    def send(self, call: Call[T]) -> T:
+        """The answer to a call.
+
+        Raises:
+            ServiceError: as a service answers it.
+        """
+        return call.read(self._answers[call.name](call))
+
+    def close(self) -> None:
+        """Commit and close everything. Closing again does nothing."""
+        with self._closing:
+            self._opened.close()
+
+    def _search(self, call: Call[Any]) -> Any:
+        return _dumped(self._runtime.search.search(_body(SearchRequest, call), uuid4().hex))
+
+    def _ask(self, call: Call[Any]) -> Any:
+        return _dumped(self._runtime.qa.answer(_body(QaRequest, call), uuid4().hex))
+
+    def _rank(self, call: Call[Any]) -> Any:
+        body = _body(RerankV1, call)
+        until = self._until()
+        begun = self._runtime.rerank_requests.begin(body, body.texts())
+        scores = begun.pending.result(until)
+        found = begun.ranking(scores, raw=bool(body.raw_scores))
+        check_scored(found, len(scores.values))
+        return _dumped(answer_v1(uuid4().hex, body, found))
+
+    def _translate(self, call: Call[Any]) -> Any:
+        body = _body(TranslateRequest, call)
+        translations, until = self._runtime.translations, self._until()
+        translations.check_configured()
+        translations.check(body.all)
+        info = self._model("translator", until)
+        info.check(body.source, body.target)
+        underway = translations.begin(info, body.all, body.source, body.target)
+        _wait([one for text in underway for one in text.futures if one is not None], until)
+        cut = [place for place, text in enumerate(underway) if not text.whole]
+        quality = Quality.of(info.quality, body.source, info.measured_on)
+        texts = [text.joined() for text in underway]
+        return _dumped(TranslateResponse(texts=texts, model=info.name, quality=quality, truncated=cut or None))
+
+    def _tag(self, call: Call[Any]) -> Any:
+        body, until = _body(TagRequest, call), self._until()
+        tagger_place(self._runtime.settings, body.task)
+        self._model(tagger_model(body.task), until)
+        underway = Tagging(self._runtime.models.worker, body.task, body.texts)
+        _wait(underway.futures, until)
+        return {"results": [[asdict(one) for one in tags] for tags in underway.results()]}
+
+    def _until(self) -> float:
+        return time.monotonic() + self._runtime.settings.worker_seconds
+
+    def _model(self, name: str, until: float) -> Any:
+        info = self._runtime.models.loaded(name)
+        if info is None:
+            futures = self._runtime.models.load(name)
+            _wait(futures, until)
+            info = futures[0].result()
+        return info
+
+    def _collections(self, call: Call[Any]) -> Any:
+        names = [info.name for info in self._runtime.collections.all()]
+        return {"collections": [self._collection(name) for name in names]}
+
+    def _create_collection(self, call: Call[Any]) -> Any:
+        new = _body(NewCollection, call)
+        made = self._runtime.collections.create(
+            new.name, new.language, new.description, new.late_interaction, new.entities
+        )
+        return self._collection(made.name)
+
+    def _collection(self, name: str) -> Any:
+        info = self._runtime.collections.get(name)
+        failed = self._runtime.collections.unindexed_counts(info.key).get(info.key, 0)
+        return _dumped(collection_body(info, failed, self._runtime.dense, self._runtime.entities))
+
+    def _add_documents(self, call: Call[Any]) -> Any:
+        imported = self._runtime.collections.import_documents(call.place["name"], iter(call.body or ()))
+        return _dumped(import_body(imported))
+
+    def _document(self, call: Call[Any]) -> Any:
+        name = call.place["name"]
+        return _dumped(document_body(name, self._runtime.collections.document(name, call.place["id"])))
+
+    def _delete_document(self, call: Call[Any]) -> None:
+        self._runtime.collections.delete_document(call.place["name"], call.place["id"])
+
+    def _tables(self, call: Call[Any]) -> Any:
+        return {"tables": [_dumped(table_body(info)) for info in self._runtime.tables.all()]}
+
+    def _add_table(self, call: Call[Any]) -> Any:
+        upload = _upload(call.place["name"], call.fields)
+        return _dumped(uploaded_body(upload, self._runtime.tables.upload(upload, iter(call.body or ()))))
+
+    def _activate_table(self, call: Call[Any]) -> Any:
+        return _dumped(table_body(self._runtime.tables.activate(call.place["name"], int(call.place["version"]))))
+
+    def _delete_table_version(self, call: Call[Any]) -> None:
+        self._runtime.tables.delete(call.place["name"], int(call.place["version"]))
+
+    def _look_up(self, call: Call[Any]) -> Any:
+        name, term = call.place["name"], call.place["term"]
+        return _dumped(term_body(term, self._runtime.tables.look_up(name, term, call.fields.get("version"))))
+
+
+_READING = frozenset(field.name for field in fields(ReadAs))
+_UPLOADING = frozenset(field.name for field in fields(Upload)) - {"name", "read_as", "created_by"}
+_UPLOAD = TypeAdapter(Upload)
+
+
+def _upload(name: str, given: Mapping[str, Any]) -> Upload:
+    """
+    Raises:
+        InvalidRequest: a parameter is unknown or not allowed.
+    """
+    if unknown := sorted(given.keys() - _READING - _UPLOADING):
+        raise InvalidRequest(f"there is no parameter {unknown[0]}")
+    reading = {key: told for key, told in given.items() if key in _READING}
+    try:
+        return _UPLOAD.validate_python(
+            {"name": name, "read_as": reading} | {key: given[key] for key in given.keys() & _UPLOADING}
+        )
+    except ValidationError as fault:
+        raise InvalidRequest(describe(fault.errors())) from fault
+
+
+def _settings(folder: Path, chosen: Mapping[str, Any]) -> Settings:
+    """Default settings but for the chosen ones: those of the environment belong to a service.
+
+    Raises:
+        InvalidRequest: there is no such setting, or its value is not allowed.
+    """
+    if unknown := sorted(chosen.keys() - Settings.model_fields.keys()):
+        raise InvalidRequest(f"there is no setting {unknown[0]}")
+    defaults = {name: field.default for name, field in Settings.model_fields.items()}
+    try:
+        return Settings(**defaults | dict(chosen) | {"data_dir": folder})
+    except ValidationError as fault:
+        raise InvalidRequest(describe(fault.errors())) from fault
+
+
+def _body(kind: type[Body], call: Call[Any]) -> Body:
+    """The fields of a call as the request that a service reads.
+
+    Raises:
+        InvalidRequest: a field is unknown or not allowed.
+    """
+    try:
+        return kind.model_validate(dict(call.fields))
+    except ValidationError as fault:
+        raise InvalidRequest(describe(fault.errors())) from fault
+
+
+def _dumped(answer: BaseModel) -> Any:
+    return answer.model_dump(mode="json", exclude_unset=True)
+
+
+def _wait(futures: list[Future[Any]], until: float) -> None:
+    """
+    Raises:
+        Unavailable: they are not done in time.
+    """
+    waiting = wait(futures, max(0.0, until - time.monotonic())).not_done
+    if waiting:
+        for future in futures:
+            future.cancel()
+        raise Unavailable("the texts were not computed in time")

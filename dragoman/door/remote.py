@@ -1,0 +1,156 @@
+"""The calls of the door over HTTP, with httpx: to a service that runs, here or elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+import httpx
+
+from dragoman.door.calls import Call, Name
+from dragoman.service.core.errors import ServiceError, Unavailable, from_status
+
+T = TypeVar("T")
+
+SECONDS = 600.0
+"""How long a request may take; a service has deadlines of its own, which are shorter."""
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a call goes: a method, an address with the places that it names, and whether its fields are a query."""
+
+    method: str
+    path: str
+    as_query: bool = False
+    media_type: str = "application/json"
+
+
+ROUTES: dict[Name, Route] = {
+    "search": Route("POST", "/v1/search"),
+    "ask": Route("POST", "/v1/qa"),
+    "rank": Route("POST", "/v1/rerank"),
+    "translate": Route("POST", "/v1/translate"),
+    "tag": Route("POST", "/v1/tag"),
+    "collections": Route("GET", "/v1/collections", True),
+    "create_collection": Route("POST", "/v1/collections"),
+    "get_collection": Route("GET", "/v1/collections/{name}", True),
+    "delete_collection": Route("DELETE", "/v1/collections/{name}", True),
+    "add_documents": Route("POST", "/v1/collections/{name}/documents", True, "application/x-ndjson"),
+    "get_document": Route("GET", "/v1/collections/{name}/documents/{id}", True),
+    "delete_document": Route("DELETE", "/v1/collections/{name}/documents/{id}", True),
+    "tables": Route("GET", "/v1/tables", True),
+    "add_table": Route("PUT", "/v1/tables/{name}", True, "application/octet-stream"),
+    "get_table": Route("GET", "/v1/tables/{name}", True),
+    "activate_table": Route("POST", "/v1/tables/{name}/versions/{version}/activate", True),
+    "deactivate_table": Route("POST", "/v1/tables/{name}/deactivate", True),
+    "delete_table_version": Route("DELETE", "/v1/tables/{name}/versions/{version}", True),
+    "look_up": Route("GET", "/v1/tables/{name}/terms/{term}", True),
+}
+
+
+class Remote:
+    """Sends calls to a service. Usable from many threads."""
+
+    def __init__(self, url: str, key: str | None = None, seconds: float = SECONDS) -> None:
+        self.url = url
+        self._client = httpx.Client(base_url=url, headers=_headers(key), timeout=seconds)
+
+    def send(self, call: Call[T]) -> T:
+        """The answer to a call.
+
+        Raises:
+            ServiceError: the service's error; :class:`Unavailable` where it cannot be reached.
+        """
+        try:
+            response = self._client.request(**_request(call))
+        except httpx.TransportError as fault:
+            raise _unreachable(self.url, fault) from fault
+        return call.read(_answer(response))
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._client.close()
+
+
+class AsyncRemote:
+    """Sends calls to a service from an event loop."""
+
+    def __init__(self, url: str, key: str | None = None, seconds: float = SECONDS) -> None:
+        self.url = url
+        self._client = httpx.AsyncClient(base_url=url, headers=_headers(key), timeout=seconds)
+
+    async def send(self, call: Call[T]) -> T:
+        """The answer to a call.
+
+        Raises:
+            ServiceError: the service's error; :class:`Unavailable` where it cannot be reached.
+        """
+        request = _request(call)
+        if call.body is not None:
+            request["content"] = _later(call.body)
+        try:
+            response = await self._client.request(**request)
+        except httpx.TransportError as fault:
+            raise _unreachable(self.url, fault) from fault
+        return call.read(_answer(response))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.aclose()
+
+
+def _headers(key: str | None) -> dict[str, str]:
+    return {} if key is None else {"Authorization": f"Bearer {key}"}
+
+
+def _request(call: Call[Any]) -> dict[str, Any]:
+    route = ROUTES[call.name]
+    path = route.path.format(**{name: quote(told, safe="") for name, told in call.place.items()})
+    request: dict[str, Any] = {"method": route.method, "url": path}
+    if route.as_query:
+        request["params"] = {name: _parameter(told) for name, told in call.fields.items()}
+    else:
+        request["json"] = dict(call.fields)
+    if call.body is not None:
+        request["content"] = _chunks(call.body)
+        request["headers"] = {"Content-Type": route.media_type}
+    return request
+
+
+def _parameter(told: Any) -> Any:
+    return ("true" if told else "false") if isinstance(told, bool) else told
+
+
+def _chunks(parts: Iterable[bytes]) -> Iterable[bytes]:
+    """The same bytes in pieces that are worth a packet."""
+    gathered = bytearray()
+    for part in parts:
+        gathered += part
+        if len(gathered) >= _CHUNK:
+            yield bytes(gathered)
+            gathered.clear()
+    yield bytes(gathered)
+
+
+async def _later(parts: Iterable[bytes]) -> Any:
+    for part in _chunks(parts):
+        yield part
+
+
+def _answer(response: httpx.Response) -> Any:
+    if response.is_success:
+        return response.json() if response.content else None
+    try:
+        message = str(response.json()["message"])
+    except (ValueError, KeyError, TypeError):
+        message = f"{response.status_code} {response.reason_phrase}"
+    raise from_status(response.status_code, message)
+
+
+def _unreachable(url: str, fault: httpx.TransportError) -> ServiceError:
+    reason = str(fault) or type(fault).__name__
+    return Unavailable(f"{url} cannot be reached: {reason}")

@@ -1,0 +1,446 @@
+"""What the door returns: plain records whose attributes have the names of the HTTP fields."""
+
+from __future__ import annotations
+
+import html
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar, Union, get_args, get_origin, get_type_hints, overload
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Highlight:
+    """A part of a document that matched: ``document[field][start:end]``, in code points of that field."""
+
+    field: str
+    start: int
+    end: int
+    match: str
+    """table, identical, sound or meaning."""
+    document_term: str
+    query_term: str
+    probability: float | None = None
+    """P(query term | document term); None for meaning."""
+    table: str | None = None
+    version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gloss:
+    """A content word of a document and its best translations into the query's language."""
+
+    field: str
+    start: int
+    end: int
+    translations: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A name in a document."""
+
+    text: str
+    label: str
+    score: float
+    field: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The score of each stage; None where it did not run."""
+
+    first_stage: float
+    rerank: float | None = None
+    dense: float | None = None
+    late: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one query term adds to a document's first-stage score."""
+
+    query_term: str
+    tf: float
+    df: float
+    idf: float
+    weight: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A document that a search returns."""
+
+    rank: int
+    id: str
+    collection: str
+    language: str
+    score: float
+    scores: Scores
+    snippet: str
+    snippet_start: int
+    title: str | None = None
+    highlights: list[Highlight] = field(default_factory=list)
+    gloss: list[Gloss] | None = None
+    entities: list[Entity] | None = None
+    snippet_translation: str | None = None
+    contributions: list[Contribution] | None = None
+    fusion: dict[str, Any] | None = None
+
+    def _repr_html_(self) -> str:
+        title = f"<b>{html.escape(self.title)}</b> · " if self.title else ""
+        about = html.escape(f"{self.collection}/{self.id} · {self.language} · {self.score:.3f}")
+        return f"<div><p>{title}<small>{about}</small><br>{self._marked()}</p></div>"
+
+    def _marked(self) -> str:
+        """The snippet with its highlights as HTML."""
+        parts, place = [], 0
+        within = [one for one in self.highlights if one.field == "text"]
+        for highlight in sorted(within, key=lambda one: (one.start, -one.end)):
+            start, end = highlight.start - self.snippet_start, highlight.end - self.snippet_start
+            if start < place or end > len(self.snippet):
+                continue
+            source = "" if highlight.table is None else f" ({highlight.table}@{highlight.version})"
+            told = html.escape(f"{highlight.query_term}: {highlight.match}{source}", quote=True)
+            marked = f'<mark title="{told}">{html.escape(self.snippet[start:end])}</mark>'
+            parts += [html.escape(self.snippet[place:start]), marked]
+            place = end
+        return "".join(parts) + html.escape(self.snippet[place:])
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The query as it was understood."""
+
+    text: str
+    language: str
+    detected: bool
+    language_probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class TableUsed:
+    """A table version that an answer used."""
+
+    name: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """How a query was translated: ``terms`` as in the HTTP answer, ``oov`` by language what no table has."""
+
+    tables: list[TableUsed] = field(default_factory=list)
+    terms: list[dict[str, Any]] = field(default_factory=list)
+    oov: dict[str, list[str]] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Degraded:
+    """A stage that did less than requested, and why."""
+
+    stage: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResults(Sequence[Hit]):
+    """The hits of a search, best first, with the evidence; a sequence of them."""
+
+    request_id: str
+    query: Query
+    method: str
+    hits: list[Hit]
+    translation: Translation
+    degraded: list[Degraded] = field(default_factory=list)
+    truncated: list[str] = field(default_factory=list)
+    suggestions: list[dict[str, Any]] = field(default_factory=list)
+    timings_ms: dict[str, float | None] = field(default_factory=dict)
+
+    @overload
+    def __getitem__(self, place: int) -> Hit: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Hit]: ...
+    def __getitem__(self, place: int | slice) -> Hit | list[Hit]:
+        return self.hits[place]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def to_frame(self) -> DataFrame:
+        """A row a hit: rank, score, id, collection, language, title, snippet."""
+        return to_frame(self.hits, ("rank", "score", "id", "collection", "language", "title", "snippet"))
+
+    def _repr_html_(self) -> str:
+        notes = [f"{one.stage}: {one.reason}" for one in self.degraded]
+        notes += [f"in no table for {language}: {', '.join(words)}" for language, words in self.translation.oov.items()]
+        told = "".join(f"<p><small>{html.escape(note)}</small></p>" for note in notes)
+        return "".join(hit._repr_html_() for hit in self.hits) + told or "<p>no hits</p>"
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A text in a ranking; ``index`` is its place among the texts that were given."""
+
+    index: int
+    score: float
+    """The probability that the text answers the query, in [0, 1]."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A part ``text[start:end]`` of a text with its label."""
+
+    text: str
+    start: int
+    end: int
+    label: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerDocument:
+    """The document that holds an answer."""
+
+    id: str
+    collection: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A span of a text that answers a question, with the sentence around it."""
+
+    text: str
+    start: int
+    end: int
+    score: float
+    sentence: str = ""
+    sentence_start: int = 0
+    document: AnswerDocument | None = None
+    gloss: list[Gloss] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answers(Sequence[Answer]):
+    """The answers of a question, best first; a sequence of them."""
+
+    request_id: str
+    query: Query
+    answers: list[Answer]
+    model: str
+    no_answer: float | None = None
+    """The probability that nothing that was read answers the question."""
+    passages: list[Hit] | None = None
+    degraded: list[Degraded] = field(default_factory=list)
+    truncated: list[str] = field(default_factory=list)
+
+    @overload
+    def __getitem__(self, place: int) -> Answer: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Answer]: ...
+    def __getitem__(self, place: int | slice) -> Answer | list[Answer]:
+        return self.answers[place]
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Whether texts say that a statement is true."""
+
+    request_id: str
+    query: Query
+    model: str
+    label: str | None = None
+    probability: float | None = None
+    evidence: dict[str, Any] | None = None
+    passages: list[Hit] | None = None
+    degraded: list[Degraded] = field(default_factory=list)
+    truncated: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Translations:
+    """Translated texts, in the order of the given ones."""
+
+    texts: list[str]
+    model: str
+    quality: dict[str, Any] | None = None
+    truncated: list[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document as stored."""
+
+    id: str
+    collection: str
+    language: str
+    text: str
+    title: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedLine:
+    """A document or an entry that was not taken, and why; ``line`` counts from 1."""
+
+    line: int
+    reason: str
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What came of adding documents."""
+
+    accepted: int
+    replaced: int
+    rejected: list[RejectedLine]
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """A collection: ``index`` and ``embeddings`` as in the HTTP answer."""
+
+    name: str
+    language: str
+    documents: int
+    generation: int
+    index: dict[str, Any]
+    created_at: str
+    description: str | None = None
+    embeddings: dict[str, Any] | None = None
+    entities: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableVersion:
+    """One version of a table."""
+
+    version: int
+    active: bool
+    checksum: str
+    kind: str
+    weight: float
+    format: str
+    source_terms: int
+    entries: int
+    rejected: int
+    pruned: int
+    written_forms: bool
+    created_at: str
+    created_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableInfo:
+    """A table with all its versions, oldest first."""
+
+    name: str
+    source: str
+    target: str
+    versions: list[TableVersion]
+    active_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """A table version as it was stored; with ``dry_run``, as it would be."""
+
+    name: str
+    source: str
+    target: str
+    version: int
+    checksum: str
+    source_terms: int
+    entries: int
+    rejected: list[RejectedLine]
+    rejected_total: int
+    warnings: list[RejectedLine]
+    warnings_total: int
+    detected: dict[str, Any]
+    active: bool
+    kind: str
+    weight: float
+    dry_run: bool
+    pruned: int = 0
+    header: list[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TermTranslation:
+    """A translation of a term that was looked up."""
+
+    term: str
+    probability: float
+    """P(this translation | the term)"""
+    inverse_probability: float
+    """P(the term | this translation)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term in a table version, and its translations, the most probable first."""
+
+    term: str
+    folded: str
+    language: str
+    version: int
+    translations: list[TermTranslation]
+    matched: list[str] = field(default_factory=list)
+    translations_total: int = 0
+
+
+def read(kind: type[T], answer: Mapping[str, Any]) -> T:
+    """The record of an answer. Fields that the record lacks are left out: a newer service may say more."""
+    kinds: Any = kind
+    types_of = _types(kinds)
+    return kind(**{name: _read(types_of[name], told) for name, told in answer.items() if name in types_of})
+
+
+@cache
+def _types(kind: Any) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {one.name: hints[one.name] for one in fields(kind)}
+
+
+def _read(annotation: Any, told: Any) -> Any:
+    if told is None:
+        return None
+    if get_origin(annotation) in (Union, types.UnionType):
+        return _read(next(one for one in get_args(annotation) if one is not type(None)), told)
+    if get_origin(annotation) is list and is_dataclass(get_args(annotation)[0]):
+        return [read(get_args(annotation)[0], one) for one in told]
+    if is_dataclass(annotation) and isinstance(annotation, type):
+        return read(annotation, told)
+    return told
+
+
+def to_frame(records: Sequence[Any], columns: Sequence[str] | None = None) -> DataFrame:
+    """A row a record, in columns named as its attributes.
+
+    Raises:
+        ModuleNotFoundError: pandas is not installed.
+    """
+    import pandas
+
+    return pandas.DataFrame([asdict(record) for record in records], columns=columns)

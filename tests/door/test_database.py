@@ -1,0 +1,229 @@
+"""The face of the door: the same tests over a folder in this process and over a running service."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+import dragoman
+from dragoman.door.database import Database
+from dragoman.door.results import Hit, SearchResults
+from dragoman.door.table import Table
+from dragoman.service.core.errors import Conflict, InvalidRequest, NotFound, Unavailable
+from tests.service.serving import Server, server
+
+pytestmark = pytest.mark.slow
+
+DOCUMENTS = [
+    {"id": "1", "title": "Physik", "text": "Die Supraleitung bei Zimmertemperatur.", "metadata": {"year": 2024}},
+    {"id": "a b/c", "text": "Der Hund <schläft> im Garten."},
+]
+NO_EMBEDDINGS = {"embed": "on_demand", "rerank": "never"}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with server(tmp_path_factory.mktemp("served")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module", params=["open", "connect"])
+def db(request: pytest.FixtureRequest) -> Iterator[Database]:
+    """A database with a collection and a table, of which the tests change nothing."""
+    if request.param == "open":
+        opened = dragoman.open(**NO_EMBEDDINGS)
+    else:
+        opened = dragoman.connect(request.getfixturevalue("service").url)
+    with opened as database:
+        imported = database.collection("news", language="de").add(DOCUMENTS)
+        assert (imported.accepted, imported.replaced, imported.rejected) == (2, 0, [])
+        entries = {"superconductivity": "Supraleitung", "dog": ["Hund", "Köter"]}
+        uploaded = database.tables.add("mine", entries, source="en", target="de")
+        assert (uploaded.kind, uploaded.active, uploaded.entries) == ("glossary", True, 3)
+        yield database
+
+
+def ids(results: SearchResults) -> list[str]:
+    return [hit.id for hit in results]
+
+
+def test_a_search_has_hits_with_evidence_that_print_and_become_a_frame(db: Database) -> None:
+    results = db.search("superconductivity", top_k=5)
+    (hit,) = results
+    assert isinstance(hit, Hit) and results[0] is hit and len(results) == 1
+    assert (hit.rank, hit.id, hit.collection, hit.language, hit.title) == (1, "1", "news", "de", "Physik")
+    (highlight,) = hit.highlights
+    assert (highlight.table, highlight.version, highlight.match) == ("mine", 1, "table")
+    assert hit.snippet[highlight.start - hit.snippet_start : highlight.end - hit.snippet_start] == "Supraleitung"
+    assert results.query.language == "en" and results.method == "psq"
+    assert [used.name for used in results.translation.tables] == ["mine"]
+    shown = db.search("dog")._repr_html_()
+    assert '<mark title="dog: table (mine@1)">Hund</mark> &lt;schläft&gt;' in shown
+    frame = results.to_frame()
+    assert frame.loc[0, "id"] == "1" and list(frame.columns)[:3] == ["rank", "score", "id"]
+
+
+def test_options_are_those_of_the_http_api_and_faults_are_its_errors(db: Database) -> None:
+    hit = db.search("dog", explain=True, gloss=True, method="psq", collections=["news"])[0]
+    assert hit.contributions and hit.contributions[0].query_term == "dog"
+    assert db.collection("news").search("dog")[0].id == "a b/c"
+    with pytest.raises(InvalidRequest, match="nonsense"):
+        db.search("dog", nonsense=1)
+    with pytest.raises(InvalidRequest, match="query"):
+        db.search("")
+    with pytest.raises(NotFound, match="nowhere"):
+        db.search("dog", collections=["nowhere"])
+    with pytest.raises(NotFound, match="nowhere"):
+        db.collection("nowhere")
+    with pytest.raises(Conflict, match="'de', not in 'fr'"):
+        db.collection("news", language="fr")
+    with pytest.raises(InvalidRequest, match="kind"):
+        db.tables.add("x", {"a": "b"}, source="en", target="de", kind="nonsense")  # type: ignore[arg-type]
+    with pytest.raises(InvalidRequest, match="colour"):
+        db.tables.add("x", {"a": "b"}, source="en", target="de", colour="red")
+
+
+def test_many_queries_keep_their_order_from_any_thread(db: Database) -> None:
+    queries = ["dog", "superconductivity"] * 10
+    assert [ids(results) for results in db.search_many(queries)] == [["a b/c"], ["1"]] * 10
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda query: ids(db.search(query)), queries)) == [["a b/c"], ["1"]] * 10
+
+
+def test_documents_are_added_from_what_programs_have(db: Database, tmp_path: Path) -> None:
+    import pandas
+
+    other = db.collection("other", language="de", description="for this test")
+    assert other.info.description == "for this test"
+    frame = pandas.DataFrame({"id": ["f1", "f2"], "text": ["Ein Wal.", "Ein Wolf."], "title": ["Wal", None]})
+    assert other.add(frame).accepted == 2
+    assert (other.get("f1").title, other.get("f2").title) == ("Wal", None)
+    file = tmp_path / "more.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in DOCUMENTS), encoding="utf-8")
+    assert other.add(file).accepted == 2
+    document = other.get("1")
+    assert (document.text, document.metadata, document.collection) == (DOCUMENTS[0]["text"], {"year": 2024}, "other")
+    imported = other.add([{"id": "bad"}, {"id": "good", "text": "Ein Bär."}])
+    assert imported.accepted == 1 and [(one.line, one.id) for one in imported.rejected] == [(1, "bad")]
+    with pytest.raises(InvalidRequest, match="document 2"):
+        other.add([{"id": "x", "text": "y"}, {"id": "z", "text": "y", "metadata": {"not": float("nan")}}])
+    other.delete("a b/c")
+    with pytest.raises(NotFound, match="a b/c"):
+        other.get("a b/c")
+    assert len(other) == 4
+    other.drop()
+    assert [info.name for info in db.collections()] == ["news"]
+
+
+def test_tables_have_versions_that_are_changed_while_searches_go_on(db: Database, tmp_path: Path) -> None:
+    import pandas
+
+    tables = db.tables
+    first = tables.add("own", [("whale", "Supraleitung")], source="en", target="de")
+    assert ids(db.search("whale")) == ["1"]
+    frame = pandas.DataFrame({"target": ["Hund"], "source": ["whale"]})
+    second = tables.add("own", frame, source="en", target="de")
+    assert ids(db.search("whale")) == ["a b/c"]
+    assert [version.version for version in tables.get("own").versions] == [first.version, second.version] == [1, 2]
+    tables.activate("own", 1)
+    assert ids(db.search("whale")) == ["1"]
+    assert [one.term for one in tables.look_up("own", "whale").translations] == ["Supraleitung"]
+    assert [one.term for one in tables.look_up("own", "whale", 2).translations] == ["Hund"]
+    with pytest.raises(Conflict):
+        tables.delete("own", 1)
+    tables.deactivate("own")
+    assert ids(db.search("whale")) == []
+    file = tmp_path / "mine.csv"
+    file.write_text("English;Deutsch\nwhale;Hund\n", encoding="utf-8")
+    third = tables.add("own", file, source="en", target="de", kind="statistical", activate=False)
+    assert (third.version, third.kind, third.active, third.detected["format"]) == (3, "statistical", False, "csv")
+    assert tables.add("own", file, source="en", target="de", dry_run=True).dry_run
+    learned = Table.train([("the whale", "der Garten"), ("a whale", "ein Garten")] * 3, source="en", target="de")
+    assert learned.look_up("whale")[0] == "garten"
+    tables.add("own", learned, source="en", target="de", kind="statistical")
+    assert ids(db.search("whale")) == ["a b/c"]
+    tables.deactivate("own")
+    for version in tables.get("own").versions:
+        tables.delete("own", version.version)
+    assert [table.name for table in tables] == ["mine"]
+
+
+def test_texts_are_ranked_tagged_and_read(db: Database) -> None:
+    best = db.rank("dog", ["Ein Rezept für Brot.", "Der Köter bellt laut."])
+    assert [(one.index, one.text) for one in best] == [(1, "Der Köter bellt laut."), (0, "Ein Rezept für Brot.")]
+    assert len(db.rank("dog", ["Brot.", "Der Köter."], top_k=1)) == 1
+    (tags,) = db.tag(["Angela Merkel besuchte Paris."])
+    assert [(tag.text, tag.label) for tag in tags] == [("Angela Merkel", "PER"), ("Paris", "LOC")]
+    answers = db.ask("Where does the dog sleep?", context="Der Hund schläft im Garten.", gloss=True)
+    assert answers[0].text in answers[0].sentence and answers.model
+    assert db.judge("A dog sleeps.", context="Der Hund schläft im Garten.").label in ("true", "false")
+
+
+def test_an_event_loop_has_the_same_face(service: Server) -> None:
+    async def work() -> None:
+        async with dragoman.connect_async(service.url) as db:
+            news = await db.collection("async", language="de")
+            assert (await news.add(DOCUMENTS)).accepted == 2
+            uploaded = await db.tables.add("async", {"cat": "Hund"}, source="en", target="de")
+            assert uploaded.active
+            results = await db.search_many(["cat"] * 8, collections=["async"])
+            assert [ids(one) for one in results] == [["a b/c"]] * 8
+            assert (await news.search("cat"))[0].highlights[0].table == "async"
+            assert (await news.info()).documents == 2
+            with pytest.raises(NotFound):
+                await news.get("nowhere")
+            await db.tables.deactivate("async")
+            await news.drop()
+
+    asyncio.run(work())
+
+
+def test_both_faces_have_the_same_methods() -> None:
+    from dragoman.door import asynchronous, database
+
+    def face(kind: type) -> set[str]:
+        return {name for name in vars(kind) if not name.startswith("_")}
+
+    assert face(asynchronous.AsyncDatabase) == face(database.Database)
+    assert face(asynchronous.AsyncCollection) == face(database.Collection) - {"wait"}
+    assert face(asynchronous.AsyncTables) - {"all"} == face(database.Tables)
+
+
+def test_a_folder_keeps_what_it_has_and_is_that_of_a_server(tmp_path: Path) -> None:
+    with dragoman.open(tmp_path / "data", **NO_EMBEDDINGS) as db:
+        db.collection("news", language="de").add(DOCUMENTS)
+        db.tables.add("mine", {"dog": "Hund"}, source="en", target="de")
+        with pytest.raises(Conflict, match=r"dragoman\.connect"):
+            dragoman.open(tmp_path / "data")
+    with server(tmp_path / "data") as started:
+        assert ids(dragoman.connect(started.url).search("dog")) == ["a b/c"]
+        with pytest.raises(Conflict, match=r"dragoman\.connect"):
+            dragoman.open(tmp_path / "data")
+    with dragoman.open(str(tmp_path / "data"), **NO_EMBEDDINGS) as db:
+        assert ids(db.search("dog")) == ["a b/c"]
+        db.close()
+    with pytest.raises(InvalidRequest, match="nonsense"):
+        dragoman.open(tmp_path / "data", nonsense=1)
+
+
+def test_a_service_that_is_not_there_and_one_with_keys(tmp_path: Path) -> None:
+    with dragoman.connect("http://127.0.0.1:9") as db, pytest.raises(Unavailable, match="cannot be reached"):
+        db.search("dog")
+    with server(tmp_path) as started:
+        key = started.client.post("/v1/keys", json={"name": "k", "scopes": ["search"]}).json()["key"]
+        with pytest.raises(dragoman.Error) as refused:
+            dragoman.connect(started.url).search("dog")
+        assert refused.value.status == 401
+        assert dragoman.connect(started.url, key).search("dog").hits == []
+
+
+def test_records_take_what_a_newer_service_says_beside() -> None:
+    from dragoman.door.results import Ranked, read
+
+    assert read(Ranked, {"index": 1, "score": 0.5, "text": "x", "later": SimpleNamespace()}) == Ranked(1, 0.5, "x")
