@@ -18,6 +18,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is loaded: it
 import typer
 from rich.console import Console
 
+from dragoman.installation import advice, require
 from dragoman.service.cli import data as cli_data
 from dragoman.service.cli import keys as cli_keys
 from dragoman.service.cli import tables as cli_tables
@@ -41,9 +42,6 @@ app.command("search")(cli_data.search)
 app.command("evaluate")(cli_data.evaluate)
 
 _console = Console(stderr=True)
-
-_EXTRAS = dict.fromkeys(("ir_measures", "matplotlib", "sacrebleu", "scipy"), "evaluation")
-"""Optional modules, with the extra that installs them."""
 
 Host = Annotated[str, typer.Option(envvar="DRAGOMAN_HOST", help="Address to listen on; without keys only loopback.")]
 Port = Annotated[int, typer.Option(envvar="DRAGOMAN_PORT", help="Port to listen on; 0 chooses a free one.")]
@@ -87,6 +85,7 @@ def serve(
 
     All limits are environment variables; docs/settings.md lists them.
     """
+    require("server", "dragoman serve")
     from dragoman.service.observability.logs import configure_log
     from dragoman.service.server import serve as run
 
@@ -106,6 +105,7 @@ def worker(
     log_format: LogFormat = "text",
 ) -> None:
     """Serve the reranker to `dragoman serve --worker-url` in a separate process, for example on a GPU."""
+    require("server", "dragoman worker")
     from dragoman.service.observability.logs import configure_log
     from dragoman.service.server import serve_worker
 
@@ -132,6 +132,7 @@ def demo(
     ] = Path("demo-data"),
 ) -> None:
     """Load a small multilingual collection with its tables, and serve it."""
+    require("server", "dragoman demo")
     from dragoman.service.cli.demo import run
 
     run(data_dir, port)
@@ -165,11 +166,10 @@ def _run() -> None:
 
 def _missing_package(fault: Exception) -> str | None:
     """The message for a missing package, or None for any other fault."""
+    if isinstance(fault, ImportError) and (missing := advice(fault)) is not None:
+        return missing
     from dragoman.service.core.errors import NotInstalled, classify
 
-    if isinstance(fault, ModuleNotFoundError) and fault.name is not None:
-        extra = _EXTRAS.get(fault.name.partition(".")[0])
-        return extra and f"this command needs {fault.name}, which is not installed: pip install 'dragoman[{extra}]'"
     known = classify(fault)
     return str(known) if isinstance(known, NotInstalled) else None
 
