@@ -35,7 +35,7 @@ FILL = """
 from pathlib import Path
 from dragoman.service.core.settings import Settings
 from dragoman.service.runtime import Runtime
-runtime = Runtime(Settings(data_dir=Path("data"), embed="on_demand"))
+runtime = Runtime(Settings(data_dir=Path("data"), embed="on_demand", rerank="never"))
 runtime.start()
 runtime.collections.create("news", "de")
 done = runtime.collections.import_documents("news", iter([Path("news.jsonl").read_bytes()]))
