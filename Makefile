@@ -2,6 +2,7 @@
 # make test   install what developing needs as well and run the tests
 # make demo TORCH_INDEX=URL   the same, with torch from another index, such as PyTorch's own of CPU builds
 # make lint   ruff, mypy and the import contracts, and deno for the web page
+# make wheel  build the package with the Lucene classes in it into dist/
 # make classes   compile the Java sources into the jar that is committed; needs a JDK
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.13 || command -v python3)
@@ -12,7 +13,7 @@ DEVELOPING := $(VENV)/.installed-dev
 INSTALL := $(BIN)/python scripts/install.py $(if $(TORCH_INDEX),--torch-index "$(TORCH_INDEX)")
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test browser-test lint format classes clean
+.PHONY: help setup demo test browser-test lint format wheel classes clean
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
@@ -59,6 +60,9 @@ format: $(DEVELOPING)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/deno fmt
+
+wheel: $(RUNNING)
+	@$(BIN)/python scripts/build_wheel.py
 
 classes: $(RUNNING)
 	$(BIN)/python scripts/java_classes.py

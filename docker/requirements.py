@@ -3,10 +3,15 @@
 python requirements.py pyproject.toml [EXTRA...]
 """
 
+import re
 import sys
 import tomllib
 from pathlib import Path
 
 project = tomllib.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))["project"]
-extras = [requirement for extra in sys.argv[2:] for requirement in project["optional-dependencies"][extra]]
-sys.stdout.writelines(f"{requirement}\n" for requirement in [*project["dependencies"], *extras])
+requirements = [*project["dependencies"], *(f"{project['name']}[{extra}]" for extra in sys.argv[2:])]
+for requirement in requirements:  # it grows by those of extras, which may name others
+    if included := re.fullmatch(rf"{project['name']}\[(.+)\]", requirement):
+        requirements += project["optional-dependencies"][included[1]]
+    else:
+        sys.stdout.write(f"{requirement}\n")

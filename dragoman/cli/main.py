@@ -23,6 +23,7 @@ from dragoman.cli import keys as cli_keys
 from dragoman.cli import lab
 from dragoman.cli import tables as cli_tables
 from dragoman.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, load_settings
+from dragoman.installation import advice, require
 
 if TYPE_CHECKING:
     from dragoman.service.core.settings import Settings
@@ -95,6 +96,7 @@ def serve(
 
     All limits are environment variables; docs/settings.md lists them.
     """
+    require("server", "dragoman serve")
     from dragoman.service.observability.logs import configure_log
     from dragoman.service.server import serve as run
 
@@ -114,6 +116,7 @@ def worker(
     log_format: LogFormat = "text",
 ) -> None:
     """Serve the reranker to `dragoman serve --worker-url` in a separate process, for example on a GPU."""
+    require("server", "dragoman worker")
     from dragoman.service.observability.logs import configure_log
     from dragoman.service.server import serve_worker
 
@@ -140,6 +143,7 @@ def demo(
     ] = Path("demo-data"),
 ) -> None:
     """Load a small multilingual collection with its tables, and serve it."""
+    require("server", "dragoman demo")
     from dragoman.cli.demo import run
 
     run(data_dir, port)
@@ -178,6 +182,8 @@ def _run(commands: typer.Typer) -> None:
 
 def _missing_package(fault: Exception) -> str | None:
     """The message for a missing package, or None for any other fault."""
+    if isinstance(fault, ImportError) and (missing := advice(fault)) is not None:
+        return missing
     from dragoman.service.core.errors import NotInstalled, classify
 
     if isinstance(fault, lab.LabMissing):

@@ -106,7 +106,7 @@ def tag(texts: Sequence[str], task: Literal["ner", "pos"] = "ner") -> list[list[
     Raises:
         ValueError: there is no tagger of this task.
     """
-    from dragoman.indexes.passages import passages
+    from dragoman.lexicon.text.passages import passages
 
     tagger = _tagger(task)
     spans = [(place, start, end) for place, text in enumerate(texts) for start, end in passages(text)]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dragoman.door.database import Database
+from dragoman.installation import require
 
 if TYPE_CHECKING:
     from dragoman.door.asynchronous import AsyncDatabase
@@ -25,8 +26,10 @@ def open(folder: str | Path | None = None, **settings: Any) -> Database:
     Raises:
         Conflict: another process has the folder open; :func:`connect` is the way to a service.
         InvalidRequest: a setting is unknown or not allowed.
+        MissingPart: the part ``search`` is not installed; the message names the command that brings it.
         ServiceError: Java or Lucene is not installed, or the folder cannot be used.
     """
+    require("search", "dragoman.open")
     from dragoman.door.embedded import Embedded
 
     return Database(Embedded(None if folder is None else Path(folder), settings))

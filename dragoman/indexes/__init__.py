@@ -1,14 +1,17 @@
 """Searchable collections: text analysis, BM25 with Lucene, dense search, fusion of rankings."""
 
-from dragoman.indexes.bm25 import BM25, Hit, Ranking
-from dragoman.indexes.dense.file import DenseHeader, OtherEncoder
-from dragoman.indexes.dense.index import DenseHit, DenseIndex, Embedded
-from dragoman.indexes.documents import IndexedDocument
-from dragoman.indexes.errors import IndexClosed, IndexCorrupt, IndexFault, IndexLocked
-from dragoman.indexes.fusion import normalised, rrf
-from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
-from dragoman.indexes.lucene.index import LuceneIndex
-from dragoman.indexes.passages import passages, sentences
+from dragoman.installation import needed_for
+
+with needed_for("dragoman.indexes"):
+    from dragoman.indexes.bm25 import BM25, Hit, Ranking
+    from dragoman.indexes.dense.file import DenseHeader, OtherEncoder
+    from dragoman.indexes.dense.index import DenseHit, DenseIndex, Embedded
+    from dragoman.indexes.documents import IndexedDocument
+    from dragoman.indexes.errors import IndexClosed, IndexCorrupt, IndexFault, IndexLocked
+    from dragoman.indexes.fusion import normalised, rrf
+    from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
+    from dragoman.indexes.lucene.index import LuceneIndex
+    from dragoman.lexicon.text.passages import passages, sentences
 
 __all__ = [
     "BM25",

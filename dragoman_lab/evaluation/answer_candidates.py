@@ -24,7 +24,7 @@ from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
 from dragoman.indexes.analysis.pipeline import analysis
-from dragoman.indexes.passages import Span, sentences
+from dragoman.lexicon.text.passages import Span, sentences
 from dragoman.ranking.limits import DOCUMENT_SUBWORDS
 from dragoman_lab.backbone.config import ConfigError, check_fields
 from dragoman_lab.evaluation.candidates import Progress, Writer, words_of

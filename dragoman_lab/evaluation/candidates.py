@@ -15,8 +15,8 @@ from pathlib import Path
 
 from dragoman.backbone.encoder import Encoder
 from dragoman.indexes.analysis.pipeline import analysis
-from dragoman.indexes.passages import sentences
 from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.text.passages import sentences
 from dragoman.lexicon.text.tokens import Token, content_terms
 from dragoman.ranking.attention import Words
 from dragoman.ranking.passages import read

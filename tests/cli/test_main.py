@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman import installation
 from dragoman.cli.main import main
 from tests.service.searching import ndjson
 from tests.service.serving import COMMAND, dragoman, environment, server
@@ -131,10 +132,41 @@ def test_without_the_lucene_jar_what_searches_says_how_to_get_it_and_makes_nothi
         done = without("pyserini", arguments=(command, "--port", 0, "--data-dir", data_dir))
         assert (done.returncode, done.stdout) == (1, "")
         (said,) = done.stderr.splitlines()
-        assert said.startswith("dragoman: no Lucene jar: ")
-        assert "pip install --no-deps pyserini " in said
-        assert "pip install 'dragoman[lucene]'" in said
+        assert said.startswith("dragoman: search needs Lucene, ")
+        assert said.endswith(": pip install --no-deps pyserini")
         assert not data_dir.exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "missing", "part"),
+    [
+        (("serve", "--port", "0"), ("fastapi", "sqlalchemy"), "server"),
+        (("worker", "--port", "0"), ("uvicorn", "sqlalchemy"), "server"),
+        (("demo", "--port", "0"), ("fastapi", "sqlalchemy"), "server"),
+        (("search", "Hund", "--collection", "news"), ("pydantic", "sqlalchemy"), "search"),
+        (("search", "Hund", "--collection", "news"), ("lingua",), "search"),
+        (("index", "rebuild", "news"), ("jpype",), "search"),
+        (("table", "export", "words"), ("sqlalchemy",), "search"),
+    ],
+)
+def test_a_command_without_its_part_names_the_command_that_brings_it(
+    command: tuple[str, ...], missing: tuple[str, ...], part: str, tmp_path: Path
+) -> None:
+    folder = () if command[0] == "worker" else ("--data-dir", tmp_path)
+    done = without(*missing, arguments=(*command, *folder))
+    assert (done.returncode, done.stdout) == (1, "")
+    (said,) = done.stderr.splitlines()
+    assert said.endswith(f", which is not installed: {installation.command(part)}")
+
+
+def test_a_model_without_torch_names_the_command_that_brings_it(data: Path) -> None:
+    done = without("torch", arguments=("index", "embed", "news", "--data-dir", data))
+    assert done.returncode == 1
+    said = done.stderr.splitlines()[-1]
+    assert (
+        said
+        == f"dragoman: the encoder cannot be loaded: this needs torch, which is not installed: {installation.TORCH}"
+    )
 
 
 def test_without_the_lab_only_its_commands_fail(data: Path, tmp_path: Path) -> None:

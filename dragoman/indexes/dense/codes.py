@@ -16,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from dragoman.files.atomic import atomic_file
+from dragoman.installation import needed_for
 
 __all__ = ["SHIPPED", "StateCodec", "shipped_codec"]
 
@@ -41,7 +42,8 @@ class StateCodec:
         Raises:
             ValueError: if the shapes do not fit, or a value is not finite.
         """
-        import faiss
+        with needed_for("search by meaning"):
+            import faiss
 
         if centroids.ndim != 3 or centroids.shape[1] != 2**_BITS:
             raise ValueError(f"centroids {centroids.shape} are not those of codes of {_BITS} bits")

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from dragoman.indexes.dense.codes import StateCodec
 from dragoman.indexes.dense.file import DenseHeader, read, write
 from dragoman.indexes.dense.parts import PassageRows, Sentences
-from dragoman.indexes.passages import Span
+from dragoman.installation import needed_for
+from dragoman.lexicon.text.passages import Span
 
 __all__ = ["DenseHit", "DenseIndex", "Embedded"]
 
@@ -84,7 +85,8 @@ class DenseIndex:
         self._clear()
 
     def _clear(self) -> None:
-        import faiss
+        with needed_for("search by meaning"):
+            import faiss
 
         self._flat = faiss.IndexFlatIP(self.width)
         self._index = faiss.IndexIDMap(self._flat)

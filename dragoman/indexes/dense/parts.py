@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.indexes.passages import Span
+from dragoman.lexicon.text.passages import Span
 
 __all__ = ["PassageRows", "Sentences"]
 

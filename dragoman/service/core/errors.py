@@ -10,7 +10,9 @@ from typing import Any, ClassVar
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled
 from dragoman.files.streams import NotGzip, StreamFault, StreamTooLarge
+from dragoman.installation import advice
 from dragoman.lexicon.text.languages import UnknownLanguage
+from dragoman.service.core.names import without_folders
 
 
 class ServiceError(Exception):
@@ -220,6 +222,8 @@ def _classify_one(fault: BaseException) -> ServiceError | None:
         return MalformedBody("the body is not gzip, which its Content-Encoding says it is")
     if isinstance(fault, StreamFault):
         return TooLarge(str(fault)) if isinstance(fault, StreamTooLarge) else MalformedBody(str(fault))
+    if isinstance(fault, ImportError) and (missing := advice(fault)) is not None:
+        return NotInstalled(without_folders(missing))
     if isinstance(fault, OSError) and fault.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageFull(DISK_FULL)
     if isinstance(fault, OSError) and fault.errno in (errno.EMFILE, errno.ENFILE):

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from threading import Lock, Thread, local
 from typing import TYPE_CHECKING, Any
 
-from dragoman.service.core.errors import InternalError, ServiceError, Unavailable
+from dragoman.installation import advice
+from dragoman.service.core.errors import InternalError, NotInstalled, ServiceError, Unavailable
 from dragoman.service.core.memory import return_freed
 from dragoman.service.core.names import without_folders
 from dragoman.service.core.priority import wait_limit
@@ -91,7 +92,7 @@ class Models:
         self._metrics = metrics
         self._loaded: dict[str, tuple[Any, Any]] = {}
         self._encoders: dict[str, tuple[Any, Encoder]] = {}
-        self._failed: dict[str, tuple[float, str]] = {}
+        self._failed: dict[str, tuple[float, Unavailable]] = {}
         self._threads = local()
         self._loading = Lock()
         self.worker = Worker(
@@ -213,7 +214,7 @@ class Models:
 
     def failure(self, model: str) -> str | None:
         """Why a model could not be loaded; None if it was, or was not tried yet."""
-        return self._failed[model][1] if model in self._failed and model not in self._loaded else None
+        return str(self._failed[model][1]) if model in self._failed and model not in self._loaded else None
 
     def loading_hangs(self) -> str | None:
         """Why the loading of a model counts as hung; None if it makes progress."""
@@ -315,9 +316,10 @@ class Models:
             return self._loaded.get(model) or self._load_now(model)
 
     def _load_now(self, model: str) -> tuple[Any, Any]:
-        moment, reason = self._failed.get(model, (0.0, ""))
-        if reason and time.monotonic() < moment + _RETRY_SECONDS:
-            raise Unavailable(reason)
+        if model in self._failed:
+            moment, failure = self._failed[model]
+            if time.monotonic() < moment + _RETRY_SECONDS:
+                raise type(failure)(str(failure))
         started = time.perf_counter()
         try:
             loaded = LOADERS[model](self._settings, self._shared)
@@ -325,9 +327,13 @@ class Models:
             raise
         except Exception as fault:
             logger.warning("the %s cannot be loaded", model, exc_info=fault)
-            reason = f"the {model} cannot be loaded: {_first_line(fault)}"
-            self._failed[model] = (time.monotonic(), reason)
-            raise Unavailable(reason) from fault
+            missing = advice(fault) if isinstance(fault, ImportError) else None
+            kind = NotInstalled if missing else Unavailable
+            failure = kind(
+                f"the {model} cannot be loaded: {without_folders(missing) if missing else _first_line(fault)}"
+            )
+            self._failed[model] = (time.monotonic(), failure)
+            raise failure from fault
         self._loaded[model] = loaded
         logger.info("the %s is loaded", model)
         self._metrics.stage(f"load_{model}", time.perf_counter() - started)

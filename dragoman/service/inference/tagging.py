@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dragoman.indexes.passages import passages
+from dragoman.lexicon.text.passages import passages
 from dragoman.service.core.errors import InternalError, NotInstalled
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Worker

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import regex
 
-from dragoman.indexes.passages import Span, sentences
+from dragoman.lexicon.text.passages import Span, sentences
 from dragoman.service.core.errors import InvalidRequest, ServiceError
 from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dragoman.reasoning.layalign.reasoner import Reasoner
 
 SENTENCE_LENGTH = 300
-"""The longest sentence to translate whole, in code points; see :func:`dragoman.indexes.passages.sentences`."""
+"""The longest sentence to translate whole, in code points; see :func:`dragoman.lexicon.text.passages.sentences`."""
 
 STAGE = "translate_snippets"
 

@@ -24,6 +24,7 @@ from opentelemetry.trace import (
 )
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from dragoman.installation import command
 from dragoman.service.core.errors import InvalidRequest
 from dragoman.service.core.settings import Settings
 
@@ -54,7 +55,7 @@ def traced(settings: Settings, service: str) -> Iterator[None]:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as fault:
         raise InvalidRequest(
-            "traces are configured, but the required packages are not installed: pip install 'dragoman[telemetry]'"
+            f"traces are configured, but the required packages are not installed: {command('telemetry')}"
         ) from fault
     described = {"service.version": version("dragoman")}
     if "OTEL_SERVICE_NAME" not in os.environ:

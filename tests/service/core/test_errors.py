@@ -7,11 +7,13 @@ import psycopg
 import pytest
 from sqlalchemy.exc import DBAPIError, OperationalError
 
+from dragoman import installation
 from dragoman.lexicon.text.languages import UnknownLanguage
 from dragoman.service.core.errors import (
     ERRORS,
     Conflict,
     InvalidRequest,
+    NotInstalled,
     StorageFull,
     Unavailable,
     classify,
@@ -65,6 +67,15 @@ def test_known_faults_are_classified_also_as_causes(fault, kind):
         raise ValueError("outer") from fault
     except ValueError as outer:
         assert type(classify(outer)) is kind
+
+
+def test_a_missing_package_is_classified_by_the_part_that_brings_it(monkeypatch):
+    monkeypatch.setattr(installation, "find_spec", lambda module: None)
+    monkeypatch.setattr(installation, "command", lambda part: f"pip install '/home/me/dragoman.whl[{part}]'")
+    known = classify(ModuleNotFoundError("No module named 'faiss'", name="faiss"))
+    assert type(known) is NotInstalled
+    assert str(known).endswith("needs faiss, which is not installed: pip install 'dragoman.whl[search]'")
+    assert classify(ModuleNotFoundError("No module named 'x'", name="x")) is None
 
 
 def test_an_unexpected_fault_is_not_classified():

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.indexes.passages import PASSAGE_LENGTH
+from dragoman.lexicon.text.passages import PASSAGE_LENGTH
 from dragoman.service.inference.batches import Limits
 from dragoman.service.inference.batching import Worker
 from dragoman.service.inference.gathering import gathered

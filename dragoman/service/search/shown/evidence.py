@@ -14,8 +14,8 @@ import regex
 from dragoman.deadline import check
 from dragoman.indexes.analysis.languages import has_words_among_terms
 from dragoman.indexes.explanation import explain, rarity
-from dragoman.indexes.passages import SENTENCE_END, Span
 from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, Alternative, TermGroup, TranslatedQuery
+from dragoman.lexicon.text.passages import SENTENCE_END, Span
 from dragoman.lexicon.text.tokens import Token
 from dragoman.service.core.numbers import significant
 from dragoman.service.query.translation import Translated, query_term

@@ -10,8 +10,8 @@ from itertools import accumulate
 from typing import Literal
 
 from dragoman.deadline import checked
-from dragoman.indexes.passages import SENTENCE_END, Span, grapheme_boundary, sentences
 from dragoman.lexicon.query import TranslatedQuery
+from dragoman.lexicon.text.passages import SENTENCE_END, Span, grapheme_boundary, sentences
 from dragoman.lexicon.text.tokens import AGAIN, EXACT, PART, REPEATED, Token
 
 SNIPPET_LENGTH = 400

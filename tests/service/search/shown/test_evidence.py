@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from dragoman.indexes.bm25 import Ranking
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.explanation import Statistics, rarity
-from dragoman.indexes.passages import sentences
 from dragoman.lexicon.query import untranslated
+from dragoman.lexicon.text.passages import sentences
 from dragoman.lexicon.text.tokens import PlainAnalysis, Token
 from dragoman.service.collections.changes import indexed_text
 from dragoman.service.collections.texts import BEGINNING, StoredText

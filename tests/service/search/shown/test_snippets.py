@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.indexes.passages import sentences
 from dragoman.lexicon.query import IDENTICAL, Alternative, TermGroup, TranslatedQuery
+from dragoman.lexicon.text.passages import sentences
 from dragoman.lexicon.text.tokens import PlainAnalysis, Token, fold
 from dragoman.service.search.shown.snippets import Match, Matcher, Window, best_window, inside, sentence_window
 

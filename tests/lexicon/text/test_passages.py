@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.indexes.passages import passages, sentences
+from dragoman.lexicon.text.passages import passages, sentences
 
 TEXTS = st.text(st.sampled_from("ab .!?。।\n\u0301é日ก😀)\"'"), max_size=200) | st.text(max_size=200)
 
