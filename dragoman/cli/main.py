@@ -18,9 +18,11 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is loaded: it
 import typer
 from rich.console import Console
 
+from dragoman.cli import collections as cli_collections
 from dragoman.cli import data as cli_data
 from dragoman.cli import keys as cli_keys
 from dragoman.cli import lab
+from dragoman.cli import searching as cli_searching
 from dragoman.cli import tables as cli_tables
 from dragoman.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, load_settings
 from dragoman.installation import advice, require
@@ -37,7 +39,10 @@ app = typer.Typer(
 app.add_typer(cli_data.index, name="index")
 app.add_typer(cli_tables.table, name="table")
 app.add_typer(cli_keys.keys, name="keys")
-app.command("search")(cli_data.search)
+app.add_typer(cli_collections.collection, name="collection")
+app.add_typer(cli_collections.documents, name="documents")
+app.command("search")(cli_searching.search)
+app.command("ask")(cli_searching.ask)
 for _name, _help in lab.COMMANDS.items():
     app.command(_name, help=_help, add_help_option=False, context_settings=lab.ANY_ARGUMENTS)(lab.run)
 

@@ -5,7 +5,7 @@ A transport answers a call from a folder on this machine or by HTTP. So both hav
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 
@@ -38,6 +38,7 @@ Name = Literal[
     "get_collection",
     "delete_collection",
     "add_documents",
+    "export_documents",
     "get_document",
     "delete_document",
     "tables",
@@ -136,6 +137,10 @@ def delete_collection(name: str) -> Call[None]:
 
 def add_documents(name: str, lines: Iterable[bytes]) -> Call[Imported]:
     return Call("add_documents", {"name": name}, body=lines, read=lambda answer: read(Imported, answer))
+
+
+def export_documents(name: str) -> Call[Iterator[bytes]]:
+    return Call("export_documents", {"name": name})
 
 
 def get_document(name: str, id: str) -> Call[Document]:

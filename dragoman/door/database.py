@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeVar, Unpack
 
 from dragoman.door import calls
@@ -25,6 +26,7 @@ from dragoman.door.results import (
     Translations,
     Uploaded,
 )
+from dragoman.files.atomic import atomic_file
 from dragoman.service.core.errors import Conflict, NotFound
 
 T = TypeVar("T")
@@ -168,6 +170,15 @@ class Collection:
     def get(self, id: str) -> Document:
         """The document with this id."""
         return self._database.send(calls.get_document(self.name, id))
+
+    def export(self, path: str | Path) -> int:
+        """Write all documents to an NDJSON file, whole or not at all, which :meth:`add` takes; returns how many."""
+        count = 0
+        with atomic_file(Path(path)) as unfinished, unfinished.open("wb") as stream:
+            for part in self._database.send(calls.export_documents(self.name)):
+                stream.write(part)
+                count += part.count(b"\n")
+        return count
 
     def delete(self, id: str) -> None:
         """Delete the document with this id."""

@@ -6,7 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from threading import Lock
@@ -45,21 +45,19 @@ class Embedded:
         ServiceError: Java or Lucene is not installed, or the folder cannot be used.
     """
 
-    def __init__(self, folder: Path | None, settings: Mapping[str, Any]) -> None:
-        """Without a folder everything is in a temporary one, which is removed at the end."""
+    def __init__(self, settings: Settings, temporary: ExitStack | None = None, *, background: bool = True) -> None:
+        """``temporary`` is closed at the end. Without ``background`` only embeddings that are asked for are made."""
         self._closing = Lock()
+        self._background = background
         with ExitStack() as opened:
-            if folder is None:
-                folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="dragoman-")))
-            self.folder = folder
+            if temporary is not None:
+                opened.enter_context(temporary)
             try:
-                self._runtime = Runtime(_settings(folder, settings))
+                self._runtime = Runtime(settings)
             except Conflict as fault:
-                raise Conflict(
-                    f"{fault}. Where a service has it open, dragoman.connect(URL) is the way to it"
-                ) from fault
+                raise Conflict(f"{fault}; dragoman.connect(URL) is the way to a service that has it open") from fault
             opened.callback(self._runtime.close)
-            self._runtime.start(jobs=False)
+            self._runtime.start(serving=background, jobs=False)
             self._opened = opened.pop_all()
         self._answers: dict[Name, Callable[[Call[Any]], Any]] = {
             "search": self._search,
@@ -72,6 +70,7 @@ class Embedded:
             "get_collection": lambda call: self._collection(call.place["name"]),
             "delete_collection": lambda call: self._runtime.collections.delete(call.place["name"]),
             "add_documents": self._add_documents,
+            "export_documents": lambda call: self._runtime.collections.export(call.place["name"]),
             "get_document": self._document,
             "delete_document": self._delete_document,
             "tables": self._tables,
@@ -97,7 +96,12 @@ class Embedded:
             self._opened.close()
 
     def _search(self, call: Call[Any]) -> Any:
-        return _dumped(self._runtime.search.search(_body(SearchRequest, call), uuid4().hex))
+        request = _body(SearchRequest, call)
+        if not self._background and request.method is None:
+            wanted = [info.key for info in self._runtime.collections.chosen(request.collections)]
+            with suppress(Unavailable):  # then the default is a method without embeddings
+                self._runtime.dense.open_present(wanted)
+        return _dumped(self._runtime.search.search(request, uuid4().hex))
 
     def _ask(self, call: Call[Any]) -> Any:
         return _dumped(self._runtime.qa.answer(_body(QaRequest, call), uuid4().hex))
@@ -210,8 +214,23 @@ def _upload(name: str, given: Mapping[str, Any]) -> Upload:
         raise InvalidRequest(describe(fault.errors())) from fault
 
 
+def in_folder(folder: Path | None, chosen: Mapping[str, Any]) -> Embedded:
+    """A folder with default settings but for the chosen ones: those of the environment belong to a service.
+
+    Without a folder everything is in a temporary one, which is removed at the end.
+
+    Raises:
+        ServiceError: as :class:`Embedded`; a setting is unknown or not allowed.
+    """
+    temporary = ExitStack()
+    with temporary:
+        if folder is None:
+            folder = Path(temporary.enter_context(tempfile.TemporaryDirectory(prefix="dragoman-")))
+        return Embedded(_settings(folder, chosen), temporary.pop_all())
+
+
 def _settings(folder: Path, chosen: Mapping[str, Any]) -> Settings:
-    """Default settings but for the chosen ones: those of the environment belong to a service.
+    """
 
     Raises:
         InvalidRequest: there is no such setting, or its value is not allowed.

@@ -30,9 +30,9 @@ def open(folder: str | Path | None = None, **settings: Any) -> Database:
         ServiceError: Java or Lucene is not installed, or the folder cannot be used.
     """
     require("search", "dragoman.open")
-    from dragoman.door.embedded import Embedded
+    from dragoman.door.embedded import in_folder
 
-    return Database(Embedded(None if folder is None else Path(folder), settings))
+    return Database(in_folder(None if folder is None else Path(folder), settings))
 
 
 def connect(url: str, key: str | None = None, *, seconds: float = 600.0) -> Database:

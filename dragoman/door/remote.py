@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -27,6 +28,8 @@ class Route:
     path: str
     as_query: bool = False
     media_type: str = "application/json"
+    streams: bool = False
+    """Whether the answer is a stream of lines."""
 
 
 ROUTES: dict[Name, Route] = {
@@ -40,6 +43,7 @@ ROUTES: dict[Name, Route] = {
     "get_collection": Route("GET", "/v1/collections/{name}", True),
     "delete_collection": Route("DELETE", "/v1/collections/{name}", True),
     "add_documents": Route("POST", "/v1/collections/{name}/documents", True, "application/x-ndjson"),
+    "export_documents": Route("GET", "/v1/collections/{name}/export", True, streams=True),
     "get_document": Route("GET", "/v1/collections/{name}/documents/{id}", True),
     "delete_document": Route("DELETE", "/v1/collections/{name}/documents/{id}", True),
     "tables": Route("GET", "/v1/tables", True),
@@ -66,10 +70,23 @@ class Remote:
             ServiceError: the service's error; :class:`Unavailable` where it cannot be reached.
         """
         try:
+            if ROUTES[call.name].streams:
+                return call.read(self._stream(call))
             response = self._client.request(**_request(call))
         except httpx.TransportError as fault:
             raise _unreachable(self.url, fault) from fault
         return call.read(_answer(response))
+
+    def _stream(self, call: Call[Any]) -> Iterator[bytes]:
+        """The bytes of an answer that is streamed, its status read already."""
+        stack = ExitStack()
+        with stack:
+            response = stack.enter_context(self._client.stream(**_request(call)))
+            if response.is_error:
+                response.read()
+                _answer(response)
+            kept = stack.pop_all()
+        return _parts_of(response, kept)
 
     def close(self) -> None:
         """Close all connections."""
@@ -134,6 +151,11 @@ def _chunks(parts: Iterable[bytes]) -> Iterable[bytes]:
             yield bytes(gathered)
             gathered.clear()
     yield bytes(gathered)
+
+
+def _parts_of(response: httpx.Response, kept: ExitStack) -> Iterator[bytes]:
+    with kept:
+        yield from response.iter_bytes()
 
 
 async def _later(parts: Iterable[bytes]) -> Any:

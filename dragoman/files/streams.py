@@ -99,6 +99,15 @@ def _limited(parts: Iterator[bytes], limit: int | None, when: str) -> Iterator[b
         yield part
 
 
+def gzipped(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """The parts as a gzip stream."""
+    packer = zlib.compressobj(wbits=31)
+    for part in parts:
+        if packed := packer.compress(part):
+            yield packed
+    yield packer.flush()
+
+
 def lines(parts: Iterable[bytes], longest: int, blank: bool = False) -> Iterator[Line]:
     """The lines of a stream, numbered from 1, without their ends (LF or CR LF) or a byte order mark.
 

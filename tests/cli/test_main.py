@@ -45,7 +45,8 @@ def test_a_command_that_fails_in_a_process_of_its_own_says_one_line(tmp_path: Pa
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert (
-        done.stderr.strip() == f"dragoman: there is no data directory {tmp_path / 'missing'}; --data-dir names another"
+        done.stderr.strip() == f"dragoman: there is no data directory {tmp_path / 'missing'}; --data-dir names another,"
+        " --url a service"
     )
 
 
@@ -72,6 +73,9 @@ def test_every_command_explains_itself_and_every_option_has_a_variable() -> None
         ("serve",),
         ("demo",),
         ("search",),
+        ("ask",),
+        ("collection", "create"),
+        ("documents", "import"),
         ("evaluate",),
         ("index", "rebuild"),
         ("table", "train"),

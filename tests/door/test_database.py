@@ -6,13 +6,14 @@ import asyncio
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 import dragoman
-from dragoman.door.database import Database
+from dragoman.door.database import Collection, Database
 from dragoman.door.results import Hit, SearchResults
 from dragoman.door.table import Table
 from dragoman.service.core.errors import Conflict, InvalidRequest, NotFound, Unavailable
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 DOCUMENTS = [
     {"id": "1", "title": "Physik", "text": "Die Supraleitung bei Zimmertemperatur.", "metadata": {"year": 2024}},
-    {"id": "a b/c", "text": "Der Hund <schläft> im Garten."},
+    {"id": "a b/c", "text": "Der Hund <schläft> im Garten.\u2028Ja."},
 ]
 NO_EMBEDDINGS = {"embed": "on_demand", "rerank": "never"}
 
@@ -117,6 +118,14 @@ def test_documents_are_added_from_what_programs_have(db: Database, tmp_path: Pat
     with pytest.raises(NotFound, match="a b/c"):
         other.get("a b/c")
     assert len(other) == 4
+    assert other.export(tmp_path / "kept.jsonl") == 4
+    again = db.collection("again", language="de")
+    assert again.add(tmp_path / "kept.jsonl").accepted == 4
+    assert again.get("1") == replace(document, collection="again")
+    with pytest.raises(NotFound):
+        Collection(db, "nowhere").export(tmp_path / "nothing.jsonl")
+    assert not (tmp_path / "nothing.jsonl").exists()
+    again.drop()
     other.drop()
     assert [info.name for info in db.collections()] == ["news"]
 
@@ -191,7 +200,7 @@ def test_both_faces_have_the_same_methods() -> None:
         return {name for name in vars(kind) if not name.startswith("_")}
 
     assert face(asynchronous.AsyncDatabase) == face(database.Database)
-    assert face(asynchronous.AsyncCollection) == face(database.Collection) - {"wait"}
+    assert face(asynchronous.AsyncCollection) == face(database.Collection) - {"export", "wait"}
     assert face(asynchronous.AsyncTables) - {"all"} == face(database.Tables)
 
 

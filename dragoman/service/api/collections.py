@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
+from fastapi.responses import StreamingResponse
 
+from dragoman.files.streams import gzipped
 from dragoman.service.api.dependencies import KNOWN_PARAMETERS, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.collections.bodies import collection_body, document_body, import_body
 from dragoman.service.collections.importing import Imported
@@ -62,6 +64,10 @@ _BODY = {
         "description": "One JSON object per line; plain, or gzip with or without Content-Encoding: gzip.",
         "content": {"application/x-ndjson": {"schema": _LINE_SCHEMA}},
     }
+}
+
+_EXPORT: dict[int | str, dict[str, Any]] = {
+    200: {"description": "One document a line.", "content": {NDJSON_TYPES[0]: {"schema": {"type": "string"}}}}
 }
 
 CollectionName = Annotated[str, Path(description="The collection's name.")]
@@ -137,6 +143,16 @@ async def add_documents(name: CollectionName, request: Request, runtime: Runtime
             return runtime.collections.import_documents(name, parts, gzip=gzip)
 
     return import_body(await work_on_upload(request, work))
+
+
+@router.get("/{name}/export", response_class=StreamingResponse, responses=_EXPORT, dependencies=[KNOWN_PARAMETERS])
+def export_documents(name: CollectionName, request: Request, runtime: RuntimeDep) -> StreamingResponse:
+    """All documents as NDJSON, streamed, in the order in which they were first stored; an import takes it unchanged."""
+    lines = runtime.collections.export(name)
+    if "gzip" not in request.headers.get("accept-encoding", ""):
+        return StreamingResponse(lines, media_type=NDJSON_TYPES[0])
+    headers = {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+    return StreamingResponse(gzipped(lines), media_type=NDJSON_TYPES[0], headers=headers)
 
 
 @router.get("/{name}/documents/{id:whole}", response_model=DocumentBody)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,9 @@ logger = logging.getLogger("dragoman")
 
 _FOLLOW_SECONDS = 2.0
 """How long a deletion waits for the right to write to the index."""
+
+_EXPORTED = 100
+"""Documents that an export reads at a time."""
 
 _ALL = select(Collection).order_by(Collection.name)
 
@@ -198,6 +202,30 @@ class Collections:
             raise _no_document(name, id)
         return _document_info(document)
 
+    def export(self, name: str) -> Iterator[bytes]:
+        """All documents as lines that an import takes, in the order in which they were first stored.
+
+        What is changed meanwhile is given as it was or as it is; no document is left out or given twice.
+
+        Raises:
+            NotFound: there is no such collection.
+        """
+        return self._lines(self._row(name).id)
+
+    def _lines(self, collection_id: int) -> Iterator[bytes]:
+        last = 0
+        while True:
+            wanted = select(Document).where(
+                Document.collection_id == collection_id, Document.key > last, Document.deleted.is_(False)
+            )
+            with self._store.read() as session:
+                documents = session.scalars(wanted.order_by(Document.key).limit(_EXPORTED)).all()
+                lines = [_line(document) for document in documents]
+            if not lines:
+                return
+            yield from lines
+            last = documents[-1].key
+
     def delete_document(self, name: str, id: str) -> int:
         """Delete a document; no later search finds it. Returns the collection's new generation.
 
@@ -348,6 +376,12 @@ def _no_document(name: str, id: str) -> NotFound:
 def _chosen(keys: Sequence[int]) -> Iterator[ColumnElement[bool]]:
     for start in range(0, len(keys), 1000):
         yield and_(Document.key.in_(keys[start : start + 1000]), Document.deleted.is_(False))
+
+
+def _line(row: Document) -> bytes:
+    fields = {"id": row.id, "language": row.language, "title": row.title, "text": row.text, "metadata": row.metadata_}
+    present = {name: field for name, field in fields.items() if field is not None}
+    return json.dumps(present, ensure_ascii=False).encode() + b"\n"
 
 
 def _document_info(row: Document) -> DocumentInfo:

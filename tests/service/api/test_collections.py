@@ -110,6 +110,27 @@ def test_ids_hold_any_character(client: httpx.Client, collection: str, id: str) 
     check_error(client.get(path), 404, "no document")
 
 
+@pytest.mark.parametrize("encoding", ["identity", "gzip"])
+def test_an_export_is_taken_back_unchanged(client: httpx.Client, collection: str, encoding: str) -> None:
+    documents = [
+        {"id": f"{number}", "language": "de", "text": f"Text {number}\u2028\n", "title": "T"} for number in range(250)
+    ]
+    documents[7]["metadata"] = {"year": 2024, "list": [1, None]}
+    del documents[8]["title"]
+    body = "".join(json.dumps(one) + "\n" for one in documents)
+    _send(client, collection, body.encode()).raise_for_status()
+    client.delete(f"/v1/collections/{collection}/documents/3")
+    exported = client.get(f"/v1/collections/{collection}/export", headers={"accept-encoding": encoding})
+    assert exported.headers.get("content-encoding", "identity") == encoding
+    kept = [json.loads(line) for line in exported.content.split(b"\n")[:-1]]
+    assert kept == [one for one in documents if one["id"] != "3"]
+    answer = _send(client, collection, exported.content).json()
+    assert (answer["accepted"], answer["replaced"], answer["rejected"]) == (249, 249, [])
+    assert client.get(f"/v1/collections/{collection}/export").content == exported.content
+    assert client.get("/v1/collections/nowhere/export").status_code == 404
+    assert client.get(f"/v1/collections/{collection}/export", params={"nonsense": 1}).status_code == 422
+
+
 def test_bad_lines_are_rejected_one_by_one(client: httpx.Client, collection: str) -> None:
     body = b"\n".join(
         [

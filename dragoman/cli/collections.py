@@ -1,0 +1,114 @@
+"""``dragoman collection`` and ``documents``: with a data directory, or by a running service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from dragoman.cli.database import Key, Url, database
+from dragoman.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir
+
+collection = typer.Typer(help="Make, list and delete collections.", no_args_is_help=True)
+documents = typer.Typer(help="Import and export documents.", no_args_is_help=True)
+
+_console = Console(stderr=True)
+
+Name = Annotated[str, typer.Argument(help="The collection's name.")]
+Into = Annotated[str, typer.Option("--collection", envvar="DRAGOMAN_COLLECTION", help="The collection's name.")]
+
+
+@collection.command("create")
+def create(
+    name: Name,
+    language: Annotated[
+        str, typer.Option(envvar="DRAGOMAN_LANGUAGE", help="Language of the documents, such as de (ISO 639-1).")
+    ],
+    description: Annotated[str | None, typer.Option(envvar="DRAGOMAN_DESCRIPTION", help="What is in it.")] = None,
+    url: Url = None,
+    key: Key = None,
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+) -> None:
+    """Make an empty collection. A data directory that is missing is made, too."""
+    from dragoman.door import calls
+
+    options = {} if description is None else {"description": description}
+    with database(url, key, data_dir, database_url, existing=False) as opened:
+        made = opened.send(calls.create_collection(name, language, options))
+    _tell(f"{made.name}: a collection in {made.language}")
+
+
+@collection.command("list")
+def show(
+    url: Url = None, key: Key = None, data_dir: DataDir = DATA_DIR, database_url: DatabaseUrl = DATABASE_URL
+) -> None:
+    """List all collections."""
+    with database(url, key, data_dir, database_url) as opened:
+        infos = opened.collections()
+    table = Table("collection", "language", "documents", "index", "embedded", box=None, padding=(0, 2, 0, 0))
+    for info in infos:
+        embedded = "" if info.embeddings is None else f"{info.embeddings['embedded']} of {info.embeddings['total']}"
+        table.add_row(info.name, info.language, str(info.documents), str(info.index["state"]), embedded)
+    Console().print(table)
+
+
+@collection.command("delete")
+def delete(
+    name: Name,
+    url: Url = None,
+    key: Key = None,
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+) -> None:
+    """Delete a collection with all its documents."""
+    from dragoman.door.database import Collection
+
+    with database(url, key, data_dir, database_url) as opened:
+        Collection(opened, name).drop()
+
+
+@documents.command("import")
+def add(
+    files: Annotated[list[Path], typer.Argument(exists=True, dir_okay=False, help="NDJSON files, plain or gzip.")],
+    into: Into,
+    url: Url = None,
+    key: Key = None,
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+) -> None:
+    """Add documents to a collection, or replace those with the same id."""
+    rejected = 0
+    with database(url, key, data_dir, database_url) as opened:
+        wanted = opened.collection(into)
+        for path in files:
+            imported = wanted.add(path)
+            _tell(f"{path}: {imported.accepted} documents, {imported.replaced} of them replaced")
+            for line in imported.rejected:
+                _tell(f"{path}, line {line.line}: {line.reason}")
+            rejected += len(imported.rejected)
+    if rejected:
+        _tell(f"{rejected} lines were rejected")
+        raise typer.Exit(1)
+
+
+@documents.command("export")
+def export(
+    collection: Into,
+    output: Annotated[Path, typer.Option(envvar="DRAGOMAN_OUTPUT", dir_okay=False, help="The NDJSON file to write.")],
+    url: Url = None,
+    key: Key = None,
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+) -> None:
+    """Write all documents of a collection to a file, which `documents import` takes."""
+    with database(url, key, data_dir, database_url) as opened:
+        count = opened.collection(collection).export(output)
+    _tell(f"{output}: {count} documents")
+
+
+def _tell(line: str) -> None:
+    _console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -1,0 +1,124 @@
+"""``dragoman search`` and ``ask``: with a data directory, or by a running service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from dragoman.cli.database import Key, Url, database
+from dragoman.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir
+
+_console = Console(stderr=True)
+
+Language = Annotated[
+    str | None, typer.Option(envvar="DRAGOMAN_QUERY_LANGUAGE", help="The query's language; detected when left out.")
+]
+AsJson = Annotated[bool, typer.Option("--json", envvar="DRAGOMAN_JSON", help="Print the whole response as JSON.")]
+
+
+def search(
+    query: Annotated[str, typer.Argument(help="The query, in any language.")],
+    collection: Annotated[
+        list[str], typer.Option(envvar="DRAGOMAN_COLLECTION", help="Collection to search; repeatable.")
+    ],
+    query_language: Language = None,
+    top_k: Annotated[int, typer.Option(envvar="DRAGOMAN_TOP_K", help="How many documents to show.")] = 10,
+    method: Annotated[
+        str | None, typer.Option(envvar="DRAGOMAN_METHOD", help="psq, smt, none (no translation), dense or hybrid.")
+    ] = None,
+    as_json: AsJson = False,
+    url: Url = None,
+    key: Key = None,
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+) -> None:
+    """Search collections of a data directory that no server uses, or of a service."""
+    fields = {"query_language": query_language, "collections": collection, "top_k": top_k, "method": method}
+    answer = _answer("search", {"query": query, **_given(fields)}, url, key, data_dir, database_url)
+    screen = Console()
+    if as_json:
+        screen.print_json(data=answer)
+        return
+    hits = Table("", "score", "document", "language", "text", box=None, padding=(0, 2, 0, 0))
+    for hit in answer["hits"]:
+        document = escape(f"{hit['collection']}/{hit['id']}")
+        hits.add_row(str(hit["rank"]), f"{hit['score']:.4f}", document, hit["language"], escape(hit["snippet"]))
+    if answer["hits"]:
+        screen.print(hits)
+    else:
+        screen.print(_no_hits(answer["query"]), markup=False, highlight=False, soft_wrap=True)
+    for language, words in answer["translation"]["oov"].items():
+        _console.print(
+            f"in no table for {language}, searched untranslated: {', '.join(words)}", markup=False, highlight=False
+        )
+    _tell_degraded(answer)
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="The question, in any language.")],
+    collection: Annotated[
+        list[str] | None,
+        typer.Option(envvar="DRAGOMAN_COLLECTION", help="Collection to look in; repeatable; default: all."),
+    ] = None,
+    context: Annotated[
+        str | None, typer.Option(envvar="DRAGOMAN_CONTEXT", help="A text to look in, instead of collections.")
+    ] = None,
+    question_language: Annotated[
+        str | None, typer.Option(envvar="DRAGOMAN_QUESTION_LANGUAGE", help="Its language; detected when left out.")
+    ] = None,
+    as_json: AsJson = False,
+    url: Url = None,
+    key: Key = None,
+    data_dir: DataDir = DATA_DIR,
+    database_url: DatabaseUrl = DATABASE_URL,
+) -> None:
+    """Answer a question by parts of documents, or of a text."""
+    fields = {"question_language": question_language, "collections": collection, "context": context}
+    answer = _answer("ask", {"question": question, **_given(fields)}, url, key, data_dir, database_url)
+    screen = Console()
+    if as_json:
+        screen.print_json(data=answer)
+        return
+    answers = Table("score", "answer", "document", "sentence", box=None, padding=(0, 2, 0, 0))
+    for found in answer["answers"]:
+        document = found.get("document")
+        place = "" if document is None else escape(f"{document['collection']}/{document['id']}")
+        answers.add_row(f"{found['score']:.3f}", escape(found["text"]), place, escape(found["sentence"]))
+    screen.print(answers if answer["answers"] else "no answer")
+    if (nothing := answer.get("no_answer")) is not None:
+        _console.print(f"the probability that nothing of it is an answer: {nothing:.2f}", highlight=False)
+    _tell_degraded(answer)
+
+
+def _answer(
+    name: Any, fields: dict[str, Any], url: str | None, key: str | None, data_dir: Path, database_url: str | None
+) -> Any:
+    """The answer of a call, as HTTP has it."""
+    from dragoman.door.calls import Call
+
+    with database(url, key, data_dir, database_url) as opened:
+        return opened.send(Call(name, fields=fields))
+
+
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: field for name, field in fields.items() if field not in (None, [])}
+
+
+def _tell_degraded(answer: Any) -> None:
+    for degraded in answer["degraded"]:
+        _console.print(f"{degraded['stage']}: {degraded['reason']}", markup=False, highlight=False)
+
+
+def _no_hits(query: Any) -> str:
+    """The message for no hits; it names the query's language, because a wrong detection may be the cause."""
+    from dragoman.lexicon.text.languages import LANGUAGES
+
+    language = f"{LANGUAGES.get(query['language'], query['language'])} ({query['language']})"
+    if query["detected"]:
+        return f"no hits; the detected language of the query is {language}; --query-language sets another"
+    return f"no hits; the query was in {language}"
