@@ -10,7 +10,7 @@ import logging
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from threading import Condition, Thread
@@ -402,17 +402,15 @@ class DenseIndexes:
 
     def _result(self, future: Future[Any]) -> Embedding | Exception:
         while not self._closing:
+            if not wait([future], _POLL_SECONDS).done:  # asked again after the wait, it may be done by then
+                continue
             try:
-                found: Embedding = future.result(_POLL_SECONDS)
-            except TimeoutError as fault:
-                if future.done():  # raised by the encoder, not by the wait
-                    return fault
+                embedding: Embedding = future.result()
             except (Unavailable, TooManyRequests):
                 raise
             except Exception as fault:
                 return fault
-            else:
-                return found
+            return embedding
         raise _Closing
 
 
