@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, wait
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from threading import Condition, Thread
 from typing import Any
@@ -25,8 +25,9 @@ from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.service.collections.changes import database_generation
 from dragoman.service.collections.dense_index import Coverage, DenseCollection, Unembedded
-from dragoman.service.core.errors import NotFound, ServiceError, TooManyRequests, Unavailable
+from dragoman.service.core.errors import ClientDisconnected, NotFound, ServiceError, TooManyRequests, Unavailable
 from dragoman.service.core.turns import waiting_for_models
+from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.encoding import Embedding, EncodedQuery, EncoderInfo
 from dragoman.service.inference.models import Embed, Models
 from dragoman.service.storage.database import Store
@@ -101,12 +102,19 @@ class DenseIndexes:
                 self._enqueue(self._of(collection_id), collection_id, waiting=0)
 
     def catch_up(
-        self, generations: Mapping[int, int | None], encoder: EncoderInfo, seconds: float
+        self,
+        generations: Mapping[int, int | None],
+        encoder: EncoderInfo,
+        seconds: float,
+        cancelled: Cancelled | None = None,
     ) -> dict[int, Coverage]:
         """Embed the missing documents of these collections for at most ``seconds``; returns the coverage reached.
 
         ``generations`` has the generation of each collection by its id, None if the caller has not just read it.
         A collection that was deleted meanwhile is left out.
+
+        Raises:
+            ClientDisconnected: ``cancelled()``.
         """
         opened: dict[int, DenseCollection] = {}
         until = time.monotonic() + seconds
@@ -119,18 +127,28 @@ class DenseIndexes:
         missing = {id: one for id, one in opened.items() if not one.complete}
         for id, collection in missing.items():
             self._enqueue(collection, id, waiting=1)
-        with waiting_for_models() if missing else nullcontext(), self._changed:
-            self._changed.wait_for(
-                lambda: self._closing or not any(id in self._queue for id in missing), until - time.monotonic()
-            )
-            for id in missing:
-                if self._queue.get(id):
-                    self._queue[id] -= 1
+        if missing:
+            self._await(missing, until, cancelled)
         reached = {}
         for id, collection in opened.items():
             with suppress(NotFound):
                 reached[id] = collection.coverage()
         return reached
+
+    def _await(self, missing: Mapping[int, DenseCollection], until: float, cancelled: Cancelled | None) -> None:
+        """Wait until all documents of these collections, which were enqueued by a caller who waits, are embedded."""
+        with waiting_for_models(), self._changed:
+            try:
+                while not self._closing and any(id in self._queue for id in missing):
+                    if cancelled is not None and cancelled():
+                        raise ClientDisconnected("the client disconnected")
+                    if (left := until - time.monotonic()) <= 0:
+                        break
+                    self._changed.wait(min(left, _POLL_SECONDS))
+            finally:
+                for id in missing:
+                    if self._queue.get(id):
+                        self._queue[id] -= 1
 
     def search(
         self, collection_id: int, vector: NDArray[np.float32], k: int, known: int | None = None
@@ -328,7 +346,7 @@ class DenseIndexes:
         while (id := self._next()) is not None:
             try:
                 finished = self._step(id)
-            except _Closing:
+            except (_Closing, ClientDisconnected):  # the service is the client of the models
                 return
             except NotFound:
                 finished = True

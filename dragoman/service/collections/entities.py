@@ -244,6 +244,8 @@ class Entities:
         try:
             underway = Tagging(self._models.worker, "ner", list(document.fields.values()), background=True)
             gathered(underway.futures, self._seconds, lambda: self._closing)
+        except ClientDisconnected:
+            raise _Closing from None
         except (TooManyRequests, Unavailable) as fault:
             if self._closing:
                 raise _Closing from None
