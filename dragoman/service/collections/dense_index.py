@@ -90,7 +90,7 @@ class DenseCollection:
         self._collection_id = collection_id
         self._uid = uid
         self._saving = RLock()
-        """Held while the file is written or removed. Acquire it before ``_lock``, which is only held briefly."""
+        """Held while the file is read, written or removed. Acquire it before ``_lock``, which is only held briefly."""
         self._lock = RLock()
         self._encoder: EncoderInfo | None = None
         self._index: DenseIndex | None = None
@@ -111,15 +111,17 @@ class DenseCollection:
         with self._lock:
             if self._is_open(encoder):
                 return
-        with self._saving, self._lock:
-            if self._is_open(encoder):
-                return
-            self._encoder = encoder
-            self._index = self._load(encoder)
-            self._pending, self._failed, self._generation = {}, {}, -1
-            if self._index is None:
-                self._index = DenseIndex(encoder.width, encoder.codec, self._most_state_bytes)
-                self._dirty = True
+        with self._saving:
+            with self._lock:
+                if self._is_open(encoder):
+                    return
+            loaded = self._load(encoder)
+            with self._lock:
+                self._encoder = encoder
+                self._index = loaded or DenseIndex(encoder.width, encoder.codec, self._most_state_bytes)
+                self._pending, self._failed, self._generation = {}, {}, -1
+                self._dirty = self._dirty or loaded is None
+            if loaded is None:
                 self.save(force=True)  # the file marks the collection as having embeddings
 
     def reconcile(self, known: int | None = None) -> None:
