@@ -262,7 +262,7 @@ class DenseIndexes:
             with suppress(NotFound, FileNotFoundError, IndexCorrupt):
                 header = read_header(self._of(id).path)
                 encoder = self._models.encoder()
-                if header.encoder == encoder.identity:
+                if encoder.made(header.encoder):
                     self._of(id).open(encoder)
 
     def has(self, collection_id: int) -> bool:
@@ -297,13 +297,12 @@ class DenseIndexes:
         return self._always or self._path(uid).exists()
 
     def _up_to_date(self, collection_id: int, uid: str) -> DenseHeader | None:
-        """The header of the file, if it says that it is complete, and is of the encoder if that is loaded."""
+        """The header of the file, if it says that it is complete, and of the encoder, as far as that is known yet."""
         try:
             header = read_header(self._path(uid))
         except (FileNotFoundError, IndexCorrupt):
             return None
-        encoder: EncoderInfo | None = self._models.loaded("encoder")
-        if encoder is not None and header.encoder != encoder.identity:
+        if not self._models.may_be_of_encoder(header.encoder):
             return None
         return header if header.generation == database_generation(self._store, collection_id) else None
 

@@ -16,6 +16,7 @@ from transformers import (
 
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.loading import load_encoder
+from dragoman.backbone.pretrained import huggingface
 from dragoman.backbone.pretrained.huggingface import from_xlm_roberta
 from dragoman.backbone.sentences import SentenceEncoder
 from tests.backbone.pretrained.hub_samples import write_checkpoints
@@ -157,3 +158,18 @@ def test_what_one_pass_adds_is_in_no_other_pass(checkpoints: dict[str, Path]) ->
     torch.testing.assert_close(outer, tenfold)
     for states, expected in zip(inner, (doubled, alone) * 2, strict=True):
         torch.testing.assert_close(states, expected)
+
+
+def test_a_checkpoint_of_the_hub_is_known_by_its_weights(
+    checkpoints: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As what a name stands for can change; a folder's files are compared by whoever needs it."""
+    load = huggingface.load_hugging_face_encoder
+    checksums = []
+    for name in ("bert", "bert", "xlm-roberta"):
+        path = str(checkpoints[name])
+        monkeypatch.setattr(huggingface, "load_hugging_face_encoder", lambda _, path=path: load(path))
+        checksums.append(load_encoder("team/encoder").checksum)
+    assert checksums[0] is not None
+    assert checksums[0] == checksums[1] != checksums[2]
+    assert load_encoder(path).checksum is None
