@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,16 @@ PACKAGE = Path(__file__).parents[1] / "dragoman"
 FOLDERS = sorted({path.parent for path in PACKAGE.rglob("*.py")})
 MOST_MODULES = 14
 MOST_ROOMS = 20
+ALLOWED = {
+    "Only service knows HTTP, databases and processes": {"service"},
+    "Only indexes knows Java and faiss": {"indexes"},
+    "The models run on a machine with nothing but torch, transformers, tokenizers, safetensors, numpy and regex": {
+        "indexes",
+        "lexicon",
+        "service",
+    },
+}
+"""The rooms that may import what a contract forbids all others."""
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(PACKAGE)))
@@ -29,3 +40,13 @@ def test_every_room_says_what_lives_there(folder: Path) -> None:
 def test_the_service_has_few_rooms() -> None:
     rooms = [path for path in (PACKAGE / "service").iterdir() if path.is_dir() and path.name != "__pycache__"]
     assert len(rooms) <= MOST_ROOMS
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_a_contract_binds_every_room_but_those_that_it_is_not_for(name: str) -> None:
+    """`files` has a contract of its own, which forbids more."""
+    with (PACKAGE.parent / "pyproject.toml").open("rb") as file:
+        contracts = tomllib.load(file)["tool"]["importlinter"]["contracts"]
+    (bound,) = (contract["source_modules"] for contract in contracts if contract["name"] == name)
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")} - {"files"}
+    assert {module.removeprefix("dragoman.") for module in bound} == rooms - ALLOWED[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dragoman.backbone.checkpoints import CONFIG, CheckpointError, load_veco, read_json
+from dragoman.backbone.deltas.base import encoder_checksum
 from dragoman.backbone.encoder import Encoder, VecoEncoder
 from dragoman.backbone.pretrained import e5
 from dragoman.backbone.translator import MODEL_TYPE, Translator, VecoTranslator, load_seq2seq
@@ -32,7 +33,10 @@ def load_encoder(name_or_path: str = e5.NAME, device: str = "cpu") -> Encoder:
         load_hugging_face_encoder,  # transformers takes seconds to import
     )
 
-    return load_hugging_face_encoder(name_or_path).to(device).eval()
+    encoder = load_hugging_face_encoder(name_or_path)
+    if not folder.is_dir():
+        encoder.checksum = encoder_checksum(encoder)  # what a name stands for on the hub can change
+    return encoder.to(device).eval()
 
 
 def load_translator(name_or_path: str, device: str = "cpu") -> Translator:

@@ -7,8 +7,8 @@ Shapes: B batch, L length, W width, H heads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,28 +54,24 @@ def languages_of(rows: Sequence[Row], length: int, device: torch.device) -> Tens
     return found.to(device)
 
 
-@dataclass
-class _Current:
-    """The masks of the forward pass that runs; None for the encoder's own attention."""
-
-    masks: Masks | None = None
+_masks: ContextVar[Masks | None] = ContextVar("dragoman_structured_masks", default=None)
+"""The masks of the forward pass that this thread computes; None for the encoder's own attention."""
 
 
 class StructuredSelfAttention(nn.Module):
     """Replaces the attention block of a layer of our own form; without masks it computes the same."""
 
-    def __init__(self, own: SelfAttention, current: _Current) -> None:
+    def __init__(self, own: SelfAttention) -> None:
         super().__init__()
         self.heads = own.heads
         self.in_projection, self.out_projection = own.in_projection, own.out_projection
         width = own.out_projection.in_features
         self.cross = _copied(own.in_projection.weight[:width], own.in_projection.bias[:width])
-        self._current = current
 
     def forward(self, x: Tensor, mask: Tensor | None, past: None = None) -> tuple[Tensor, None]:
         """The output (B, L, W); `mask` is used only without masks of both queries."""
         query, key, value = (self._split(part) for part in self.in_projection(x).chunk(3, dim=-1))
-        masks = self._current.masks
+        masks = _masks.get()
         if masks is None:
             mixed = attend(query, key, value, mask)
         else:
@@ -95,11 +91,10 @@ class StructuredSelfAttention(nn.Module):
 class StructuredBertAttention(nn.Module):
     """Replaces `attention.self` of a layer of transformers' BERT or XLM-R; without masks it computes the same."""
 
-    def __init__(self, own: Any, current: _Current) -> None:
+    def __init__(self, own: Any) -> None:
         super().__init__()
         self.own = own
         self.cross = _copied(own.query.weight, own.query.bias)
-        self._current = current
 
     query = property(lambda self: self.own.query)
     key = property(lambda self: self.own.key)
@@ -112,7 +107,7 @@ class StructuredBertAttention(nn.Module):
         return own.weight.detach(), own.bias.detach()
 
     def forward(self, hidden_states: Tensor, *arguments: Any, **named: Any) -> Any:
-        masks = self._current.masks
+        masks = _masks.get()
         if masks is None:
             return self.own(hidden_states, *arguments, **named)
         query, cross, key, value = (
@@ -149,9 +144,8 @@ class StructuredEncoder(nn.Module):
         self.encoder = encoder
         self.checksum = encoder_checksum(encoder)
         """Identifies the encoder's weights, all of them and without what is trained beside them."""
-        self._current = _Current()
         self.layers = layers_of(encoder)
-        self.attention = [_with_cross(layer, self._current) for layer in self.layers]
+        self.attention = [_with_cross(layer) for layer in self.layers]
         self.query_changes: dict[str, Tensor] = {}
         """What `change_queries` added to the encoder's own queries, by the names of `queries`."""
 
@@ -166,17 +160,12 @@ class StructuredEncoder(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor, masks: Masks | None = None) -> list[Tensor]:
         """States (B, L, W) of the embeddings and each layer; without `masks` those of the encoder itself."""
-        with self._using(masks):
-            states: list[Tensor] = self.encoder(ids, mask)
-        return states
-
-    @contextmanager
-    def _using(self, masks: Masks | None) -> Iterator[None]:
-        self._current.masks = masks
+        outer = _masks.set(masks)
         try:
-            yield
+            states: list[Tensor] = self.encoder(ids, mask)
         finally:
-            self._current.masks = None
+            _masks.reset(outer)  # another pass may run on this thread, in the middle of which this one was computed
+        return states
 
     def queries(self) -> dict[str, Tensor]:
         """Weights and biases of each layer's own query, by the names of `cross_parameters`."""
@@ -222,10 +211,10 @@ class StructuredEncoder(nn.Module):
                 own[name].copy_(value)
 
 
-def _with_cross(layer: Any, current: _Current) -> Any:
+def _with_cross(layer: Any) -> Any:
     """Put a block with Q_cross into a layer, and return it."""
     if isinstance(layer.attention, SelfAttention):
-        layer.attention = StructuredSelfAttention(layer.attention, current)
+        layer.attention = StructuredSelfAttention(layer.attention)
         return layer.attention
-    layer.attention.self = StructuredBertAttention(layer.attention.self, current)
+    layer.attention.self = StructuredBertAttention(layer.attention.self)
     return layer.attention.self

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Thread
+
 import pytest
 import torch
 
@@ -77,3 +79,36 @@ def test_parts_of_q_cross_that_do_not_fit_are_refused(encoder: Encoder) -> None:
         structured.set_cross({"99.weight": torch.zeros(2, 2)})
     with pytest.raises(CheckpointError, match=r"0\.bias"):
         structured.set_cross({"0.bias": torch.zeros(1)})
+
+
+def test_passes_in_the_middle_of_each_other_have_masks_of_their_own(encoder: Encoder) -> None:
+    """The first pass stops before its last layer, while others run on another thread and on its own."""
+    rows, ids, mask = rows_of(encoder)
+    structured = StructuredEncoder(encoder)
+    masks = structured_masks(languages_of(rows, ids.shape[1], ids.device))
+    for name, cross in structured.cross_parameters().items():
+        if name.endswith("weight"):
+            cross.data += torch.randn(cross.shape, generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        with_masks, without = structured(ids, mask, masks)[-1], structured(ids, mask)[-1]
+    inner: list[torch.Tensor] = []
+
+    @torch.no_grad()
+    def pass_without() -> None:
+        inner.append(structured(ids, mask)[-1])
+
+    def run_others(_layer: torch.nn.Module, _inputs: object) -> None:
+        hook.remove()
+        thread = Thread(target=pass_without)
+        thread.start()
+        thread.join()
+        pass_without()
+
+    hook = structured.layers[-1].register_forward_pre_hook(run_others)
+    with torch.no_grad():
+        outer = structured(ids, mask, masks)[-1]
+    assert float((with_masks - without)[mask].abs().max()) > 1e-3
+    torch.testing.assert_close(outer, with_masks)
+    for states in inner:
+        torch.testing.assert_close(states, without)
+    assert len(inner) == 2

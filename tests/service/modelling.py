@@ -21,7 +21,7 @@ from dragoman.ranking.about import RerankerAbout, StandaloneAbout
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference import models
 from dragoman.service.inference.encoding import EncoderInfo
-from dragoman.service.inference.loading import RerankerInfo
+from dragoman.service.inference.loading import ENCODER, RerankerInfo
 from dragoman.service.inference.translating import TranslatorInfo
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
@@ -188,7 +188,9 @@ def standing_in(
     """Have the service load these models."""
 
     def load_encoder(settings: Settings, shared: Any) -> tuple[Any, EncoderInfo]:
-        return encoder, EncoderInfo(encoder.name, encoder.width, means=encoder.means)
+        place = settings.encoder or ENCODER
+        identity = f"{place} {encoder.name}"  # the same name as the configured one, with weights of its own
+        return encoder, EncoderInfo(identity, encoder.width, means=encoder.means, unmarked=place)
 
     def load_translator(settings: Settings, shared: Any) -> tuple[Any, TranslatorInfo]:
         if translator is None:

@@ -19,7 +19,7 @@ from dragoman.cli import main as command_line
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference import models
 from dragoman.service.inference.encoding import EncoderInfo
-from dragoman.service.inference.loading import RerankerInfo
+from dragoman.service.inference.loading import ENCODER, RerankerInfo
 from dragoman.service.inference.translating import TranslatorInfo
 from tests.service.modelling import LinkScorer, Piece, UpperTranslator, WordEncoder
 
@@ -59,7 +59,7 @@ class LoudScorer(LinkScorer):
 
 
 def _encoder(settings: Settings, shared: Any) -> tuple[Any, EncoderInfo]:
-    return LoudEncoder(), EncoderInfo(settings.encoder or "words", LoudEncoder().width)
+    return LoudEncoder(), EncoderInfo(settings.encoder or ENCODER, LoudEncoder().width)
 
 
 def _translator(settings: Settings, shared: Any) -> tuple[Any, TranslatorInfo]:

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,13 +78,16 @@ class HuggingFaceEncoder(Encoder):
         layers = getattr(getattr(self.model, "encoder", None), "layer", ())
         if added and not all(hasattr(layer, "attention") for layer in (layers or [None])):
             raise CheckpointError(f"{self.name}: the layers of {self.model.config.model_type} are not BERT's")
+        this_pass = object()
         hooks = [
-            layers[number].attention.register_forward_hook(_adding_hook(add), with_kwargs=True)
+            layers[number].attention.register_forward_hook(_adding_hook(add, this_pass), with_kwargs=True)
             for number, add in added.items()
         ]
+        outer = _pass.set(this_pass)
         try:
             yield
         finally:
+            _pass.reset(outer)
             for hook in hooks:
                 hook.remove()
 
@@ -356,8 +360,14 @@ def _max_length(model: Any) -> int:
     return int(rows)
 
 
-def _adding_hook(add: Added) -> Callable[..., tuple[Tensor, ...]]:
+_pass: ContextVar[object] = ContextVar("dragoman_adding_pass", default=None)
+"""The forward pass that this thread computes: the hooks of others, on the same layers, add nothing to it."""
+
+
+def _adding_hook(add: Added, this_pass: object) -> Callable[..., tuple[Tensor, ...] | None]:
     def hook(_block: Any, args: tuple[Tensor, ...], kwargs: dict[str, Any], out: tuple[Tensor, ...]) -> Any:
+        if _pass.get() is not this_pass:
+            return None
         x = args[0] if args else kwargs["hidden_states"]
         return (out[0] + add(x), *out[1:])
 

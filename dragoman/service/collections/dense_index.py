@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sqlalchemy import false, select
 from sqlalchemy.orm import Session
 
-from dragoman.indexes.dense.file import DenseHeader, OtherEncoder
+from dragoman.indexes.dense.file import DenseHeader, OtherEncoder, read_header
 from dragoman.indexes.dense.index import DenseHit, DenseIndex, Embedded
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.lexicon.text.passages import Span, passages, sentences
@@ -90,7 +90,7 @@ class DenseCollection:
         self._collection_id = collection_id
         self._uid = uid
         self._saving = RLock()
-        """Held while the file is written or removed. Acquire it before ``_lock``, which is only held briefly."""
+        """Held while the file is read, written or removed. Acquire it before ``_lock``, which is only held briefly."""
         self._lock = RLock()
         self._encoder: EncoderInfo | None = None
         self._index: DenseIndex | None = None
@@ -111,15 +111,17 @@ class DenseCollection:
         with self._lock:
             if self._is_open(encoder):
                 return
-        with self._saving, self._lock:
-            if self._is_open(encoder):
-                return
-            self._encoder = encoder
-            self._index = self._load(encoder)
-            self._pending, self._failed, self._generation = {}, {}, -1
-            if self._index is None:
-                self._index = DenseIndex(encoder.width, encoder.codec, self._most_state_bytes)
-                self._dirty = True
+        with self._saving:
+            with self._lock:
+                if self._is_open(encoder):
+                    return
+            loaded, made_by = self._load(encoder)
+            with self._lock:
+                self._encoder = encoder
+                self._index = loaded or DenseIndex(encoder.width, encoder.codec, self._most_state_bytes)
+                self._pending, self._failed, self._generation = {}, {}, -1
+                self._dirty = self._dirty or made_by != encoder.identity
+            if loaded is None:
                 self.save(force=True)  # the file marks the collection as having embeddings
 
     def reconcile(self, known: int | None = None) -> None:
@@ -305,14 +307,18 @@ class DenseCollection:
             self._deleted = True
             self.drop()
 
-    def _load(self, encoder: EncoderInfo) -> DenseIndex | None:
+    def _load(self, encoder: EncoderInfo) -> tuple[DenseIndex | None, str | None]:
+        """The index, and the identity that the file has for its encoder."""
         try:
-            return DenseIndex.load(self.path, self._uid, encoder.identity, encoder.codec, self._most_state_bytes)[0]
+            made_by = read_header(self.path).encoder
+            identity = made_by if encoder.made(made_by) else encoder.identity
+            index, _ = DenseIndex.load(self.path, self._uid, identity, encoder.codec, self._most_state_bytes)
+            return index, made_by
         except FileNotFoundError:
-            return None
+            return None, None
         except (IndexCorrupt, OtherEncoder) as fault:
             logger.warning("the embeddings of collection %s are rebuilt: %s", self._uid, fault)
-            return None
+            return None, None
 
     def _is_open(self, encoder: EncoderInfo) -> bool:
         if self._deleted:

@@ -10,8 +10,8 @@ import logging
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import nullcontext, suppress
+from concurrent.futures import Future, wait
+from contextlib import suppress
 from pathlib import Path
 from threading import Condition, Thread
 from typing import Any
@@ -25,8 +25,9 @@ from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.service.collections.changes import database_generation
 from dragoman.service.collections.dense_index import Coverage, DenseCollection, Unembedded
-from dragoman.service.core.errors import NotFound, ServiceError, TooManyRequests, Unavailable
+from dragoman.service.core.errors import ClientDisconnected, NotFound, ServiceError, TooManyRequests, Unavailable
 from dragoman.service.core.turns import waiting_for_models
+from dragoman.service.inference.batching import Cancelled
 from dragoman.service.inference.encoding import Embedding, EncodedQuery, EncoderInfo
 from dragoman.service.inference.models import Embed, Models
 from dragoman.service.storage.database import Store
@@ -101,12 +102,19 @@ class DenseIndexes:
                 self._enqueue(self._of(collection_id), collection_id, waiting=0)
 
     def catch_up(
-        self, generations: Mapping[int, int | None], encoder: EncoderInfo, seconds: float
+        self,
+        generations: Mapping[int, int | None],
+        encoder: EncoderInfo,
+        seconds: float,
+        cancelled: Cancelled | None = None,
     ) -> dict[int, Coverage]:
         """Embed the missing documents of these collections for at most ``seconds``; returns the coverage reached.
 
         ``generations`` has the generation of each collection by its id, None if the caller has not just read it.
         A collection that was deleted meanwhile is left out.
+
+        Raises:
+            ClientDisconnected: ``cancelled()``.
         """
         opened: dict[int, DenseCollection] = {}
         until = time.monotonic() + seconds
@@ -119,18 +127,28 @@ class DenseIndexes:
         missing = {id: one for id, one in opened.items() if not one.complete}
         for id, collection in missing.items():
             self._enqueue(collection, id, waiting=1)
-        with waiting_for_models() if missing else nullcontext(), self._changed:
-            self._changed.wait_for(
-                lambda: self._closing or not any(id in self._queue for id in missing), until - time.monotonic()
-            )
-            for id in missing:
-                if self._queue.get(id):
-                    self._queue[id] -= 1
+        if missing:
+            self._await(missing, until, cancelled)
         reached = {}
         for id, collection in opened.items():
             with suppress(NotFound):
                 reached[id] = collection.coverage()
         return reached
+
+    def _await(self, missing: Mapping[int, DenseCollection], until: float, cancelled: Cancelled | None) -> None:
+        """Wait until all documents of these collections, which were enqueued by a caller who waits, are embedded."""
+        with waiting_for_models(), self._changed:
+            try:
+                while not self._closing and any(id in self._queue for id in missing):
+                    if cancelled is not None and cancelled():
+                        raise ClientDisconnected("the client disconnected")
+                    if (left := until - time.monotonic()) <= 0:
+                        break
+                    self._changed.wait(min(left, _POLL_SECONDS))
+            finally:
+                for id in missing:
+                    if self._queue.get(id):
+                        self._queue[id] -= 1
 
     def search(
         self, collection_id: int, vector: NDArray[np.float32], k: int, known: int | None = None
@@ -244,7 +262,7 @@ class DenseIndexes:
             with suppress(NotFound, FileNotFoundError, IndexCorrupt):
                 header = read_header(self._of(id).path)
                 encoder = self._models.encoder()
-                if header.encoder == encoder.identity:
+                if encoder.made(header.encoder):
                     self._of(id).open(encoder)
 
     def has(self, collection_id: int) -> bool:
@@ -279,13 +297,12 @@ class DenseIndexes:
         return self._always or self._path(uid).exists()
 
     def _up_to_date(self, collection_id: int, uid: str) -> DenseHeader | None:
-        """The header of the file, if it says that it is complete, and is of the encoder if that is loaded."""
+        """The header of the file, if it says that it is complete, and of the encoder, as far as that is known yet."""
         try:
             header = read_header(self._path(uid))
         except (FileNotFoundError, IndexCorrupt):
             return None
-        encoder: EncoderInfo | None = self._models.loaded("encoder")
-        if encoder is not None and header.encoder != encoder.identity:
+        if not self._models.may_be_of_encoder(header.encoder):
             return None
         return header if header.generation == database_generation(self._store, collection_id) else None
 
@@ -328,7 +345,7 @@ class DenseIndexes:
         while (id := self._next()) is not None:
             try:
                 finished = self._step(id)
-            except _Closing:
+            except (_Closing, ClientDisconnected):  # the service is the client of the models
                 return
             except NotFound:
                 finished = True
@@ -402,17 +419,15 @@ class DenseIndexes:
 
     def _result(self, future: Future[Any]) -> Embedding | Exception:
         while not self._closing:
+            if not wait([future], _POLL_SECONDS).done:  # asked again after the wait, it may be done by then
+                continue
             try:
-                found: Embedding = future.result(_POLL_SECONDS)
-            except TimeoutError as fault:
-                if future.done():  # raised by the encoder, not by the wait
-                    return fault
+                embedding: Embedding = future.result()
             except (Unavailable, TooManyRequests):
                 raise
             except Exception as fault:
                 return fault
-            else:
-                return found
+            return embedding
         raise _Closing
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import and_, delete, false, func, insert, or_, select, true
 
 from dragoman.service.collections.entity_names import Mention, MentionField, forms, sounds_like, sounds_of
-from dragoman.service.core.errors import ClientDisconnected, ServiceError, TooManyRequests, Unavailable
+from dragoman.service.core.errors import ClientDisconnected, NotInstalled, ServiceError, TooManyRequests, Unavailable
 from dragoman.service.inference.gathering import gathered
 from dragoman.service.inference.models import Models
 from dragoman.service.inference.tagging import Tagging
@@ -26,6 +26,8 @@ logger = logging.getLogger("dragoman")
 _DOCUMENTS_AT_ONCE = 16
 _CHUNK = 1000
 _RETRY_SECONDS = 5.0
+"""How long a collection that could not be read waits; twice as long after each further failure."""
+_MOST_RETRY_SECONDS = 300.0
 _ATTEMPTS = 3
 """How often a document may take longer than it may, before it counts as failed: the worker may have been busy."""
 
@@ -69,7 +71,10 @@ class Entities:
         self._models = models
         self._seconds = seconds
         self._changed = Condition()
-        self._queue: dict[int, None] = {}
+        self._queue: dict[int, float] = {}
+        """When each collection is to be read, by the monotonic clock."""
+        self._pauses: dict[int, float] = {}
+        """Of collections that could not be read since they last changed, how long each has waited the last time."""
         self._late: Counter[tuple[int, int]] = Counter()
         """How often a generation of a document took longer than it may."""
         self._closing = False
@@ -159,32 +164,53 @@ class Entities:
         with self._changed:
             if self._closing or not self._follows:
                 return
-            self._queue[collection_id] = None
+            self._queue[collection_id] = 0.0
+            self._pauses.pop(collection_id, None)
             if self._thread is None:
                 self._thread = Thread(target=self._work, name="dragoman-entities", daemon=True)
                 self._thread.start()
             self._changed.notify_all()
 
     def _work(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._closing or self._queue)
-                if self._closing:
-                    return
-                id = next(iter(self._queue))
-                del self._queue[id]
+        while (id := self._take()) is not None:
             try:
                 self._read(id)
             except _Closing:
                 return
+            except NotInstalled as fault:  # nothing but a restart changes that
+                logger.warning("no documents are read for names until the service starts again: %s", fault)
+                with self._changed:
+                    self._follows = False
+                    self._queue.clear()
+                return
             except Exception as fault:
                 if isinstance(fault, ServiceError):
-                    logger.warning("documents are not read for names now: %s", fault)
+                    logger.warning("documents of a collection are not read for names now: %s", fault)
                 else:
                     logger.exception("documents could not be read for names")
+                self._postpone(id)
+            else:
                 with self._changed:
-                    self._changed.wait_for(lambda: self._closing, _RETRY_SECONDS)
-                    self._queue[id] = None
+                    self._pauses.pop(id, None)
+
+    def _take(self) -> int | None:
+        """The next collection to read, once its time has come; None when closing."""
+        with self._changed:
+            while not self._closing:
+                id, due = min(self._queue.items(), key=lambda entry: entry[1], default=(None, None))
+                left = None if due is None else due - time.monotonic()
+                if id is not None and left is not None and left <= 0:
+                    del self._queue[id]
+                    return id
+                self._changed.wait(left)
+        return None
+
+    def _postpone(self, collection_id: int) -> None:
+        """Try a collection again later, or at once if it has changed meanwhile; others need not wait for it."""
+        with self._changed:
+            pause = min(2 * self._pauses.get(collection_id, _RETRY_SECONDS / 2), _MOST_RETRY_SECONDS)
+            self._pauses[collection_id] = pause
+            self._queue.setdefault(collection_id, time.monotonic() + pause)
 
     def _read(self, collection_id: int) -> None:
         """Read all documents of a collection that have not been read.
@@ -244,6 +270,8 @@ class Entities:
         try:
             underway = Tagging(self._models.worker, "ner", list(document.fields.values()), background=True)
             gathered(underway.futures, self._seconds, lambda: self._closing)
+        except ClientDisconnected:
+            raise _Closing from None
         except (TooManyRequests, Unavailable) as fault:
             if self._closing:
                 raise _Closing from None

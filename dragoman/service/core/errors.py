@@ -142,8 +142,11 @@ class NotInstalled(Unavailable):
     """A required package or model is missing; the message says how to install or name it."""
 
 
-class ClientDisconnected(Unavailable):
-    """The client disconnected, so the request is cancelled."""
+class ClientDisconnected(ServiceError):
+    """The client disconnected, so the request is cancelled; nothing that it asked for is done in another way."""
+
+    status = 503
+    error_type = "unavailable"
 
 
 class StorageFull(ServiceError):

@@ -136,7 +136,8 @@ def turn(turns: Turns, seconds: float, cancelled: Callable[[], bool] | None = No
     """One of ``turns`` for the block; while the thread waits for it, ``seconds`` at most, it leaves its own to others.
 
     Raises:
-        Unavailable: it did not come in time, or the client disconnected.
+        Unavailable: it did not come in time.
+        ClientDisconnected: ``cancelled()``.
     """
     whose, until = caller(), time.monotonic() + seconds
     coming = turns.take(whose)

@@ -54,7 +54,8 @@ class Threads:
 
         Raises:
             TooManyRequests: the limit of concurrent requests is reached.
-            Unavailable: the client disconnected, or the deadline passed.
+            Unavailable: the deadline passed.
+            ClientDisconnected: the client is gone.
         """
         caller, until = caller_of(request), time.monotonic() + self._seconds
         gone = Event()
@@ -110,7 +111,8 @@ async def _turn(turns: Turns, caller: Hashable, left: asyncio.Task[None], until:
     """A turn for the block.
 
     Raises:
-        Unavailable: the client ``left`` before it came, or it did not come in time.
+        Unavailable: it did not come in time.
+        ClientDisconnected: the client ``left`` before it came.
     """
     turn = turns.take(caller)
     try:

@@ -28,7 +28,8 @@ async def wait_for_futures(
     Items that have not started are cancelled on a failure, at the deadline, or when the client disconnects.
 
     Raises:
-        Unavailable: the deadline has passed, with ``advice``, or the client disconnected.
+        Unavailable: the deadline has passed, with ``advice``.
+        ClientDisconnected: the client is gone.
         Exception: that of the first item that failed, unless ``all_of``.
     """
     wrapped = [asyncio.wrap_future(future) for future in futures]

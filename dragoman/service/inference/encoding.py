@@ -73,7 +73,7 @@ class EncodedQuery(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EncoderInfo:
-    """``identity`` identifies an encoder: its name and, for local files, their checksum."""
+    """``identity`` identifies an encoder: its name, and a checksum of its weights."""
 
     identity: str
     width: int
@@ -85,6 +85,12 @@ class EncoderInfo:
     """-log p of each subword, capped, for encoders with a codec."""
     means: LanguageMeans = field(default_factory=lambda: LanguageMeans({}), compare=False, repr=False)
     """What the vectors of passages have in common, by language."""
+    unmarked: str | None = None
+    """Its name, which earlier versions wrote alone for encoders of Hugging Face; None for an encoder with a codec."""
+
+    def made(self, identity: str) -> bool:
+        """Whether vectors of this identity are this encoder's; those without a checksum count as made by it."""
+        return identity in (self.identity, self.unmarked)
 
 
 def embedded(

@@ -18,7 +18,8 @@ def gathered(futures: Sequence[Future[Any]], seconds: float, cancelled: Cancelle
     """The results of all futures. Futures that have not started are cancelled on a failure, timeout or ``cancelled()``.
 
     Raises:
-        Unavailable: they took longer than ``seconds``, or the client disconnected.
+        Unavailable: they took longer than ``seconds``.
+        ClientDisconnected: ``cancelled()``.
         Exception: that of the first future that failed.
     """
     try:

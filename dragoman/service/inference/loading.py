@@ -45,11 +45,20 @@ def _load_encoder(settings: Settings, shared: Shared) -> tuple[SentenceEncoder, 
     encoder, loaded = shared(place)
     identity = _identity(encoder.name, place, loaded.checksum)
     codec, surprisals = shipped_codec(place), encoder.surprisals()
-    info = EncoderInfo(identity, encoder.width, encoder.unrelated_cosine, means=shipped_means(place))
+    info = EncoderInfo(
+        identity, encoder.width, encoder.unrelated_cosine, means=shipped_means(place), unmarked=encoder.name
+    )
     if codec is None or surprisals is None:
         return encoder, info
     identity = f"{identity} {codec.checksum[:16]}"  # or codes of another codec would be decoded with this one
-    return encoder, replace(info, identity=identity, codec=codec, surprisals=np.minimum(surprisals, MAX_RARITY))
+    rarities = np.minimum(surprisals, MAX_RARITY)
+    return encoder, replace(info, identity=identity, codec=codec, surprisals=rarities, unmarked=None)
+
+
+def may_be_of_encoder(settings: Settings, identity: str) -> bool:
+    """Whether vectors of this identity may be of the configured encoder, as far as its name alone says."""
+    place = settings.encoder or ENCODER
+    return identity.startswith(place) and identity[len(place) :][:1] in ("", " ", "@")
 
 
 def has_encoder(settings: Settings) -> bool:
@@ -98,12 +107,10 @@ LOADERS: dict[str, Callable[[Settings, Shared], tuple[Any, Any]]] = {
 
 
 def _identity(name: str, place: str, checksum: str | None) -> str:
-    """The encoder's name and a checksum of its files, if they are local: weights can change under the same name."""
+    """The encoder's name and a checksum of its weights or files: they can change under the same name."""
     if checksum is not None:
         return f"{name} {checksum[:16]}"
     folder = Path(place)
-    if not folder.is_dir():
-        return name
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
         if path.suffix in (".safetensors", ".json"):

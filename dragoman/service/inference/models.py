@@ -23,7 +23,7 @@ from dragoman.service.inference.batching import Cancelled, Worker
 from dragoman.service.inference.encoding import EncodedQuery, EncoderInfo, embedded, encoded_queries
 from dragoman.service.inference.gathering import gathered
 from dragoman.service.inference.generation import Generate, generated
-from dragoman.service.inference.loading import LOADERS, RerankerInfo
+from dragoman.service.inference.loading import LOADERS, RerankerInfo, may_be_of_encoder
 from dragoman.service.inference.reading import Judge, Read, judgements, spans
 from dragoman.service.inference.tagging import SHORT_QUERY, TaggerTask, TagTexts, tagger_model, tags
 from dragoman.service.inference.translating import Translate, TranslatorInfo, translated
@@ -211,6 +211,11 @@ class Models:
         """The description of a loaded model; None for one that still has to be loaded through the queue."""
         found = self._loaded.get(model)
         return None if found is None else found[1]
+
+    def may_be_of_encoder(self, identity: str) -> bool:
+        """Whether vectors of this identity are the encoder's; until it is loaded, whether it has the same name."""
+        encoder: EncoderInfo | None = self.loaded("encoder")
+        return may_be_of_encoder(self._settings, identity) if encoder is None else encoder.made(identity)
 
     def failure(self, model: str) -> str | None:
         """Why a model could not be loaded; None if it was, or was not tried yet."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import regex
 
 from dragoman.lexicon.text.passages import Span, sentences
-from dragoman.service.core.errors import InvalidRequest, ServiceError
+from dragoman.service.core.errors import ClientDisconnected, InvalidRequest, ServiceError
 from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference.batching import Cancelled
@@ -146,6 +146,8 @@ class Translations:
             return translated, []
         try:
             info = self._models.translator(cancelled)
+        except ClientDisconnected:
+            raise
         except ServiceError as fault:
             return translated, [Degraded.of(STAGE, f"no snippet was translated: {fault}", fault.error_type)]
         degraded: list[Degraded] = []
@@ -159,7 +161,12 @@ class Translations:
                 degraded.append(Degraded.of(STAGE, _untranslated(language, target, fault), fault.error_type))
                 continue
             underway.update(zip(places, begun, strict=True))
-        self._wait(list(underway.values()), cancelled)
+        try:
+            self._wait(list(underway.values()), cancelled)
+        except ClientDisconnected:
+            for one in underway.values():
+                one.cancel()
+            raise
         reasons: Counter[str] = Counter()
         for place, one in underway.items():
             try:
@@ -185,8 +192,7 @@ class Translations:
             for future in one.futures:
                 while future is not None and not future.done() and time.monotonic() < until:
                     if cancelled is not None and cancelled():
-                        until = 0.0
-                        break
+                        raise ClientDisconnected("the client disconnected")
                     _wait_for(future, min(_POLL_SECONDS, until - time.monotonic()))
 
 

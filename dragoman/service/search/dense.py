@@ -72,9 +72,8 @@ class DenseStage:
         """
         encoder = self._models.encoder(found.cancelled)
         query = self._models.encode(found.query.text, found.cancelled)
-        coverage = self._dense.catch_up(
-            {one.key: one.generation for one in found.collections}, encoder, self._embed_seconds
-        )
+        generations = {one.key: one.generation for one in found.collections}
+        coverage = self._dense.catch_up(generations, encoder, self._embed_seconds, found.cancelled)
         excess = encoder.means.excess(query.vector, {one for own in found.collections for one in own.languages})
         degraded: list[Degraded] = []
         near: list[_Near] = []

@@ -16,7 +16,7 @@ from dragoman.service.collections.changes import indexed_text
 from dragoman.service.collections.lucene_registry import Indexes
 from dragoman.service.collections.service import CollectionInfo, Collections
 from dragoman.service.core.admission import Limit
-from dragoman.service.core.errors import ClientDisconnected, InvalidRequest, TooManyRequests, Unavailable
+from dragoman.service.core.errors import InvalidRequest, TooManyRequests, Unavailable
 from dragoman.service.core.priority import Traffic, in_background
 from dragoman.service.core.settings import Settings
 from dragoman.service.core.stages import optional
@@ -317,8 +317,6 @@ class Search:
         try:
             with optional():
                 return self._suggestions(found, snapshot)
-        except ClientDisconnected:
-            raise
         except Unavailable as fault:
             self._late(found, "suggestions", "the query was not read as one in another language", fault)
             return []

@@ -73,11 +73,12 @@ class TermLookup:
         self._making = Lock()
         self._places = Semaphore(_WAITING)
 
-    def keep_only(self, versions: Collection[ActiveVersion]) -> None:
-        """Let go of all other versions, also of those that are looked up from now on."""
+    def keep_only(self, versions: Collection[ActiveVersion], active: Collection[ActiveVersion]) -> None:
+        """Let go of all versions that are not ``active``; of those looked up from now on, keep only ``versions``."""
         with self._lock:
             self._ready = frozenset(version.id for version in versions)
-            for key in [key for key in self._kept if key[0] not in self._ready]:
+            kept = {version.id for version in active}
+            for key in [key for key in self._kept if key[0] not in kept]:
                 del self._kept[key]
 
     def find(self, version: ActiveVersion, sides: Sequence[Table], term: str) -> Lookup:

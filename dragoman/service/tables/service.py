@@ -300,7 +300,7 @@ class Tables:
     def _install(self, snapshot: Snapshot, ready: Iterable[ActiveVersion]) -> None:
         ready = list(ready)
         self.registry.install(snapshot, ready)
-        self._terms.keep_only(ready)
+        self._terms.keep_only(ready, snapshot.versions)
         self._installed(snapshot)
 
     def _switch(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from threading import Lock
 
 from dragoman.service.core.errors import classify
@@ -63,6 +63,11 @@ class Snapshot:
         return route(source, target, self.views.keys() | unserved)
 
     @property
+    def members(self) -> dict[Pair, tuple[ActiveVersion, ...]]:
+        """The versions of each view, by the two languages in alphabetical order."""
+        return {pair: view.members for pair, view in self.views.items() if pair[0] < pair[1]}
+
+    @property
     def names(self) -> frozenset[str]:
         return frozenset(version.name for version in self.versions)
 
@@ -85,8 +90,9 @@ class TableRegistry:
     def __init__(self, files: CompiledTables, selection_bytes: int) -> None:
         """``selection_bytes`` limits the compiled files of the tables that requests choose."""
         self.files = files
-        self._snapshot = self._previous = Snapshot()
-        """Of the previous one only the views' files matter."""
+        self._snapshot = Snapshot()
+        self._previous: dict[Pair, tuple[ActiveVersion, ...]] = {}
+        """The members of the views of the snapshot before. Their files are kept, but are not open."""
         self._compiling = Lock()
         self._selections = Selections(files, selection_bytes, lambda *views: self._snapshot.pivots.forget(*views))
 
@@ -131,7 +137,7 @@ class TableRegistry:
         """
         with self._compiling:
             if snapshot.versions != self._snapshot.versions:
-                self._previous = replace(self._snapshot, pivots=Pivots())  # or what these hold open would stay
+                self._previous = self._snapshot.members
             self._snapshot = snapshot
         self.clean(ready)
         self._selections.keep_only(snapshot.versions)
@@ -140,11 +146,11 @@ class TableRegistry:
         """Delete the files of versions that are not ``ready``, and those of views of neither snapshot."""
         ready = list(ready)
         with self._compiling:
-            if not {version.id for version in self._previous.versions} <= {version.id for version in ready}:
-                self._previous = Snapshot()  # nothing of a version that was deleted stays
-            views = [*self._previous.views.items(), *self._snapshot.views.items()]
-            keys = {self.files.key(pair, view.members) for pair, view in views if pair[0] < pair[1]}
-            self.files.keep_only(ready, keys)
+            present = {version.id for version in ready}
+            if any(version.id not in present for members in self._previous.values() for version in members):
+                self._previous = {}  # nothing of a version that was deleted stays
+            views = [*self._previous.items(), *self._snapshot.members.items()]
+            self.files.keep_only(ready, {self.files.key(pair, members) for pair, members in views})
 
     def at(self, versions: Iterable[ActiveVersion]) -> Snapshot:
         """The snapshot of these versions, active or not, compiled where necessary.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from transformers import (
 
 from dragoman.backbone.checkpoints import CheckpointError
 from dragoman.backbone.loading import load_encoder
+from dragoman.backbone.pretrained import huggingface
 from dragoman.backbone.pretrained.huggingface import from_xlm_roberta
 from dragoman.backbone.sentences import SentenceEncoder
 from tests.backbone.pretrained.hub_samples import write_checkpoints
@@ -125,3 +127,49 @@ def test_a_model_from_xlm_roberta_gives_its_states_and_predictions(checkpoints: 
 def test_other_architectures_are_refused(checkpoints: dict[str, Path]) -> None:
     with pytest.raises(CheckpointError, match="'bert', not xlm-roberta"):
         from_xlm_roberta(str(checkpoints["bert"]))
+
+
+@torch.no_grad()
+def test_what_one_pass_adds_is_in_no_other_pass(checkpoints: dict[str, Path]) -> None:
+    """A pass stops in its first layer, while others that add something else or nothing run on another thread."""
+    encoder = load_encoder(str(checkpoints["bert"]))
+    ids = torch.tensor([encoder.framed([7, 8, 9])])
+    mask = torch.ones_like(ids, dtype=torch.bool)
+    alone = encoder(ids, mask)[-1]
+    tenfold = encoder(ids, mask, added={0: lambda x: x * 9})[-1]
+    doubled = encoder(ids, mask, added={1: lambda x: x})[-1]
+    inner: list[torch.Tensor] = []
+    begun = Event()
+
+    @torch.no_grad()
+    def run_others() -> None:
+        inner.extend(encoder(ids, mask, added=added)[-1] for added in ({1: lambda x: x}, None))
+
+    def add_after_others(x: torch.Tensor) -> torch.Tensor:
+        if not begun.is_set():
+            begun.set()
+            thread = Thread(target=run_others)
+            thread.start()
+            thread.join()
+            run_others()
+        return x * 9
+
+    outer = encoder(ids, mask, added={0: add_after_others})[-1]
+    torch.testing.assert_close(outer, tenfold)
+    for states, expected in zip(inner, (doubled, alone) * 2, strict=True):
+        torch.testing.assert_close(states, expected)
+
+
+def test_a_checkpoint_of_the_hub_is_known_by_its_weights(
+    checkpoints: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As what a name stands for can change; a folder's files are compared by whoever needs it."""
+    load = huggingface.load_hugging_face_encoder
+    checksums = []
+    for name in ("bert", "bert", "xlm-roberta"):
+        path = str(checkpoints[name])
+        monkeypatch.setattr(huggingface, "load_hugging_face_encoder", lambda _, path=path: load(path))
+        checksums.append(load_encoder("team/encoder").checksum)
+    assert checksums[0] is not None
+    assert checksums[0] == checksums[1] != checksums[2]
+    assert load_encoder(path).checksum is None

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.deadline import check
-from dragoman.service.core.errors import TooManyRequests, Unavailable
+from dragoman.service.core.errors import ClientDisconnected, TooManyRequests, Unavailable
 from dragoman.service.inference.batches import Limits
 from dragoman.service.inference.batching import UNFINISHED, Worker
 from dragoman.service.inference.gathering import gathered
@@ -255,7 +255,7 @@ def test_a_client_that_goes_away_takes_its_items_along() -> None:
     with working() as (machine, worker):
         held(machine, worker)
         futures = worker.submit("t", ["a", "b"])
-        with pytest.raises(Unavailable, match="client disconnected"):
+        with pytest.raises(ClientDisconnected, match="client disconnected"):
             gathered(futures, 10, cancelled=lambda: True)
         with pytest.raises(Unavailable, match=r"longer than 0\.01 seconds"):
             gathered(worker.submit("t", ["c"]), 0.01)

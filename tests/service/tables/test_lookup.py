@@ -53,7 +53,7 @@ def test_many_look_ups_are_refused_and_a_change_of_the_tables_waits_for_none(ana
         with pytest.raises(Unavailable, match="look-ups wait"):
             terms.find(version(100), [TABLE], "houses")
         assert terms.find(version(100), [TABLE], "house").entries[0].term == "haus", "it needs no index terms"
-        terms.keep_only([version(1)])
+        terms.keep_only([version(1)], [version(1)])
         analysis.free.set()
         assert [list(one.result().entries) for one in waiting] == [[]] * len(waiting)
     assert {key[0] for key in terms._kept} <= {1}
