@@ -23,6 +23,10 @@ def shrink() -> None:
     models.ANSWERS = 1
 
 
-if __name__ == "__main__":
+def main() -> None:
     shrink()
     command_line.main()
+
+
+if __name__ == "__main__":
+    main()

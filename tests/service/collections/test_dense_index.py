@@ -103,7 +103,7 @@ def test_nothing_deleted_or_replaced_is_found_by_what_it_was(slow: Settings, enc
 
 
 def test_a_vector_is_served_only_while_its_document_is_unchanged(slow: Settings, encoder: WordEncoder) -> None:
-    with running(slow.model_copy(update={"embed_seconds": 0.0})) as runtime:
+    with running(slow.replace(embed_seconds=0.0)) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", *GERMAN)
         with pytest.raises(Unavailable, match="none of the 3 documents has an embedding yet"):
@@ -262,14 +262,14 @@ def test_the_file_of_a_deleted_collection_goes(slow: Settings, encoder: WordEnco
             add(runtime, name, *GERMAN)
         ask(runtime, "bee")
         runtime.collections.delete("a")
-        assert len(list(slow.dense_dir.iterdir())) == 1
+        assert len(list(slow.store.dense_dir.iterdir())) == 1
         assert set(ids(ask(runtime, "bee"))) == {"v", "h", "b"}
-    (slow.dense_dir / f"{'0' * 32}.safetensors").write_bytes(b"x")
-    (slow.dense_dir / f".{'0' * 32}.safetensors.abc.tmp").write_bytes(b"x")
+    (slow.store.dense_dir / f"{'0' * 32}.safetensors").write_bytes(b"x")
+    (slow.store.dense_dir / f".{'0' * 32}.safetensors.abc.tmp").write_bytes(b"x")
     with running(slow) as runtime:
-        assert len(list(slow.dense_dir.iterdir())) == 1
+        assert len(list(slow.store.dense_dir.iterdir())) == 1
         runtime.collections.delete("b")
-        assert list(slow.dense_dir.iterdir()) == []
+        assert list(slow.store.dense_dir.iterdir()) == []
 
 
 def test_a_document_that_cannot_be_embedded_is_counted_and_the_others_are_served(
@@ -296,7 +296,7 @@ def test_an_encoder_that_cannot_be_loaded(settings: Settings) -> None:
         assert ids(answer) == ["1"]
         assert len(reasons(answer)) == 1
         assert "ranked by BM25 alone: the encoder cannot be loaded" in reasons(answer)[0]
-        assert list(broken.data_dir.glob("dense/*")) == []
+        assert list(broken.store.data_dir.glob("dense/*")) == []
 
 
 def test_an_empty_collection_has_no_hits(settings: Settings, encoder: WordEncoder) -> None:

@@ -277,7 +277,7 @@ def test_an_index_being_built_refuses_searches_and_documents(slow: Settings) -> 
         with runtime.store.write() as session:
             row = Collection(name="c", language="sw")
             session.add(row)
-        index = CollectionIndex(runtime.store, slow.indexes_dir / row.uid, row.id, row.uid)
+        index = CollectionIndex(runtime.store, slow.store.indexes_dir / row.uid, row.id, row.uid)
         with pytest.raises(Unavailable, match="building"), index.use():
             pass
         with pytest.raises(Unavailable, match="being built"), index.writing():

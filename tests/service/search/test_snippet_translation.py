@@ -52,7 +52,7 @@ def test_snippets_say_that_the_translator_is_broken(translating: Settings, monke
 
 def test_snippets_that_fail_or_take_too_long_are_null(translating: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     translator = UpperTranslator()
-    chosen = translating.model_copy(update={"translate_snippets_seconds": 0.3})
+    chosen = translating.replace(translate_snippets_seconds=0.3)
     with standing_in(monkeypatch, WordEncoder(), translator), running(chosen) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", {"id": "1", "text": "7 ja"}, {"id": "2", "text": "7 poison"})
