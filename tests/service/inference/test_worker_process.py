@@ -284,8 +284,8 @@ def test_what_is_sent_to_a_worker_is_checked(worker: Worker, body: dict[str, Any
     ("settings", "message"),
     [
         ({}, "refusing to listen on 0.0.0.0.*DRAGOMAN_WORKER_TOKEN is not set"),
-        ({"worker_token": "short"}, "worker_token: .* at least 16"),
-        ({"worker_token": "with white space in it"}, "worker_token: use only ASCII letters"),
+        ({"worker_token": "short"}, "DRAGOMAN_WORKER_TOKEN: .* at least 16"),
+        ({"worker_token": "with white space in it"}, "DRAGOMAN_WORKER_TOKEN: use only ASCII letters"),
     ],
 )
 def test_a_worker_refuses_to_be_reached_from_outside(settings: dict[str, str], message: str) -> None:
