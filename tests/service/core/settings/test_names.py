@@ -41,7 +41,7 @@ def refusal(monkeypatch: pytest.MonkeyPatch, *variables: str) -> str:
         ("dragoman_port", "is unknown; is DRAGOMAN_PORT meant?"),
         ("DRAGOMAN_OF_ANOTHER_PRODUCT", "is unknown; docs/settings.md lists all settings"),
         ("DRAGOMAN_IMPORT_BATCH", "is gone: documents and lines are stored 500 at a time"),
-        ("DRAGOMAN_JAVA_HEAP_MIB", "is gone: jvm_heap takes its place, with a unit, such as 512m"),
+        ("DRAGOMAN_JAVA_HEAP_MIB", "is gone: DRAGOMAN_JVM_HEAP takes its place, with a unit, such as 512m"),
     ],
 )
 def test_a_variable_that_nobody_reads_is_refused(variable: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,3 +90,5 @@ def test_the_repository_names_no_other_variables_and_the_list_no_other_than_thes
 
 def test_what_is_gone_is_gone() -> None:
     assert SETTINGS.isdisjoint(variable_of(name) for name in GONE)
+    named = re.findall(r"{(\w+)}", " ".join(GONE.values()))
+    assert named and {variable_of(name) for name in named} <= SETTINGS

@@ -47,6 +47,8 @@ def test_isolated_settings_are_the_defaults(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.chdir(tmp_path)
     Path("dragoman.toml").write_text("[store]\ndatabase_url = 'sqlite:////of/another.db'\n", encoding="utf-8")
     monkeypatch.setenv("DRAGOMAN_PORT", "2")
+    monkeypatch.delenv("DRAGOMAN_CONFIG")
+    assert Settings.load().store.database_url == "sqlite:////of/another.db"
     settings = Settings.isolated(beam=2)
     assert (settings.store.database_url, settings.server.port, settings.translation.beam) == (None, 8080, 2)
 

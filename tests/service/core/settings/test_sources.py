@@ -102,6 +102,7 @@ def test_a_file_that_is_named_has_to_be_there(file: Path, monkeypatch: pytest.Mo
         ("[server]\nport = 65536\n", "dragoman.toml: [server] port: Input should be less than or equal to 65535"),
         ("[search]\nreader_languages = 'xx'\n", "dragoman.toml: [search] reader_languages: unknown language code"),
         ("[uploads]\nimport_batch = 9\n", "dragoman.toml: [uploads] import_batch is gone: "),
+        ("java_heap_mib = 9\n", "dragoman.toml: java_heap_mib is gone: jvm_heap takes its place"),
     ],
 )
 def test_what_is_wrong_with_the_file_is_named_with_its_place(content: str | bytes, said: str, file: Path) -> None:
@@ -125,7 +126,7 @@ def test_all_mistakes_are_named_at_once_and_no_secret(file: Path, monkeypatch: p
     for fault in (
         "[server] prot is unknown; is port meant?",
         "DRAGOMAN_RERANK_SECOND is unknown; is DRAGOMAN_RERANK_SECONDS meant?",
-        "DRAGOMAN_JAVA_HEAP_MIB is gone: jvm_heap takes its place, with a unit, such as 512m",
+        "DRAGOMAN_JAVA_HEAP_MIB is gone: DRAGOMAN_JVM_HEAP takes its place, with a unit, such as 512m",
     ):
         assert fault in said
     assert "hush" not in said
