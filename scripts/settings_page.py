@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
-from dragoman.service.core.settings import Settings
+from dragoman.service.core.settings.names import variable_of
+from dragoman.service.core.settings.settings import Settings
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "settings.md"
-HEAD = "| variable | default | what it is |\n|---|---|---|\n"
+MARK = "<!-- scripts/settings_page.py writes what follows -->\n"
+HEAD = "| variable | key | default | what it is |\n|---|---|---|---|\n"
 
 
-def rows() -> list[str]:
-    """A row for each setting."""
-    return [
-        f"| `DRAGOMAN_{name.upper()}` | {'none' if field.default is None else field.default} | {field.description} |"
-        for name, field in Settings.model_fields.items()
-    ]
+def sections() -> str:
+    """A heading and a table for each group."""
+    parts = []
+    for group, field in Settings.model_fields.items():
+        model = field.annotation
+        rows = [
+            f"| `{variable_of(name)}` | `{name}` | {'none' if setting.default is None else setting.default}"
+            f" | {setting.description} |\n"
+            for name, setting in model.model_fields.items()
+        ]
+        parts.append(f"\n## {group}\n\n`[{group}]` {inspect.getdoc(model)}\n\n{HEAD}{''.join(rows)}")
+    return "".join(parts)
 
 
 def main() -> None:
-    """Replace the rows; what stands before the table stays."""
-    before = PAGE.read_text(encoding="utf-8").partition(HEAD)[0]
-    PAGE.write_text(before + HEAD + "\n".join(rows()) + "\n", encoding="utf-8")
+    """Replace the sections of the groups; what stands before them stays."""
+    before = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
+    PAGE.write_text(before + MARK + sections(), encoding="utf-8")
 
 
 if __name__ == "__main__":

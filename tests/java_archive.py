@@ -71,7 +71,7 @@ def main() -> None:
     from dragoman.service.schemas.search import SearchRequest
     from tests.service.searching import add, running
 
-    with running(Settings(data_dir=Path(sys.argv[1], "data"), rerank="never", embed="on_demand")) as runtime:
+    with running(Settings.load(data_dir=Path(sys.argv[1], "data"), rerank="never", embed="on_demand")) as runtime:
         for language in ("de", "en", "ru", "sw"):
             runtime.collections.create(language, language)
             for text in ("Hafen 7", "harbour"):

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dragoman.cli.database import Key, Url, database
-from dragoman.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir
+from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir
 
 collection = typer.Typer(help="Make, list and delete collections.", no_args_is_help=True)
 documents = typer.Typer(help="Import and export documents.", no_args_is_help=True)
@@ -30,24 +30,29 @@ def create(
     description: Annotated[str | None, typer.Option(envvar="DRAGOMAN_DESCRIPTION", help="What is in it.")] = None,
     url: Url = None,
     key: Key = None,
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Make an empty collection. A data directory that is missing is made, too."""
     from dragoman.door import calls
 
     options = {} if description is None else {"description": description}
-    with database(url, key, data_dir, database_url, existing=False) as opened:
+    with database(url, key, config, data_dir, database_url, existing=False) as opened:
         made = opened.send(calls.create_collection(name, language, options))
     _tell(f"{made.name}: a collection in {made.language}")
 
 
 @collection.command("list")
 def show(
-    url: Url = None, key: Key = None, data_dir: DataDir = DATA_DIR, database_url: DatabaseUrl = DATABASE_URL
+    url: Url = None,
+    key: Key = None,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """List all collections."""
-    with database(url, key, data_dir, database_url) as opened:
+    with database(url, key, config, data_dir, database_url) as opened:
         infos = opened.collections()
     table = Table("collection", "language", "documents", "index", "embedded", box=None, padding=(0, 2, 0, 0))
     for info in infos:
@@ -61,13 +66,14 @@ def delete(
     name: Name,
     url: Url = None,
     key: Key = None,
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Delete a collection with all its documents."""
     from dragoman.door.database import Collection
 
-    with database(url, key, data_dir, database_url) as opened:
+    with database(url, key, config, data_dir, database_url) as opened:
         Collection(opened, name).drop()
 
 
@@ -77,12 +83,13 @@ def add(
     into: Into,
     url: Url = None,
     key: Key = None,
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Add documents to a collection, or replace those with the same id."""
     rejected = 0
-    with database(url, key, data_dir, database_url) as opened:
+    with database(url, key, config, data_dir, database_url) as opened:
         wanted = opened.collection(into)
         for path in files:
             imported = wanted.add(path)
@@ -101,11 +108,12 @@ def export(
     output: Annotated[Path, typer.Option(envvar="DRAGOMAN_OUTPUT", dir_okay=False, help="The NDJSON file to write.")],
     url: Url = None,
     key: Key = None,
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Write all documents of a collection to a file, which `documents import` takes."""
-    with database(url, key, data_dir, database_url) as opened:
+    with database(url, key, config, data_dir, database_url) as opened:
         count = opened.collection(collection).export(output)
     _tell(f"{output}: {count} documents")
 

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from dragoman.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, opened
+from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, opened
 
 if TYPE_CHECKING:
     pass
@@ -22,14 +22,15 @@ _console = Console(stderr=True)
 @index.command("rebuild")
 def rebuild(
     collection: Annotated[str, typer.Argument(help="The collection's name.")],
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Rebuild a collection's index from the database, and swap it in when it is complete.
 
     Its embeddings, if it has any, are removed and recomputed too. Stop a server that uses the data directory first.
     """
-    with opened(data_dir, database_url, existing=True) as runtime:
+    with opened(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
         info = runtime.collections.get(collection)
         with _progress() as bar:
             task = bar.add_task(f"indexing {collection}", total=info.documents)
@@ -46,15 +47,15 @@ def embed(
     device: Annotated[
         str | None, typer.Option(envvar="DRAGOMAN_DEVICE", help="Where the encoder computes, such as cpu or cuda.")
     ] = None,
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Compute the missing embeddings of a collection, for search by meaning.
 
     A server does this by itself in the background; stop one that uses the data directory first.
     """
-    chosen = {} if device is None else {"device": device}
-    with opened(data_dir, database_url, existing=True, **chosen) as runtime:
+    with opened(config, existing=True, data_dir=data_dir, database_url=database_url, device=device) as runtime:
         info = runtime.collections.get(collection)
         runtime.models.encoder()  # the time to load it is not that of embedding
         runtime.dense.open_present([info.key])

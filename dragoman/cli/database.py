@@ -27,7 +27,13 @@ Key = Annotated[str | None, typer.Option(envvar="DRAGOMAN_KEY", help="API key fo
 
 @contextmanager
 def database(
-    url: str | None, key: str | None, data_dir: Path, database_url: str | None, *, existing: bool = True
+    url: str | None,
+    key: str | None,
+    config: Path | None,
+    data_dir: Path | None,
+    database_url: str | None,
+    *,
+    existing: bool = True,
 ) -> Iterator[Database]:
     """The database of a service, or of a data directory, which a server must not have open.
 
@@ -46,9 +52,10 @@ def database(
     require("search", "this command")
     from dragoman.door.embedded import Embedded
 
-    settings = load_settings(data_dir=data_dir, database_url=database_url)
-    if existing and not data_dir.is_dir():
-        raise NotFound(f"there is no data directory {data_dir}; --data-dir names another, --url a service")
+    settings = load_settings(config, data_dir=data_dir, database_url=database_url)
+    if existing and not settings.store.data_dir.is_dir():
+        folder = settings.store.data_dir
+        raise NotFound(f"there is no data directory {folder}; --data-dir names another, --url a service")
     try:
         embedded = Embedded(settings, background=False)
     except Conflict as fault:

@@ -54,14 +54,17 @@ class Loaded:
     ids: list[str]
 
 
-def run(data_dir: Path, port: int, host: str = "127.0.0.1") -> None:
-    """Load into ``data_dir`` what is not there yet, and serve it until the process is stopped.
+def run(settings: Settings) -> None:
+    """Load into the data directory what is not there yet, and serve it on loopback until the process is stopped.
+
+    The demo has a database of its own, whatever the settings name.
 
     Raises:
         ServiceError: the address, the data directory or a part of the demo cannot be used.
     """
     configure_log("warning")
-    settings = Settings(data_dir=data_dir, database_url=None, host=host, port=port)
+    settings = settings.replace(database_url=None, host="127.0.0.1")
+    data_dir = settings.store.data_dir
     runtime = Runtime(settings)
     try:
         typer.echo(f"Preparing the demo in {data_dir}", err=True)
@@ -79,7 +82,7 @@ def load(runtime: Runtime) -> list[str]:
     What was loaded is remembered in ``demo.json`` in the data directory, after each part, so that a load
     that was cut off goes on. Documents and table versions that others added are left alone.
     """
-    state = runtime.settings.data_dir / "demo.json"
+    state = runtime.settings.store.data_dir / "demo.json"
     remembered = _remembered(state)
     loaded = []
     for part in demo_parts():

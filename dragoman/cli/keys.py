@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from dragoman.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, load_settings
+from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, load_settings
 
 if TYPE_CHECKING:
     from dragoman.service.access.keys import KeyInfo
@@ -55,8 +55,9 @@ def create(
         int | None,
         typer.Option(envvar="DRAGOMAN_CONCURRENT_REQUESTS", help="Its own limit of concurrent requests; 0: no limit."),
     ] = None,
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Create a key and print it. It is printed only once, because only its hash is stored.
 
@@ -68,7 +69,7 @@ def create(
     expiry = _expiry(expires_in if expires_in_days is None else f"{expires_in_days}d", expires_at)
     new_key = NewKey(tuple(scope), name, expiry, requests_per_second, burst, concurrent_requests)
     with (
-        _database(data_dir, database_url, existing=False) as store,
+        _database(config, data_dir, database_url, existing=False) as store,
         Audit(store).recorded(Actor(COMMAND_LINE), "key.create", name) as recording,
     ):
         stored = Keys(store)
@@ -88,8 +89,9 @@ def rotate(
     ] = "24h",
     expires_in: ExpiresIn = None,
     expires_at: ExpiresAt = None,
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Print a new key with the name, scopes and limits of an old one, which expires after a grace period.
 
@@ -100,7 +102,7 @@ def rotate(
 
     expiry, still = _expiry(expires_in, expires_at), _duration(grace, "--grace")
     with (
-        _database(data_dir, database_url) as store,
+        _database(config, data_dir, database_url) as store,
         Audit(store).recorded(Actor(COMMAND_LINE), "key.rotate", id) as recording,
     ):
         info, key = Keys(store).rotate(id, still, expiry)
@@ -110,11 +112,11 @@ def rotate(
 
 
 @keys.command("list")
-def list_all(data_dir: DataDir = DATA_DIR, database_url: DatabaseUrl = DATABASE_URL) -> None:
+def list_all(data_dir: DataDir = None, database_url: DatabaseUrl = None, config: ConfigFile = None) -> None:
     """List all keys, including revoked and expired ones."""
     from dragoman.service.access.keys import Keys
 
-    with _database(data_dir, database_url) as store:
+    with _database(config, data_dir, database_url) as store:
         found = Keys(store).all()
     shown = Table("id", "name", "scopes", "state", "created", "expires", "last used", box=None, padding=(0, 2, 0, 0))
     for info in found:
@@ -133,15 +135,16 @@ def list_all(data_dir: DataDir = DATA_DIR, database_url: DatabaseUrl = DATABASE_
 @keys.command("revoke")
 def revoke(
     id: Annotated[str, typer.Argument(help="The key's id, as `dragoman keys list` shows it.")],
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Revoke a key for good; a running server refuses it within a second."""
     from dragoman.service.access.audit import COMMAND_LINE, Actor, Audit
     from dragoman.service.access.keys import Keys
 
     with (
-        _database(data_dir, database_url) as store,
+        _database(config, data_dir, database_url) as store,
         Audit(store).recorded(Actor(COMMAND_LINE), "key.revoke", id),
     ):
         Keys(store).revoke(id)
@@ -149,13 +152,13 @@ def revoke(
 
 
 @keys.command("forget")
-def forget(data_dir: DataDir = DATA_DIR, database_url: DatabaseUrl = DATABASE_URL) -> None:
+def forget(data_dir: DataDir = None, database_url: DatabaseUrl = None, config: ConfigFile = None) -> None:
     """Delete all keys, including revoked ones. A server on loopback is then open again."""
     from dragoman.service.access.audit import COMMAND_LINE, Actor, Audit
     from dragoman.service.access.keys import Keys
 
     with (
-        _database(data_dir, database_url) as store,
+        _database(config, data_dir, database_url) as store,
         Audit(store).recorded(Actor(COMMAND_LINE), "key.forget", "all keys"),
     ):
         count = Keys(store).forget()
@@ -163,7 +166,9 @@ def forget(data_dir: DataDir = DATA_DIR, database_url: DatabaseUrl = DATABASE_UR
 
 
 @contextmanager
-def _database(data_dir: Path, database_url: str | None, existing: bool = True) -> Iterator[Store]:
+def _database(
+    config: Path | None, data_dir: Path | None, database_url: str | None, existing: bool = True
+) -> Iterator[Store]:
     """The database, without the data directory's lock; a message is printed if it is created.
 
     Raises:
@@ -174,17 +179,17 @@ def _database(data_dir: Path, database_url: str | None, existing: bool = True) -
     from dragoman.service.storage.data_dir import make_private
     from dragoman.service.storage.database import opened_store
 
-    settings = load_settings(data_dir=data_dir, database_url=database_url)
+    place = load_settings(config, data_dir=data_dir, database_url=database_url).store
     made = ""
-    if settings.database_url is None and not (data_dir / DATABASE).exists():
+    if place.database_url is None and not (place.data_dir / DATABASE).exists():
         if existing:
-            raise NotFound(f"there is no database in {data_dir}; --data-dir names another folder")
-        made = "a new database is made in" if data_dir.is_dir() else "a new data directory is made:"
-    if settings.database_url is None:
-        make_private(data_dir)
-    with opened_store(settings.url) as store:
+            raise NotFound(f"there is no database in {place.data_dir}; --data-dir names another folder")
+        made = "a new database is made in" if place.data_dir.is_dir() else "a new data directory is made:"
+    if place.database_url is None:
+        make_private(place.data_dir)
+    with opened_store(place.url) as store:
         if made:
-            _say(f"{made} {data_dir.resolve()}; --data-dir names another folder")
+            _say(f"{made} {place.data_dir.resolve()}; --data-dir names another folder")
         yield store
 
 

@@ -24,7 +24,7 @@ from dragoman.cli import keys as cli_keys
 from dragoman.cli import lab
 from dragoman.cli import searching as cli_searching
 from dragoman.cli import tables as cli_tables
-from dragoman.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, load_settings
+from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, load_settings
 from dragoman.installation import advice, require
 
 if TYPE_CHECKING:
@@ -59,17 +59,33 @@ _MISTAKES = (
 )
 """The faults of users of models and of the lab."""
 
-Host = Annotated[str, typer.Option(envvar="DRAGOMAN_HOST", help="Address to listen on; without keys only loopback.")]
-Port = Annotated[int, typer.Option(envvar="DRAGOMAN_PORT", help="Port to listen on; 0 chooses a free one.")]
+_PORT_HELP = "Port to listen on; 0 chooses a free one."
+
+Host = Annotated[
+    str | None,
+    typer.Option(
+        envvar="DRAGOMAN_HOST", show_default="127.0.0.1", help="Address to listen on; without keys only loopback."
+    ),
+]
+Port = Annotated[int | None, typer.Option(envvar="DRAGOMAN_PORT", show_default="8080", help=_PORT_HELP)]
 WorkerUrl = Annotated[
     str | None,
     typer.Option(envvar="DRAGOMAN_WORKER_URL", help="Address of a `dragoman worker`; default: rerank in a thread."),
 ]
-Device = Annotated[str, typer.Option(envvar="DRAGOMAN_DEVICE", help="Where the model computes: cpu, cuda, cuda:1.")]
-LogLevel = Annotated[
-    str, typer.Option(envvar="DRAGOMAN_LOG_LEVEL", help="debug, info, warning or error, to standard error.")
+Device = Annotated[
+    str | None,
+    typer.Option(envvar="DRAGOMAN_DEVICE", show_default="cpu", help="Where the model computes: cpu, cuda, cuda:1."),
 ]
-LogFormat = Annotated[str, typer.Option(envvar="DRAGOMAN_LOG_FORMAT", help="text, or json with one object per line.")]
+LogLevel = Annotated[
+    str | None,
+    typer.Option(
+        envvar="DRAGOMAN_LOG_LEVEL", show_default="info", help="debug, info, warning or error, to standard error."
+    ),
+]
+LogFormat = Annotated[
+    str | None,
+    typer.Option(envvar="DRAGOMAN_LOG_FORMAT", show_default="text", help="text, or json with one object per line."),
+]
 
 
 def _say_version(wanted: bool) -> None:
@@ -89,44 +105,61 @@ def dragoman(
 
 @app.command()
 def serve(
-    host: Host = "127.0.0.1",
-    port: Port = 8080,
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    host: Host = None,
+    port: Port = None,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
     worker_url: WorkerUrl = None,
-    log_level: LogLevel = "info",
-    log_format: LogFormat = "text",
+    log_level: LogLevel = None,
+    log_format: LogFormat = None,
 ) -> None:
     """Serve the HTTP API and the web page until stopped.
 
-    All limits are environment variables; docs/settings.md lists them.
+    All limits are settings, of the environment or a file; docs/settings.md lists them.
     """
     require("server", "dragoman serve")
     from dragoman.service.observability.logs import configure_log
     from dragoman.service.server import serve as run
 
-    chosen = {} if worker_url is None else {"worker_url": worker_url}
-    chosen |= {"log_level": log_level.lower(), "log_format": log_format}
-    settings = load_settings(host=host, port=port, data_dir=data_dir, database_url=database_url, **chosen)
-    configure_log(settings.log_level, settings.log_format)
+    settings = load_settings(
+        config,
+        host=host,
+        port=port,
+        data_dir=data_dir,
+        database_url=database_url,
+        worker_url=worker_url,
+        log_level=log_level and log_level.lower(),
+        log_format=log_format,
+    )
+    configure_log(settings.log.log_level, settings.log.log_format)
     run(settings, ready=lambda address: _announce(f"Dragoman listens on {address}", settings))
 
 
 @app.command()
 def worker(
-    host: Host = "127.0.0.1",
-    port: Port = 8081,
-    device: Device = "cpu",
-    log_level: LogLevel = "info",
-    log_format: LogFormat = "text",
+    host: Host = None,
+    port: Annotated[int | None, typer.Option(envvar="DRAGOMAN_PORT", show_default="8081", help=_PORT_HELP)] = None,
+    device: Device = None,
+    log_level: LogLevel = None,
+    log_format: LogFormat = None,
+    config: ConfigFile = None,
 ) -> None:
     """Serve the reranker to `dragoman serve --worker-url` in a separate process, for example on a GPU."""
     require("server", "dragoman worker")
     from dragoman.service.observability.logs import configure_log
     from dragoman.service.server import serve_worker
 
-    settings = load_settings(host=host, port=port, device=device, log_level=log_level.lower(), log_format=log_format)
-    configure_log(settings.log_level, settings.log_format)
+    settings = load_settings(
+        config,
+        fallbacks={"port": 8081},
+        host=host,
+        port=port,
+        device=device,
+        log_level=log_level and log_level.lower(),
+        log_format=log_format,
+    )
+    configure_log(settings.log.log_level, settings.log.log_format)
     serve_worker(settings, ready=lambda address: _announce(f"Dragoman worker listens on {address}", settings))
 
 
@@ -134,7 +167,7 @@ def _announce(line: str, settings: Settings) -> None:
     """Print the service's address in the format of the log."""
     from dragoman.service.observability.logs import announce
 
-    if settings.log_format == "json":
+    if settings.log.log_format == "json":
         announce(line)
     else:
         _console.print(line, highlight=False)
@@ -142,16 +175,20 @@ def _announce(line: str, settings: Settings) -> None:
 
 @app.command()
 def demo(
-    port: Port = 8080,
+    port: Port = None,
     data_dir: Annotated[
-        Path, typer.Option(envvar="DRAGOMAN_DATA_DIR", help="Folder of the demo's database and index.")
-    ] = Path("demo-data"),
+        Path | None,
+        typer.Option(
+            envvar="DRAGOMAN_DATA_DIR", show_default="demo-data", help="Folder of the demo's database and index."
+        ),
+    ] = None,
+    config: ConfigFile = None,
 ) -> None:
     """Load a small multilingual collection with its tables, and serve it."""
     require("server", "dragoman demo")
     from dragoman.cli.demo import run
 
-    run(data_dir, port)
+    run(load_settings(config, fallbacks={"data_dir": "demo-data"}, data_dir=data_dir, port=port))
 
 
 def main() -> None:

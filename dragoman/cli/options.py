@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from dragoman.service.core.settings import Settings
     from dragoman.service.runtime import Runtime
 
-DATA_DIR = Path("data")
-DATABASE_URL = None
-
 DataDir = Annotated[
-    Path, typer.Option(envvar="DRAGOMAN_DATA_DIR", help="Folder of the database, indexes and compiled tables.")
+    Path | None,
+    typer.Option(
+        envvar="DRAGOMAN_DATA_DIR", show_default="data", help="Folder of the database, indexes and compiled tables."
+    ),
 ]
 DatabaseUrl = Annotated[
     str | None,
@@ -27,33 +27,34 @@ DatabaseUrl = Annotated[
         show_envvar=True,
     ),
 ]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        envvar="DRAGOMAN_CONFIG",
+        show_default="dragoman.toml, if it is there",
+        help="TOML file of settings; options and the environment outrank it.",
+    ),
+]
 
 
-def load_settings(**chosen: Any) -> Settings:
-    """The settings, from these arguments, then the environment, then the defaults.
+def load_settings(config: Path | None, fallbacks: Mapping[str, Any] | None = None, **options: Any) -> Settings:
+    """The settings: options that are not None, then the environment, then the file, then ``fallbacks``.
 
     Raises:
         InvalidRequest: a setting is not valid; the message names it and the reason.
     """
-    from pydantic import ValidationError
-
-    from dragoman.service.core.errors import InvalidRequest
     from dragoman.service.core.settings import Settings
 
-    try:
-        return Settings(**chosen)
-    except ValidationError as fault:
-        wrong = [
-            f"{'.'.join(map(str, one['loc']))}: {one['msg'].removeprefix('Value error, ')}" for one in fault.errors()
-        ]
-        raise InvalidRequest("; ".join(wrong)) from fault
+    chosen = {name: option for name, option in options.items() if option is not None}
+    return Settings.load(file=config, fallbacks=fallbacks, **chosen)
 
 
 @contextmanager
-def opened(data_dir: Path, database_url: str | None, existing: bool = False, **chosen: Any) -> Iterator[Runtime]:
+def opened(config: Path | None, existing: bool = False, **options: Any) -> Iterator[Runtime]:
     """The runtime of a data directory, locked for this process until the block ends; needs no server.
 
-    With ``existing`` the directory has to exist; otherwise it is created if missing. ``chosen`` are other settings.
+    With ``existing`` the directory has to exist; otherwise it is created if missing. ``options`` are settings.
 
     Raises:
         NotFound: there is no such directory.
@@ -62,9 +63,9 @@ def opened(data_dir: Path, database_url: str | None, existing: bool = False, **c
     from dragoman.service.core.errors import NotFound
     from dragoman.service.runtime import Runtime
 
-    settings = load_settings(data_dir=data_dir, database_url=database_url, **chosen)
-    if existing and not data_dir.is_dir():
-        raise NotFound(f"there is no data directory {data_dir}; --data-dir names another")
+    settings = load_settings(config, **options)
+    if existing and not settings.store.data_dir.is_dir():
+        raise NotFound(f"there is no data directory {settings.store.data_dir}; --data-dir names another")
     runtime = Runtime(settings)
     try:
         yield runtime

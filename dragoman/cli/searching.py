@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from dragoman.cli.database import Key, Url, database
-from dragoman.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir
+from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir
 
 _console = Console(stderr=True)
 
@@ -34,12 +34,13 @@ def search(
     as_json: AsJson = False,
     url: Url = None,
     key: Key = None,
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Search collections of a data directory that no server uses, or of a service."""
     fields = {"query_language": query_language, "collections": collection, "top_k": top_k, "method": method}
-    answer = _answer("search", {"query": query, **_given(fields)}, url, key, data_dir, database_url)
+    answer = _answer("search", {"query": query, **_given(fields)}, url, key, config, data_dir, database_url)
     screen = Console()
     if as_json:
         screen.print_json(data=answer)
@@ -74,12 +75,13 @@ def ask(
     as_json: AsJson = False,
     url: Url = None,
     key: Key = None,
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Answer a question by parts of documents, or of a text."""
     fields = {"question_language": question_language, "collections": collection, "context": context}
-    answer = _answer("ask", {"question": question, **_given(fields)}, url, key, data_dir, database_url)
+    answer = _answer("ask", {"question": question, **_given(fields)}, url, key, config, data_dir, database_url)
     screen = Console()
     if as_json:
         screen.print_json(data=answer)
@@ -96,12 +98,18 @@ def ask(
 
 
 def _answer(
-    name: Any, fields: dict[str, Any], url: str | None, key: str | None, data_dir: Path, database_url: str | None
+    name: Any,
+    fields: dict[str, Any],
+    url: str | None,
+    key: str | None,
+    config: Path | None,
+    data_dir: Path | None,
+    database_url: str | None,
 ) -> Any:
     """The answer of a call, as HTTP has it."""
     from dragoman.door.calls import Call
 
-    with database(url, key, data_dir, database_url) as opened:
+    with database(url, key, config, data_dir, database_url) as opened:
         return opened.send(Call(name, fields=fields))
 
 

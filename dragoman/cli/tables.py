@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from dragoman.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, opened
+from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, opened
 
 if TYPE_CHECKING:
     from dragoman.lexicon.formats.items import Detected
@@ -173,8 +173,9 @@ def import_table(
         bool, typer.Option(envvar="DRAGOMAN_ACTIVATE", help="Use this version in searches from now on.")
     ] = True,
     dry_run: Annotated[bool, typer.Option(envvar="DRAGOMAN_DRY_RUN", help="Check the file and store nothing.")] = False,
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Import a table into the data directory. Stop a server that uses it first."""
     from dragoman.service.access.audit import COMMAND_LINE, Actor
@@ -192,7 +193,11 @@ def import_table(
         dry_run=dry_run,
         created_by=COMMAND_LINE,
     )
-    with opened(data_dir, database_url) as runtime, file.open("rb") as stream, _bytes_bar() as bar:
+    with (
+        opened(config, data_dir=data_dir, database_url=database_url) as runtime,
+        file.open("rb") as stream,
+        _bytes_bar() as bar,
+    ):
         task = bar.add_task(f"reading {file.name}", total=file.stat().st_size)
 
         def parts() -> Iterator[bytes]:
@@ -231,13 +236,14 @@ def export_table(
     output: Annotated[
         Path | None, typer.Option(envvar="DRAGOMAN_OUTPUT", help="The file to write; default: standard output.")
     ] = None,
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Write a version of a table as it was uploaded, by default the active one. Stop a server that uses it first."""
     from dragoman.files.atomic import atomic_file
 
-    with opened(data_dir, database_url, existing=True) as runtime:
+    with opened(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
         blocks = runtime.tables.browse.export(name, version, format)
         if output is None:
             for block in blocks:
@@ -260,8 +266,9 @@ def patch_table(
         list[str] | None,
         typer.Option(help="SOURCE=TARGET, an entry to remove, or SOURCE with all its entries; may be repeated."),
     ] = None,
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Make a new version with some entries removed and some added, active if the one before is. Removals come first.
 
@@ -278,7 +285,7 @@ def patch_table(
     if not patch.add and not patch.remove:
         raise typer.BadParameter("--add or --remove at least one entry")
     with (
-        opened(data_dir, database_url, existing=True) as runtime,
+        opened(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime,
         runtime.audit.recorded(Actor(COMMAND_LINE), "table.patch", name) as recording,
     ):
         done = runtime.tables.patch(name, patch, COMMAND_LINE)
@@ -313,11 +320,12 @@ def compare_versions(
     name: TableName,
     before: Annotated[int, typer.Argument(min=1, help="Number of a version.")],
     after: Annotated[int, typer.Argument(min=1, help="Number of the version to compare with it.")],
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Print the entries that differ between two versions: - removed, + added. Stop a server that uses them first."""
-    with opened(data_dir, database_url, existing=True) as runtime:
+    with opened(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
         cursor = None
         while True:
             found = runtime.tables.browse.diff(name, before, after, cursor, 1000)

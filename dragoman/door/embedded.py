@@ -19,6 +19,7 @@ from dragoman.door.calls import Call, Name
 from dragoman.service.collections.bodies import collection_body, document_body, import_body
 from dragoman.service.core.errors import Conflict, InvalidRequest, Unavailable
 from dragoman.service.core.settings import Settings
+from dragoman.service.core.settings.settings import all_fields
 from dragoman.service.core.validation import describe
 from dragoman.service.inference.tagging import Tagging, tagger_model, tagger_place
 from dragoman.service.rerank.response import answer_v1, check_scored
@@ -138,7 +139,7 @@ class Embedded:
         return {"results": [[asdict(one) for one in tags] for tags in underway.results()]}
 
     def _until(self) -> float:
-        return time.monotonic() + self._runtime.settings.worker_seconds
+        return time.monotonic() + self._runtime.settings.worker.worker_seconds
 
     def _model(self, name: str, until: float) -> Any:
         info = self._runtime.models.loaded(name)
@@ -231,15 +232,13 @@ def in_folder(folder: Path | None, chosen: Mapping[str, Any]) -> Embedded:
 
 def _settings(folder: Path, chosen: Mapping[str, Any]) -> Settings:
     """
-
     Raises:
         InvalidRequest: there is no such setting, or its value is not allowed.
     """
-    if unknown := sorted(chosen.keys() - Settings.model_fields.keys()):
+    if unknown := sorted(chosen.keys() - {name for _, name, _ in all_fields()}):
         raise InvalidRequest(f"there is no setting {unknown[0]}")
-    defaults = {name: field.default for name, field in Settings.model_fields.items()}
     try:
-        return Settings(**defaults | dict(chosen) | {"data_dir": folder})
+        return Settings.isolated(**dict(chosen) | {"data_dir": folder})
     except ValidationError as fault:
         raise InvalidRequest(describe(fault.errors())) from fault
 

@@ -74,12 +74,12 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
         await anyio.to_thread.run_sync(opened.start)
         app.state.runtime, app.state.metrics = opened, opened.metrics
         app.state.access = Access(opened.keys, settings)
-        app.state.uploads = Uploads(settings.concurrent_uploads, settings.open_uploads)
+        app.state.uploads = Uploads(settings.uploads.concurrent_uploads, settings.uploads.open_uploads)
         app.state.ready = SharedCheck(lambda: check_dependencies(opened))
         app.state.threads = Threads(settings)
         # endpoints that are plain functions share these threads, of which one key cannot hold all
         limiter = anyio.to_thread.current_default_thread_limiter()
-        limiter.total_tokens = max(limiter.total_tokens, settings.key_concurrent_requests + _SPARE_THREADS)
+        limiter.total_tokens = max(limiter.total_tokens, settings.access.key_concurrent_requests + _SPARE_THREADS)
         try:
             yield
         finally:
@@ -98,7 +98,7 @@ def create_app(settings: Settings, runtime: Runtime | None = None) -> FastAPI:
     )
     documentation.install(app)
     app.state.settings, app.state.draining = settings, False
-    app.state.memory = BodyMemory(settings.bodies_bytes, MemoryBreaker(settings.memory_bytes))
+    app.state.memory = BodyMemory(settings.requests.bodies_bytes, MemoryBreaker(settings.server.memory_bytes))
     check_routes(ROUTERS)
     for router in ROUTERS:
         app.include_router(router)

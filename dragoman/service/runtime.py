@@ -51,30 +51,33 @@ class Runtime:
         self.settings = settings
         self.metrics = Metrics()
         self.traffic = Traffic()
-        _prepare_java(settings.jvm_heap)
+        _prepare_java(settings.index.jvm_heap)
         with ExitStack() as opened:
-            self._directory = DataDirectory(settings.data_dir)
+            self._directory = DataDirectory(settings.store.data_dir)
             opened.callback(self._directory.close)
-            self.store = Store(settings.url)
+            self.store = Store(settings.store.url)
             opened.callback(self.store.close)
-            self.store.claim(settings.startup_wait_seconds)
+            self.store.claim(settings.server.startup_wait_seconds)
             self.keys, self.audit = Keys(self.store), Audit(self.store)
             self.indexes = Indexes(
-                self.store, settings.indexes_dir, settings.index_commit_seconds, settings.analysis_seconds
+                self.store,
+                settings.store.indexes_dir,
+                settings.index.index_commit_seconds,
+                settings.index.analysis_seconds,
             )
             opened.callback(self.indexes.close)
             self.models = Models(settings, self.metrics)
             opened.callback(self.models.close)
             self.dense = DenseIndexes(
                 self.store,
-                settings.dense_dir,
+                settings.store.dense_dir,
                 self.models,
                 _embeds_all(settings),
-                settings.late_megabytes * 1e6 if settings.late_interaction else None,
+                settings.index.late_megabytes * 1e6 if settings.search.late_interaction else None,
             )
             opened.callback(self.dense.close)
             self.translations = Translations(self.models, settings)
-            self.entities = Entities(self.store, self.models, settings.worker_seconds)
+            self.entities = Entities(self.store, self.models, settings.worker.worker_seconds)
             opened.callback(self.entities.close)
             self.collections = Collections(self.store, self.indexes, settings, self.metrics, self.dense, self.entities)
             self.tables = Tables(
@@ -96,7 +99,7 @@ class Runtime:
                 analysis,
                 settings,
                 self.metrics,
-                DenseStage(self.dense, self.models, self.collections.languages_by_keys, settings.embed_seconds),
+                DenseStage(self.dense, self.models, self.collections.languages_by_keys, settings.search.embed_seconds),
                 self.translations,
                 RerankStage(self.reranking, settings, self.metrics, has_reranker(settings)),
                 self.traffic,
@@ -119,13 +122,13 @@ class Runtime:
         if searches use it by default.
         """
         self.tables.start()
-        self.indexes.start(self.settings.startup_wait_seconds)
+        self.indexes.start(self.settings.server.startup_wait_seconds)
         self.dense.start(embed=serving)
         self.entities.start(tag=serving)
         if not serving:
             return
-        by_default = self.settings.rerank == "auto" and not _embeds_all(self.settings)
-        if by_default and self.settings.worker_url is None and has_reranker(self.settings):
+        by_default = self.settings.search.rerank == "auto" and not _embeds_all(self.settings)
+        if by_default and self.settings.worker.worker_url is None and has_reranker(self.settings):
             self.models.load("reranker", background=True)
         if jobs:
             self.jobs.start()
@@ -136,17 +139,17 @@ class Runtime:
 
 
 def _embeds_all(settings: Settings) -> bool:
-    return settings.embed == "always" and has_encoder(settings)
+    return settings.index.embed == "always" and has_encoder(settings)
 
 
 def _scoring(settings: Settings, models: Models) -> Scoring:
-    if settings.worker_url is None:
+    if settings.worker.worker_url is None:
         return LocalScoring(models)
     from dragoman.service.inference.remote_scoring import RemoteScoring  # imports httpx
 
-    token = settings.worker_token
+    token = settings.worker.worker_token
     secret = None if token is None else token.get_secret_value()
-    return RemoteScoring(settings.worker_url, secret, settings.rerank_seconds)
+    return RemoteScoring(settings.worker.worker_url, secret, settings.search.rerank_seconds)
 
 
 def _prepare_java(heap: str | None) -> None:

@@ -152,10 +152,10 @@ def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None)
         InvalidRequest: other machines can reach the host, and there is no token.
         ServiceError: the address cannot be used, or the model cannot be loaded.
     """
-    if not settings.loopback and settings.worker_token is None:
+    if not settings.server.loopback and settings.worker.worker_token is None:
         raise InvalidRequest(
-            f"refusing to listen on {settings.host}: other machines could reach it, and DRAGOMAN_WORKER_TOKEN is not "
-            "set; set it here and for `dragoman serve`, or listen on 127.0.0.1"
+            f"refusing to listen on {settings.server.host}: other machines could reach it, and DRAGOMAN_WORKER_TOKEN "
+            "is not set; set it here and for `dragoman serve`, or listen on 127.0.0.1"
         )
 
     def make() -> Application:
@@ -172,12 +172,12 @@ def _run(settings: Settings, name: str, make: Callable[[], Application], ready: 
     with ExitStack() as opened:
         opened.callback(sys.setswitchinterval, sys.getswitchinterval())
         sys.setswitchinterval(_SWITCH_SECONDS)
-        listener = opened.enter_context(_listen(settings.host, settings.port))
+        listener = opened.enter_context(_listen(settings.server.host, settings.server.port))
         forced_exit = Timer(_FORCED_EXIT_SECONDS, os._exit, [0])
         forced_exit.daemon = True
         opened.callback(forced_exit.cancel)
         opened.enter_context(traced(settings, name))
-        address = _address(settings.host, listener.getsockname()[1])
+        address = _address(settings.server.host, listener.getsockname()[1])
 
         def started() -> None:
             gc.freeze()  # a collection of garbage reads all objects there are, and holds every thread for so long
@@ -192,35 +192,35 @@ def _run(settings: Settings, name: str, make: Callable[[], Application], ready: 
             server_header=False,
             proxy_headers=False,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=settings.shutdown_seconds,
+            timeout_graceful_shutdown=settings.server.shutdown_seconds,
             backlog=_BACKLOG,
             http=protocol(connections),
             ws="none",
             lifespan="on",
         )
-        _Server(config, app, connections, settings.drain_seconds, forced_exit.start).run([listener])
+        _Server(config, app, connections, settings.server.drain_seconds, forced_exit.start).run([listener])
         if app.fault is not None:
             raise app.fault
 
 
 def check_host(settings: Settings) -> None:
     """Raise :class:`InvalidRequest` if other machines can reach this host and there is no usable API key."""
-    if settings.loopback or _has_key(settings):
+    if settings.server.loopback or _has_key(settings):
         return
     raise InvalidRequest(
-        f"refusing to listen on {settings.host}: other machines could reach it, and no API key is configured; make one "
-        "with `dragoman keys create --scope admin --scope search --scope jobs`, or listen on 127.0.0.1"
+        f"refusing to listen on {settings.server.host}: other machines could reach it, and no API key is configured; "
+        "make one with `dragoman keys create --scope admin --scope search --scope jobs`, or listen on 127.0.0.1"
     )
 
 
 def _has_key(settings: Settings) -> bool:
-    if settings.database_url is None and not (settings.data_dir / DATABASE).exists():
+    if settings.store.database_url is None and not (settings.store.data_dir / DATABASE).exists():
         return False
     from dragoman.service.access.keys import Keys
     from dragoman.service.storage.database import existing_store
     from dragoman.service.storage.models import ApiKey, now
 
-    with existing_store(settings.url) as store:  # not migrated: a start that is refused must not change it
+    with existing_store(settings.store.url) as store:  # not migrated: a start that is refused must not change it
         return store.has_table(ApiKey) and any(key.usable(now()) for key in Keys(store).all())
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast, get_args
 
 import typer
 
-from dragoman.cli.options import DATA_DIR, DATABASE_URL, DatabaseUrl, DataDir, opened
+from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, opened
 
 if TYPE_CHECKING:
     from dragoman_lab.evaluation.serving import TableFile
@@ -58,8 +58,9 @@ def evaluate(
             " benchmarks have no parts, and all their queries are used.",
         ),
     ] = "tune",
-    data_dir: DataDir = DATA_DIR,
-    database_url: DatabaseUrl = DATABASE_URL,
+    data_dir: DataDir = None,
+    database_url: DatabaseUrl = None,
+    config: ConfigFile = None,
 ) -> None:
     """Run a benchmark through the HTTP API: MAP@100, nDCG@20 and R@100 per system, with significance tests."""
     from dragoman_lab.evaluation.benchmark import active_tables, run
@@ -68,11 +69,12 @@ def evaluate(
     files = [_table_file(given, source, target) for given in table or ()]
     with TemporaryDirectory() as folder:
         if not files and {"psq", "smt", "hybrid", "reranked", "mart"} & set(names):
-            with opened(data_dir, database_url, existing=True) as runtime:
+            with opened(config, existing=True, data_dir=data_dir, database_url=database_url) as runtime:
+                used = runtime.settings.store.data_dir
                 files = active_tables(runtime.tables, source, target, Path(folder))
             if not files:
                 raise typer.BadParameter(
-                    f"psq, smt, hybrid, reranked and mart need a table between {source} and {target}, and {data_dir}"
+                    f"psq, smt, hybrid, reranked and mart need a table between {source} and {target}, and {used}"
                     " has none active",
                     param_hint="--table",
                 )

@@ -24,7 +24,9 @@ _console = Console(stderr=True)
 
 ConfigFile = Annotated[
     Path,
-    typer.Option(envvar="DRAGOMAN_CONFIG", exists=True, dir_okay=False, help="TOML file; see docs/lab/training.md."),
+    typer.Option(
+        envvar="DRAGOMAN_TRAINING_CONFIG", exists=True, dir_okay=False, help="TOML file; see docs/lab/training.md."
+    ),
 ]
 Output = Annotated[
     Path,

@@ -56,12 +56,11 @@ class LocalService:
 
 
 def _settings(folder: Path) -> Settings:
-    """Default settings: the environment's settings, especially its database, belong to another service.
+    """Default settings: those of the environment and of a file, especially the database, belong to another service.
 
     Collections get no embeddings in the background: they are short-lived, and most commands rank by words.
     """
-    own = {name: field.default for name, field in Settings.model_fields.items()}
-    return Settings(**own | {"data_dir": folder, "rerank": "never", "embed": "on_demand"})
+    return Settings.isolated(data_dir=folder, rerank="never", embed="on_demand")
 
 
 @contextlib.contextmanager

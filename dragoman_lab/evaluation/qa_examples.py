@@ -258,7 +258,7 @@ class Switch:
         """
         other = target if source == "en" else source
         if other not in self._tables:
-            self._tables[other] = read_table(file_parts(self.path(other)), "en", other, "tsv", Settings()).table
+            self._tables[other] = read_table(file_parts(self.path(other)), "en", other, "tsv", Settings.load()).table
         found = self._tables[other]
         return found if source == "en" else found.inverse()
 

@@ -62,6 +62,7 @@ def serve_temporarily(
         ]
         command += ["--host", "127.0.0.1"]
         own = {name: value for name, value in os.environ.items() if name != "DRAGOMAN_DATABASE_URL"}
+        own["DRAGOMAN_CONFIG"] = os.devnull  # the file in the working directory belongs to another service
         own.setdefault("DRAGOMAN_RERANK_SECONDS", "60")  # results must not depend on the load of the machine
         own |= settings or {}
         log = Path(folder) / "server.log"

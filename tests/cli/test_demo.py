@@ -87,7 +87,7 @@ def test_judgements_are_about_the_queries_and_the_documents() -> None:
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """A service with the demo loaded."""
     folder = tmp_path_factory.mktemp("demo")
-    runtime = Runtime(Settings(data_dir=folder))
+    runtime = Runtime(Settings.load(data_dir=folder))
     runtime.start()
     demo.load(runtime)
     runtime.close()
@@ -132,7 +132,7 @@ def test_the_glossary_answers_for_phrases(client: httpx.Client) -> None:
 
 @pytest.fixture
 def runtime(tmp_path: Path) -> Iterator[Runtime]:
-    opened = Runtime(Settings(data_dir=tmp_path / "data"))
+    opened = Runtime(Settings.load(data_dir=tmp_path / "data"))
     opened.start()
     yield opened
     opened.close()
@@ -210,7 +210,7 @@ def test_a_load_that_was_cut_off_goes_on(
 def test_a_damaged_memory_of_earlier_loads_means_loading_again(runtime: Runtime, parts: list[demo.Part]) -> None:
     demo.load(runtime)
     for damaged in ("", "[]", '{"demo_de": 3}', '{"demo_de": {"sum": "x"}}'):
-        (runtime.settings.data_dir / "demo.json").write_text(damaged, encoding="utf-8")
+        (runtime.settings.store.data_dir / "demo.json").write_text(damaged, encoding="utf-8")
         assert len(demo.load(runtime)) == len(parts)
     assert runtime.collections.get("demo_de").documents == len(_documents("de"))
 

@@ -230,7 +230,7 @@ def test_mistakes_are_one_line_and_exit_code_2(fails: Fails, data: Path, tmp_pat
 
 def test_serve_refuses_what_it_cannot_or_must_not_do(fails: Fails, tmp_path: Path) -> None:
     fails("refusing to listen on 0.0.0.0: other machines could reach it, and no API key", "serve", "--host", "0.0.0.0")
-    fails("import_batch: Input should be greater than 0", "serve", import_batch=0)
+    fails("DRAGOMAN_TABLE_ENTRIES: Input should be greater than 0", "serve", table_entries=0)
     fails("database_url: use postgresql://", "serve", "--database-url", "mysql://x")
     fails("the database cannot be opened", "serve", "--database-url", f"sqlite:///{tmp_path}/no/x.db",
            "--data-dir", tmp_path / "d")  # fmt: skip
@@ -240,6 +240,66 @@ def test_serve_refuses_what_it_cannot_or_must_not_do(fails: Fails, tmp_path: Pat
         fails(f"cannot listen on http://127.0.0.1:{port}/", "serve", "--port", port, "--data-dir", tmp_path / "d")
     (tmp_path / "file").write_text("x")
     fails("cannot be written", "serve", "--data-dir", tmp_path / "file")
+
+
+def test_variables_that_nobody_reads_are_refused_where_settings_are_read(fails: Fails, tmp_path: Path) -> None:
+    wrong = {"rerank_second": 1, "import_batch": 20}
+    for command in (
+        ("serve", "--port", 0),
+        ("worker", "--port", 0),
+        ("demo", "--port", 0),
+        ("search", "x", "--collection", "c"),
+        ("keys", "list"),
+    ):
+        fails("DRAGOMAN_IMPORT_BATCH is gone: documents and lines are stored 500 at a time; "
+              "DRAGOMAN_RERANK_SECOND is unknown; is DRAGOMAN_RERANK_SECONDS meant?", *command, **wrong)  # fmt: skip
+    for arguments in (("--help",), ("serve", "--help"), ("--version",)):
+        assert dragoman(*arguments, **wrong).returncode == 0
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("vulkan\tvolcano\n", encoding="utf-8")
+    trained = dragoman("table", "train", "--parallel", pairs, "--source", "en", "--target", "de", "--plain",
+                       "--output", tmp_path / "table.tsv", **wrong)  # fmt: skip
+    assert trained.returncode == 0, trained.stderr
+
+
+def test_the_file_is_outranked_by_the_environment_and_that_by_options(tmp_path: Path) -> None:
+    def made_in(*options: object, **settings: object) -> set[str]:
+        done = dragoman("keys", "create", "--scope", "admin", *options, **settings)
+        assert done.returncode == 0, done.stderr
+        return {path.name for path in tmp_path.iterdir() if path.is_dir()}
+
+    file = tmp_path / "settings.toml"
+    file.write_text(f"[store]\ndata_dir = '{tmp_path / 'of-file'}'\n", encoding="utf-8")
+    assert made_in(config=file) == {"of-file"}
+    assert made_in("--config", file, data_dir=tmp_path / "of-environment") == {"of-file", "of-environment"}
+    both = {"config": file, "data_dir": tmp_path / "of-environment"}
+    assert "of-option" in made_in("--data-dir", tmp_path / "of-option", **both)
+    assert dragoman("keys", "list", config=file).stdout.count("admin") == 1
+
+
+def test_a_server_and_a_command_are_as_the_file_says(data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(f"[store]\ndata_dir = '{data}'\n[log]\nlog_format = 'json'\n[search]\ntop_k_max = 7\n")
+    with server(data, config=file) as running:
+        assert json.loads(running.log[-1])["message"].startswith("Dragoman listens on")
+        request = {"query": "Hund", "query_language": "de", "top_k": 8}
+        assert "at most 7" in running.client.post("/v1/search", json=request).json()["message"]
+    refused = dragoman("search", "Hund", "--collection", "news", "--top-k", 8, "--config", file)
+    assert (refused.returncode, "top_k: must be at most 7" in refused.stderr) == (2, True)
+
+
+def test_a_file_that_is_wrong_is_refused_with_its_place(fails: Fails, tmp_path: Path) -> None:
+    file = tmp_path / "dragoman.toml"
+    file.write_text("[serch]\nrerank = 'auto'\n[server]\nport = '80'\nrerank = 'never'\n")
+    for fault in (
+        f"{file}: [serch]: serch is unknown; is search meant?",
+        f"{file}: [server] port: Input should be a valid integer",
+        f"{file}: [server] rerank belongs in [search]",
+    ):
+        fails(fault, "serve", "--config", file)
+    file.write_text("[server]\nport = 80 80\n")
+    fails(f"{file}: Expected newline or end of document after a statement (at line 2, column 11)", "serve", config=file)
+    fails(f"{tmp_path / 'no.toml'}: No such file or directory", "serve", config=tmp_path / "no.toml")
 
 
 def test_a_second_process_on_the_same_data_is_refused(fails: Fails, data: Path) -> None:

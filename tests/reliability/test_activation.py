@@ -100,7 +100,7 @@ class Trial:
         return process.exitcode
 
     def _opened(self, work: Callable[..., None], *arguments: int) -> None:
-        store = Store(self.settings.url)
+        store = Store(self.settings.store.url)
         tables = Tables(store, self.settings, PlainAnalysis)
         tables.start()
         work(tables, *arguments)
@@ -130,7 +130,7 @@ class Trial:
                 if view is not None and version.version == active:
                     for side in (view.surface, view.analysed):
                         assert [one.term for one in side.translations(f"word{number}")] == expected
-        left = {path.name for path in self.settings.tables_dir.rglob("*") if path.is_file()}
+        left = {path.name for path in self.settings.store.tables_dir.rglob("*") if path.is_file()}
         whole = (".safetensors", ".written")
         assert all(name.endswith(whole) for name in left), f"something unfinished was left: {left}"
         assert len(info.versions) == 3 if active > 2 else 2
@@ -138,7 +138,7 @@ class Trial:
         tables.activate("words", 1)
         for version in info.versions[2:]:
             tables.delete("words", version.version)
-        shutil.rmtree(self.settings.tables_dir / "merged")  # so that the change has it all to do
+        shutil.rmtree(self.settings.store.tables_dir / "merged")  # so that the change has it all to do
 
 
 @pytest.fixture
@@ -153,8 +153,8 @@ def in_memory(tmp_path: Path) -> Iterator[Path]:
 def test_killed_at_every_step_it_is_the_old_version_or_the_new_one(
     in_memory: Path, database_url: str | None, change: Callable[[Tables], None], afterwards: set[int]
 ) -> None:
-    settings = Settings(data_dir=in_memory, database_url=database_url)
-    store = Store(settings.url)
+    settings = Settings.load(data_dir=in_memory, database_url=database_url)
+    store = Store(settings.store.url)
     store.migrate()
     store.close()
     trial = Trial(settings, change)

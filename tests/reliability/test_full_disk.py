@@ -11,6 +11,7 @@ import pytest
 from tests.service.api.errorbody import check_error
 from tests.service.searching import ndjson
 from tests.service.serving import Server, server, wait_for
+from tests.service.small_batches import SMALL_BATCHES
 from tests.service.small_disk import fill, small_disk
 
 pytestmark = pytest.mark.slow
@@ -103,7 +104,7 @@ def test_a_full_data_directory_is_told_and_mends_when_there_is_space(tmp_path: P
     more: dict[str, Any] = {} if database_url is None else {"database_url": database_url}
     with (
         small_disk(tmp_path / "disk", 64) as disk,
-        server(disk / "data", index_commit_seconds=0.2, import_batch=20, **more) as running,
+        server(disk / "data", SMALL_BATCHES, index_commit_seconds=0.2, **more) as running,
     ):
         started(running)
         overfill_and_recover(running, disk, 3_000, 20_000)

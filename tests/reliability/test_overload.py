@@ -87,7 +87,7 @@ def test_of_clients_that_leave_while_they_wait_nothing_is_computed_and_nothing_s
     scorer = LinkScorer()
     with standing_in(monkeypatch, WordEncoder(), None, scorer):
         seconds = {"worker_seconds": 600.0, "worker_hung_seconds": 600.0, "request_seconds": 600.0}  # on a busy machine
-        runtime = Runtime(Settings(data_dir=tmp_path, **seconds))
+        runtime = Runtime(Settings.load(data_dir=tmp_path, **seconds))
         with served(runtime) as address:
             leave(runtime, scorer, address, LEAVING)  # what so many need for a moment the process keeps
             before, batches = futures(), len(scorer.batches)

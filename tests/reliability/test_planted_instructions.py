@@ -133,7 +133,7 @@ def client(tmp_path: Path, reader: Path, reads: Reads, monkeypatch: pytest.Monke
     # In bfloat16, where that is faster, scores are rounded more coarsely than they are compared here.
     monkeypatch.setattr(inference, "fastest", lambda device, among: torch.float32)
     whole = {"worker_batch_seconds": 0}  # or the pace of what is held would count
-    settings = Settings(
+    settings = Settings.load(
         data_dir=tmp_path, reader=str(reader), rerank="never", embed="on_demand", torch_threads=1, **whole
     )
     with TestClient(create_app(settings)) as client:
@@ -274,7 +274,7 @@ def test_a_planted_instruction_moves_no_other_judgement(tmp_path: Path, monkeypa
     monkeypatch.setattr(inference, "fastest", lambda device, among: torch.float32)
     monkeypatch.setattr(models, "judgements", noted)
     own = str(tiny_statement_reader(tmp_path / "statements"))
-    settings = Settings(
+    settings = Settings.load(
         data_dir=tmp_path / "data", reader="off", statement_reader=own, rerank="never", embed="on_demand"
     )
     texts = {f"d{number}": text for number, text in enumerate(documents("de", 4))}

@@ -37,13 +37,15 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 
 @pytest.fixture
 def settings(tmp_path: Path, database_url: str | None) -> Settings:
-    return Settings(data_dir=tmp_path / "data", database_url=database_url, index_commit_seconds=0.2, ner_tagger="off")
+    return Settings.load(
+        data_dir=tmp_path / "data", database_url=database_url, index_commit_seconds=0.2, ner_tagger="off"
+    )
 
 
 @pytest.fixture
 def store(settings: Settings) -> Iterator[Store]:
-    settings.data_dir.mkdir(exist_ok=True)
-    opened = Store(settings.url)
+    settings.store.data_dir.mkdir(exist_ok=True)
+    opened = Store(settings.store.url)
     opened.migrate()
     yield opened
     opened.close()

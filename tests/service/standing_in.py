@@ -2,7 +2,8 @@
 
 ``STANDING_IN_SECONDS`` is how long each batch takes; each is written to standard error. A batch with the text ``hold``
 takes until there is a file at ``STANDING_IN_GATE``; so does one with a document ``hold hold hold hold``. The reranker's
-name is ``STANDING_IN_NAME``, and with ``STANDING_IN_PLACEBO`` it reads no tables.
+name is ``STANDING_IN_NAME``, and with ``STANDING_IN_PLACEBO`` it reads no tables. With ``STANDING_IN_SMALL`` batches of
+documents and lines are those of :mod:`tests.service.small_batches`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dragoman.service.inference import models
 from dragoman.service.inference.encoding import EncoderInfo
 from dragoman.service.inference.loading import ENCODER, RerankerInfo
 from dragoman.service.inference.translating import TranslatorInfo
+from tests.service import small_batches
 from tests.service.modelling import LinkScorer, Piece, UpperTranslator, WordEncoder
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ class LoudScorer(LinkScorer):
 
 
 def _encoder(settings: Settings, shared: Any) -> tuple[Any, EncoderInfo]:
-    return LoudEncoder(), EncoderInfo(settings.encoder or ENCODER, LoudEncoder().width)
+    return LoudEncoder(), EncoderInfo(settings.models.encoder or ENCODER, LoudEncoder().width)
 
 
 def _translator(settings: Settings, shared: Any) -> tuple[Any, TranslatorInfo]:
@@ -75,6 +77,8 @@ def _reranker(settings: Settings, shared: Any) -> tuple[Any, RerankerInfo]:
 
 def main() -> None:
     models.LOADERS |= {"encoder": _encoder, "translator": _translator, "reranker": _reranker}
+    if "STANDING_IN_SMALL" in os.environ:
+        small_batches.shrink()
     command_line.main()
 
 

@@ -26,7 +26,7 @@ NDJSON = {"content-type": "application/x-ndjson"}
 
 @pytest.fixture
 def runtime(tmp_path: Path) -> Runtime:
-    return Runtime(Settings(data_dir=tmp_path, index_commit_seconds=3600))
+    return Runtime(Settings.load(data_dir=tmp_path, index_commit_seconds=3600))
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ class Access:
         """
         arrived = time.monotonic()
         cached = await self._refreshed(arrived - _MAX_AGE_SECONDS)
-        if not cached.keys and self._settings.loopback:
+        if not cached.keys and self._settings.server.loopback:
             return self._anonymous()
         if given is None:
             raise Unauthorized("send an API key: Authorization: Bearer KEY", "missing")
@@ -127,14 +127,14 @@ class Access:
         self._saved_at = {id: saved_at for id, saved_at in self._saved_at.items() if id in usable}
 
     def _anonymous(self) -> Caller:
-        chosen = self._settings
+        chosen = self._settings.access
         quota = Quota(
             chosen.anonymous_requests_per_second, chosen.anonymous_burst, chosen.anonymous_concurrent_requests
         )
         return Caller(None, "anonymous", SCOPES, self._meter(None, quota))
 
     def _quota(self, key: KeyInfo) -> Quota:
-        chosen = self._settings
+        chosen = self._settings.access
         return Quota(
             chosen.key_requests_per_second if key.requests_per_second is None else key.requests_per_second,
             chosen.key_burst if key.burst is None else key.burst,

@@ -65,7 +65,7 @@ async def _check_parameters(request: Request) -> None:
 
 def with_readers(body: _Asking, request: Request, settings: Settings) -> _Asking:
     """The body with the readers' languages; what the browser accepts counts where neither it nor a setting has them."""
-    readers = readers_of(body.reader_languages, settings.readers, request.headers.get("accept-language"))
+    readers = readers_of(body.reader_languages, settings.search.readers, request.headers.get("accept-language"))
     return cast("_Asking", body.model_copy(update={"reader_languages": readers or None}))
 
 

@@ -69,11 +69,11 @@ async def _ranked(
     settings: Settings,
 ) -> Ranking:
     with span("rerank"), runtime.traffic.live():
-        if settings.log_queries:
+        if settings.log.log_queries:
             request.state.query = body.query
         asked = with_readers(body, request, settings)
         started = time.perf_counter()
-        until = time.monotonic() + settings.worker_seconds
+        until = time.monotonic() + settings.worker.worker_seconds
         threads: Threads = request.app.state.threads
         begun = await threads.run(request, lambda _: runtime.rerank_requests.begin(asked, texts()), waits=True)
         try:

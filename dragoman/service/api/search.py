@@ -38,7 +38,7 @@ async def search(body: SearchRequest, request: Request, runtime: RuntimeDep, set
     identifier = request_id(request)
     body = with_readers(body, request, settings)
     threads: Threads = request.app.state.threads
-    if settings.log_queries:
+    if settings.log.log_queries:
         request.state.query = body.query
 
     def answer(cancelled: Cancelled) -> Response:

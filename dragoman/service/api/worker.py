@@ -66,7 +66,7 @@ class WorkerRuntime:
 
     def __init__(self, settings: Settings) -> None:
         self.metrics = Metrics()
-        self.models = Models(settings.model_copy(update={"worker_url": None}), self.metrics)
+        self.models = Models(settings.replace(worker_url=None), self.metrics)
         self.scoring = LocalScoring(self.models)
         self.metrics.watch(WorkerState(self.models.workers))
 
@@ -117,7 +117,9 @@ def create_worker_app(settings: Settings) -> FastAPI:
         ServiceError: the model cannot be loaded.
     """
     limits = {"body_bytes": _BODY_BYTES, "body_values": _BODY_VALUES, "bodies_bytes": _BODIES_BYTES}
-    settings = settings.model_copy(update={name: max(least, getattr(settings, name)) for name, least in limits.items()})
+    settings = settings.replace(
+        **{name: max(least, getattr(settings.requests, name)) for name, least in limits.items()}
+    )
     runtime = WorkerRuntime(settings)
     try:
         runtime.scoring.about()
@@ -138,13 +140,13 @@ def create_worker_app(settings: Settings) -> FastAPI:
     )
     app.state.runtime, app.state.metrics = runtime, runtime.metrics
     app.state.settings, app.state.draining = settings, False
-    app.state.memory = BodyMemory(settings.bodies_bytes, MemoryBreaker(settings.memory_bytes))
+    app.state.memory = BodyMemory(settings.requests.bodies_bytes, MemoryBreaker(settings.server.memory_bytes))
     app.include_router(router)
     errors.install(app, [router])
     app.add_middleware(HeadAsGet)
     app.add_middleware(CheckedAddress)
-    if settings.worker_token is not None:
-        app.add_middleware(WorkerToken, token=settings.worker_token.get_secret_value())
+    if settings.worker.worker_token is not None:
+        app.add_middleware(WorkerToken, token=settings.worker.worker_token.get_secret_value())
     app.add_middleware(RequestContext)
     return app
 

@@ -17,6 +17,7 @@ from dragoman.service.collections.document_line import DocumentLine, other_form,
 from dragoman.service.collections.lucene_index import CollectionIndex
 from dragoman.service.core.errors import InvalidRequest, NotFound, ServiceError, classify
 from dragoman.service.core.json import memory_of
+from dragoman.service.core.limits import BATCH_BYTES, BATCH_LINES
 from dragoman.service.core.line import LineRejected
 from dragoman.service.core.settings import Settings
 from dragoman.service.observability.metrics import Metrics
@@ -117,17 +118,17 @@ class DocumentImport:
             self._index.refresh()
 
     def _import(self, parts: Iterator[bytes], gzip: bool) -> None:
-        settings = self._settings
-        plain = unpacked(parts, limit=settings.decompressed_bytes, ratio=settings.decompression_ratio, gzip=gzip)
+        limits = self._settings.uploads
+        plain = unpacked(parts, limit=limits.decompressed_bytes, ratio=limits.decompression_ratio, gzip=gzip)
         head, plain = peeked(plain)
         if (form := other_form(head)) is not None:
             raise InvalidRequest(f"the body is {form}: send one JSON object per line")
         batch = _Batch()
         try:
-            for line in lines(plain, settings.ndjson_line_bytes):
+            for line in lines(plain, limits.ndjson_line_bytes):
                 self._take(line, batch)
                 self._reached = batch.last_line = line.number
-                if len(batch.documents) >= settings.import_batch or batch.size >= settings.import_batch_bytes:
+                if len(batch.documents) >= BATCH_LINES or batch.size >= BATCH_BYTES:
                     full, batch = batch, _Batch(last_line=line.number)
                     self._save(full)
         except (StreamFault, ServiceError):
@@ -138,8 +139,8 @@ class DocumentImport:
     def _take(self, line: Line, batch: _Batch) -> None:
         try:
             if line.content is None:
-                raise LineRejected(f"the line is longer than {self._settings.ndjson_line_bytes} bytes")
-            document = parse_document(line.content, self._settings.body_depth)
+                raise LineRejected(f"the line is longer than {self._settings.uploads.ndjson_line_bytes} bytes")
+            document = parse_document(line.content, self._settings.requests.body_depth)
         except LineRejected as fault:
             self._reject(Rejected(line.number, fault.id, str(fault)))
             return
@@ -148,9 +149,9 @@ class DocumentImport:
         batch.size += memory_of(line.content)
 
     def _reject(self, rejected: Rejected) -> None:
-        if len(self._done.rejected) >= self._settings.rejected_lines:
+        if len(self._done.rejected) >= self._settings.uploads.rejected_lines:
             raise InvalidRequest(
-                f"more than {self._settings.rejected_lines} lines rejected, this one because: {rejected.reason}"
+                f"more than {self._settings.uploads.rejected_lines} lines rejected, this one because: {rejected.reason}"
             )
         self._done.rejected.append(rejected)
 

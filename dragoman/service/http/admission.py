@@ -41,11 +41,13 @@ class Threads:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._seconds = settings.request_seconds
-        self._requests = Limit(settings.concurrent_searches, "requests are under way")
+        self._seconds = settings.requests.request_seconds
+        self._requests = Limit(settings.search.concurrent_searches, "requests are under way")
         self._computing = Turns(_COMPUTING, _COMPUTING - 1)
-        self._waiting = Turns(settings.concurrent_model_searches + _SPARE, settings.concurrent_model_searches)
-        self._threads = anyio.CapacityLimiter(_COMPUTING + settings.concurrent_model_searches + _SPARE)
+        self._waiting = Turns(
+            settings.search.concurrent_model_searches + _SPARE, settings.search.concurrent_model_searches
+        )
+        self._threads = anyio.CapacityLimiter(_COMPUTING + settings.search.concurrent_model_searches + _SPARE)
 
     async def run(self, request: Request, work: Callable[[Cancelled], T], *, waits: bool) -> T:
         """Run ``work`` on a thread when it is its turn; ``waits`` says that it will wait for the models.

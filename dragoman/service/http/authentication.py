@@ -70,12 +70,14 @@ class Authentication:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
-        self._metrics_open = settings.metrics_open
-        self._allowed_hosts = settings.host_names
-        self._probes = Visitors(settings.open_requests_per_second, settings.open_burst, "requests")
-        self._open = Visitors(settings.open_requests_per_second, settings.open_burst, "requests")
+        self._metrics_open = settings.access.metrics_open
+        self._allowed_hosts = settings.access.host_names
+        self._probes = Visitors(settings.access.open_requests_per_second, settings.access.open_burst, "requests")
+        self._open = Visitors(settings.access.open_requests_per_second, settings.access.open_burst, "requests")
         self._failed = Visitors(
-            settings.failed_sign_ins_per_second, settings.failed_sign_ins_burst, "requests without a valid key"
+            settings.access.failed_sign_ins_per_second,
+            settings.access.failed_sign_ins_burst,
+            "requests without a valid key",
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -63,7 +63,7 @@ class StrictRequest(Request):
             check_media_type(self, ("application/json",), "JSON (Content-Type: application/json)")
             if (encoding := self.headers.get("content-encoding", "identity").lower()) != "identity":
                 raise UnsupportedMedia(f"a JSON body cannot be sent with Content-Encoding {encoding[:40]!r}")
-            body = await BodyStream(self).read(settings_of(self).body_bytes, self.memory)
+            body = await BodyStream(self).read(settings_of(self).requests.body_bytes, self.memory)
             self._body = cast("bytes", body)
         return self._body
 
@@ -90,7 +90,7 @@ class StrictRequest(Request):
     def _read(self, body: bytes) -> Any:
         """The body as the endpoint takes it, or the fault: one that is raised would hold the body by its traceback."""
         try:
-            self.memory.take(memory_of(body, settings_of(self).body_values))
+            self.memory.take(memory_of(body, settings_of(self).requests.body_values))
             return self._valid(body)
         except ServiceError as fault:
             fault.__cause__ = fault.__context__ = None
@@ -102,7 +102,7 @@ class StrictRequest(Request):
             ServiceError: the body is not what the endpoint takes.
         """
         settings = settings_of(self)
-        value = parse(body, settings.body_depth, settings.body_values)
+        value = parse(body, settings.requests.body_depth, settings.requests.body_values)
         if self._field is None:
             return value
         valid, errors = self._field.validate(value, loc=("body",))

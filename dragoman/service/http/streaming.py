@@ -31,11 +31,11 @@ class BodyStream:
     def __init__(self, request: Request) -> None:
         settings: Settings = request.app.state.settings
         self._receive = request.receive
-        self._wait_limit = settings.upload_idle_seconds
-        self._slowest = settings.body_bytes_per_second
+        self._wait_limit = settings.requests.upload_idle_seconds
+        self._slowest = settings.requests.body_bytes_per_second
         length = request.headers.get("content-length", "")
         self._length = int(length) if length.isdecimal() and length.isascii() and len(length) < 20 else 0
-        self._patience = settings.upload_idle_seconds
+        self._patience = settings.requests.upload_idle_seconds
         self._arrived_at = time.monotonic()
         self.ended = False
         self._fault: ClientDisconnect | UploadTooSlow | None = None
@@ -240,10 +240,10 @@ async def work_on_upload(request: Request, work: Callable[[Iterator[bytes]], T])
     key = request.scope["state"].get("key_id")
     try:
         memory.breaker.check()
-        return await uploads.run(key, body, lambda next_part: work(_parts(next_part, settings.upload_bytes)))
+        return await uploads.run(key, body, lambda next_part: work(_parts(next_part, settings.uploads.upload_bytes)))
     except Exception as fault:
         if not uploads.stopping and not isinstance(fault, UploadTooSlow):
-            await body.drop(settings.body_bytes)
+            await body.drop(settings.requests.body_bytes)
         raise
 
 

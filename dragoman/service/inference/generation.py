@@ -65,10 +65,10 @@ def bridge_place(settings: Settings) -> Path:
     Raises:
         NotInstalled: it is off, or none is configured and none comes with this installation.
     """
-    if settings.bridge is not None and settings.bridge != OFF:
-        return Path(settings.bridge)
+    if settings.models.bridge is not None and settings.models.bridge != OFF:
+        return Path(settings.models.bridge)
     own = shipped_bridge("reasoning")
-    if settings.bridge == OFF or own is None:
+    if settings.models.bridge == OFF or own is None:
         raise NotInstalled(
             "there is no model that reasons: set DRAGOMAN_BRIDGE to the folder of a bridge that"
             " `dragoman train layalign` made"
@@ -92,7 +92,7 @@ def load_reasoner(settings: Settings) -> Reasoner:
     place = bridge_place(settings)
     from dragoman.reasoning.layalign.reasoner import Reasoner
 
-    return Reasoner(place, settings.data_dir / "models", settings.device)
+    return Reasoner(place, settings.store.data_dir / "models", settings.models.device)
 
 
 def generated(reasoner: Reasoner, generations: Sequence[Generation]) -> list[Any]:

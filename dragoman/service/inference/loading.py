@@ -41,7 +41,7 @@ def _load_encoder(settings: Settings, shared: Shared) -> tuple[SentenceEncoder, 
     from dragoman.indexes.dense.codes import shipped_codec
     from dragoman.indexes.dense.language_means import shipped_means
 
-    place = settings.encoder or ENCODER
+    place = settings.models.encoder or ENCODER
     encoder, loaded = shared(place)
     identity = _identity(encoder.name, place, loaded.checksum)
     codec, surprisals = shipped_codec(place), encoder.surprisals()
@@ -57,23 +57,25 @@ def _load_encoder(settings: Settings, shared: Shared) -> tuple[SentenceEncoder, 
 
 def may_be_of_encoder(settings: Settings, identity: str) -> bool:
     """Whether vectors of this identity may be of the configured encoder, as far as its name alone says."""
-    place = settings.encoder or ENCODER
+    place = settings.models.encoder or ENCODER
     return identity.startswith(place) and identity[len(place) :][:1] in ("", " ", "@")
 
 
 def has_encoder(settings: Settings) -> bool:
     """Whether there is a sentence encoder: a configured one, or the one that comes as a package."""
-    return settings.encoder is not None or find_spec(PACKAGE) is not None
+    return settings.models.encoder is not None or find_spec(PACKAGE) is not None
 
 
 def has_reranker(settings: Settings) -> bool:
     """Whether there is a reranker: a configured one, one in a worker process, or one shipped."""
-    return settings.reranker is not None or settings.worker_url is not None or find_spec(PACKAGE) is not None
+    return (
+        settings.models.reranker is not None or settings.worker.worker_url is not None or find_spec(PACKAGE) is not None
+    )
 
 
 def reranker_place(settings: Settings) -> str:
     """The name or folder of the reranker: `late`, unless another is configured."""
-    return settings.reranker or LATE
+    return settings.models.reranker or LATE
 
 
 def _load_reranker(settings: Settings, shared: Shared) -> tuple[AnyScorer, RerankerInfo]:
@@ -85,9 +87,9 @@ def _load_reranker(settings: Settings, shared: Shared) -> tuple[AnyScorer, Reran
     if not has_reranker(settings):
         raise Unavailable(f"the reranker needs the package {PACKAGE}, or DRAGOMAN_RERANKER the folder of another one")
     precisions = (torch.float32, torch.bfloat16)
-    chosen = settings.rerank_precision
-    dtype = fastest(settings.device or "cpu", precisions) if chosen == "auto" else getattr(torch, chosen)
-    scorer, about = load_scorer(reranker_place(settings), settings.device, dtype, lambda name: shared(name)[0])
+    chosen = settings.models.rerank_precision
+    dtype = fastest(settings.models.device or "cpu", precisions) if chosen == "auto" else getattr(torch, chosen)
+    scorer, about = load_scorer(reranker_place(settings), settings.models.device, dtype, lambda name: shared(name)[0])
     return scorer, RerankerInfo(about, scorer)
 
 

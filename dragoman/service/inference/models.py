@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("dragoman")
 
+ANSWERS = 32
+"""Most answers that are generated together."""
 _EMBED_CHARS = 4_096
 """Most characters of passages in one forward pass."""
 _SCORED = 4
@@ -97,12 +99,12 @@ class Models:
         self._loading = Lock()
         self.worker = Worker(
             self._compute,
-            queue=settings.worker_queue,
+            queue=settings.worker.worker_queue,
             limits=self._limits,
             observer=metrics,
             urgent=_is_urgent,
         )
-        self._loader = Worker(self._loaded_models, settings.worker_queue, lambda task: Limits(1, 1), metrics)
+        self._loader = Worker(self._loaded_models, settings.worker.worker_queue, lambda task: Limits(1, 1), metrics)
         """Loads models one by one, while those that are loaded compute on."""
 
     def encoder(self, cancelled: Cancelled | None = None) -> EncoderInfo:
@@ -176,7 +178,7 @@ class Models:
             Unavailable: the encoder cannot be loaded, or took too long.
         """
         task = Encode(len(text) > SHORT_QUERY)
-        found: EncodedQuery = self._ask(task, text, wait_limit(self._settings.worker_seconds), cancelled)
+        found: EncodedQuery = self._ask(task, text, wait_limit(self._settings.worker.worker_seconds), cancelled)
         return found
 
     def trim(self) -> None:
@@ -237,14 +239,14 @@ class Models:
         if found is None:
             return None
         taken = found[1]
-        limit = min(self._settings.worker_hung_seconds, NEARLY * seconds)
+        limit = min(self._settings.worker.worker_hung_seconds, NEARLY * seconds)
         return f"the models have been computing one batch for {taken:.0f} seconds" if taken > limit else None
 
     def _info(self, model: str, cancelled: Cancelled | None, seconds: float | None = None) -> Any:
         known = self.loaded(model)
         if known is not None:
             return known
-        return gathered(self.load(model), seconds or wait_limit(self._settings.worker_seconds), cancelled)[0]
+        return gathered(self.load(model), seconds or wait_limit(self._settings.worker.worker_seconds), cancelled)[0]
 
     def _ask(self, task: Any, content: Any, seconds: float, cancelled: Cancelled | None) -> Any:
         if reason := self.stuck(seconds):
@@ -252,12 +254,12 @@ class Models:
         return gathered(self.worker.submit(task, [content]), seconds, cancelled)[0]
 
     def _limits(self, task: Any) -> Limits:
-        settings = self._settings
         if isinstance(task, Generate):
-            return Limits(settings.reason_answers, settings.reason_batch_tokens, padded=True)
-        items, cost, seconds = settings.worker_batch, settings.worker_batch_chars, settings.worker_batch_seconds
+            return Limits(ANSWERS, self._settings.qa.reason_batch_tokens, padded=True)
+        worker = self._settings.worker
+        items, cost, seconds = worker.worker_batch, worker.worker_batch_chars, worker.worker_batch_seconds
         if isinstance(task, Score | Read | Judge):
-            items = cost = settings.worker_batch_tokens
+            items = cost = worker.worker_batch_tokens
             if isinstance(task, Score):
                 seconds *= _SCORED
         elif isinstance(task, Embed):  # in the background: requests wait for a batch that is being computed
@@ -269,7 +271,7 @@ class Models:
         if isinstance(task, Score):
             return self._score(texts)
         if isinstance(task, Translate):
-            return translated(self._load("translator")[0], task, texts, self._settings.beam)
+            return translated(self._load("translator")[0], task, texts, self._settings.translation.beam)
         if isinstance(task, Read):
             return spans(self._load("reader")[0], texts)
         if isinstance(task, Generate):
@@ -352,8 +354,8 @@ class Models:
             from dragoman.backbone.loading import load_encoder
             from dragoman.backbone.sentences import SentenceEncoder
 
-            loaded = load_encoder(place, self._settings.device)
-            precision = self._settings.encoder_precision
+            loaded = load_encoder(place, self._settings.models.device)
+            precision = self._settings.models.encoder_precision
             encoder = SentenceEncoder(loaded, dtype=None if precision == "auto" else getattr(torch, precision))
             encoder.release()
             self._encoders[place] = encoder, loaded
@@ -362,11 +364,11 @@ class Models:
 
     def _set_threads(self) -> None:
         """Set the thread count on this thread, the worker's or that which loads: OpenMP keeps it per thread."""
-        if self._settings.torch_threads is None or hasattr(self._threads, "set"):
+        if self._settings.models.torch_threads is None or hasattr(self._threads, "set"):
             return
         import torch
 
-        torch.set_num_threads(self._settings.torch_threads)
+        torch.set_num_threads(self._settings.models.torch_threads)
         self._threads.set = True
 
 

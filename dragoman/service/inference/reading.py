@@ -50,7 +50,7 @@ def reader_place(settings: Settings, kind: Kind) -> Path:
     Raises:
         NotInstalled: it is off, or none is configured and none comes with this installation.
     """
-    configured = settings.reader if kind == "answers" else settings.statement_reader
+    configured = settings.models.reader if kind == "answers" else settings.models.statement_reader
     variable = "DRAGOMAN_READER" if kind == "answers" else "DRAGOMAN_STATEMENT_READER"
     if configured == OFF:
         raise NotInstalled(f"the reader of {kind} is off: {variable} can name the folder of one")
@@ -75,7 +75,7 @@ def load_reader(settings: Settings) -> SpanScorer:
     place = reader_place(settings, "answers")
     from dragoman.reasoning.inference import SpanScorer
 
-    return SpanScorer(place, settings.device)
+    return SpanScorer(place, settings.models.device)
 
 
 def load_statement_reader(settings: Settings) -> StatementScorer:
@@ -88,7 +88,7 @@ def load_statement_reader(settings: Settings) -> StatementScorer:
     place = reader_place(settings, "statements")
     from dragoman.reasoning.inference import StatementScorer
 
-    return StatementScorer(place, settings.device)
+    return StatementScorer(place, settings.models.device)
 
 
 def spans(scorer: SpanScorer, parts: Sequence[Part]) -> list[list[Span] | Exception]:

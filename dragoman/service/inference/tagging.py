@@ -84,7 +84,7 @@ def tagger_place(settings: Settings, task: TaggerTask) -> Path:
     Raises:
         NotInstalled: it is off, or none is configured and none comes with this installation.
     """
-    configured = settings.ner_tagger if task == "ner" else settings.pos_tagger
+    configured = settings.models.ner_tagger if task == "ner" else settings.models.pos_tagger
     variable = f"DRAGOMAN_{task.upper()}_TAGGER"
     if configured == OFF:
         raise NotInstalled(f"task: the tagger {task} is off: {variable} can name the folder of one")
@@ -111,7 +111,7 @@ def load_tagger(settings: Settings, task: TaggerTask, shared: Callable[[str], tu
     from dragoman.tagging import tagger
 
     encoder = str(read_json(place / CONFIG).get("encoder"))
-    return tagger.load_tagger(place, shared(encoder)[0], settings.device or "cpu")
+    return tagger.load_tagger(place, shared(encoder)[0], settings.models.device or "cpu")
 
 
 def tags(tagger: Tagger, texts: Sequence[str]) -> list[list[Tag] | Exception]:

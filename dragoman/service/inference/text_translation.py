@@ -93,12 +93,12 @@ class Translations:
 
     def check(self, texts: Sequence[str]) -> None:
         """Raise :class:`InvalidRequest` if these texts exceed the limits of one request."""
-        settings = self._settings
-        if len(texts) > settings.translate_texts:
-            raise InvalidRequest(f"texts: {len(texts)} of them; at most {settings.translate_texts} are allowed")
-        if (chars := sum(map(len, texts))) > settings.translate_chars:
+        limits = self._settings.translation
+        if len(texts) > limits.translate_texts:
+            raise InvalidRequest(f"texts: {len(texts)} of them; at most {limits.translate_texts} are allowed")
+        if (chars := sum(map(len, texts))) > limits.translate_chars:
             raise InvalidRequest(
-                f"texts: {chars} characters together; at most {settings.translate_chars} are allowed in a request"
+                f"texts: {chars} characters together; at most {limits.translate_chars} are allowed in a request"
             )
 
     def begin(self, info: TranslatorInfo, texts: Sequence[str], source: str, target: str) -> list[Underway]:
@@ -172,7 +172,9 @@ class Translations:
             try:
                 translated[place] = one.joined() if one.done() else None
                 if translated[place] is None:
-                    reasons[f"not translated: not within {self._settings.translate_snippets_seconds:g} seconds"] += 1
+                    reasons[
+                        f"not translated: not within {self._settings.translation.translate_snippets_seconds:g} seconds"
+                    ] += 1
                 elif not one.whole:
                     reasons["cut off, because the translation did not end"] += 1
             except InvalidRequest as fault:
@@ -187,7 +189,7 @@ class Translations:
         return translated, degraded
 
     def _wait(self, underway: Sequence[Underway], cancelled: Cancelled | None) -> None:
-        until = time.monotonic() + wait_limit(self._settings.translate_snippets_seconds)
+        until = time.monotonic() + wait_limit(self._settings.translation.translate_snippets_seconds)
         for one in underway:
             for future in one.futures:
                 while future is not None and not future.done() and time.monotonic() < until:

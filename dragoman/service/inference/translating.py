@@ -89,10 +89,10 @@ def translator_place(settings: Settings) -> str:
     Raises:
         NotInstalled: it is off, or none is configured and none comes with this installation.
     """
-    if settings.translator is not None and settings.translator != OFF:
-        return settings.translator
+    if settings.models.translator is not None and settings.models.translator != OFF:
+        return settings.models.translator
     own = shipped_bridge("translation")
-    if settings.translator == OFF or own is None:
+    if settings.models.translator == OFF or own is None:
         raise NotInstalled(
             "there is no translator: set DRAGOMAN_TRANSLATOR to the folder or the Hugging Face name of a translation"
             " model (such as M2M100, mBART, NLLB or T5), or to the folder of a bridge"
@@ -124,11 +124,11 @@ def load_translator(settings: Settings) -> tuple[Any, TranslatorInfo]:
 
         if about.get("stage") != "translation":
             raise CheckpointError(f"{place}: its stage is {about.get('stage')!r}; a translator's is 'translation'")
-        bridge = Reasoner(Path(place), settings.data_dir / "models", settings.device)
+        bridge = Reasoner(Path(place), settings.store.data_dir / "models", settings.models.device)
         return bridge, TranslatorInfo(bridge.name, bridge.languages, bridge.quality, bridge.measured_on, bridge)
     from dragoman.backbone import loading
 
-    translator = loading.load_translator(place, settings.device)
+    translator = loading.load_translator(place, settings.models.device)
     translator.name = model_name(place)
     return translator, TranslatorInfo(translator.name, frozenset(translator.languages))
 

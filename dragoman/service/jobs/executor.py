@@ -11,6 +11,7 @@ from typing import cast
 
 from dragoman.deadline import DeadlinePassed, deadline
 from dragoman.service.core.errors import InternalError, NotInstalled, ServiceError, Unavailable, classify
+from dragoman.service.core.limits import BATCH_BYTES
 from dragoman.service.core.line import LineRejected
 from dragoman.service.core.priority import Traffic, background
 from dragoman.service.core.settings import Settings
@@ -24,6 +25,8 @@ logger = logging.getLogger("dragoman")
 _RETRIED_STATUSES = (429, 503, 507)
 """Statuses of transient faults, after which a line is retried."""
 _YIELD_SECONDS = 1.0
+CHUNK_SECONDS = 5.0
+"""How long lines of a job are processed before the results so far are stored."""
 
 
 class JobExecutor:
@@ -51,13 +54,13 @@ class JobExecutor:
         self._snapshot = snapshot
         self._failing_since = failing_since
         self._cancelled = cancelled
-        self._until = time.monotonic() + settings.job_chunk_seconds
+        self._until = time.monotonic() + CHUNK_SECONDS
         self._chars = 0
         self._fault: ServiceError | None = None
 
     def work(self, lines: Sequence[tuple[int, str]]) -> tuple[list[Answered], ServiceError | None]:
         """The answered lines, and the transient fault of a line that could not be answered now, or None."""
-        threads = min(self._settings.job_threads, len(lines))
+        threads = min(self._settings.jobs.job_threads, len(lines))
         with ThreadPoolExecutor(threads, thread_name_prefix="dragoman-job") as pool:
             answered = [one for one in pool.map(self._line, lines) if one is not None]
         return answered, self._fault
@@ -68,7 +71,7 @@ class JobExecutor:
             return None
         self._traffic.wait_until_idle(_YIELD_SECONDS)
         try:
-            seconds = self._settings.job_line_seconds
+            seconds = self._settings.jobs.job_line_seconds
             with background(seconds), deadline(seconds, self._cancelled):
                 done = self._answer(number)
         except Exception as fault:
@@ -82,7 +85,7 @@ class JobExecutor:
 
     def _over(self) -> bool:
         late = time.monotonic() >= self._until
-        return late or self._cancelled() or self._fault is not None or self._chars > self._settings.import_batch_bytes
+        return late or self._cancelled() or self._fault is not None or self._chars > BATCH_BYTES
 
     def _answer(self, number: int) -> Answered | None:
         packed = self._jobs.request(self._job.id, number)
@@ -90,7 +93,7 @@ class JobExecutor:
             return None
         type = cast("JobType", self._job.type)
         try:
-            request = parse_line(zlib.decompress(packed), type, self._settings.body_depth, stored=True)
+            request = parse_line(zlib.decompress(packed), type, self._settings.requests.body_depth, stored=True)
         except LineRejected as fault:  # accepted by an earlier version of the service
             return Answered(number, True, line_error(str(fault)))
         found = self._answers.answer(request, self._snapshot, self._cancelled)
@@ -99,7 +102,7 @@ class JobExecutor:
     def _failed(self, number: int, fault: Exception) -> Answered | None:
         """The error of a line, or None if it should be retried."""
         if isinstance(fault, DeadlinePassed):  # not retried: it would take as long again
-            error = Unavailable(f"the line took longer than {self._settings.job_line_seconds:g} seconds")
+            error = Unavailable(f"the line took longer than {self._settings.jobs.job_line_seconds:g} seconds")
             return Answered(number, True, line_error(str(error), error.status, error.error_type))
         known = classify(fault)
         if known is None:
@@ -107,7 +110,7 @@ class JobExecutor:
             known = InternalError(f"the service failed; its log has the cause under job {self._job.id}")
         if known.status in _RETRIED_STATUSES and not isinstance(known, NotInstalled):
             since = self._failing_since.setdefault(number, time.monotonic())
-            if time.monotonic() - since < self._settings.job_retry_seconds:
+            if time.monotonic() - since < self._settings.jobs.job_retry_seconds:
                 self._fault = known
                 return None
         return Answered(number, True, line_error(str(known), known.status, known.error_type))

@@ -125,7 +125,7 @@ class LineAnswers:
             return LineAnswer(_dump(answered.model_dump(mode="json", exclude_unset=True)), run_names(line.request))
         request, texts = line.request, line.request.texts()
         begun = self._rerank.begin(request, texts, snapshot)
-        scores = begun.pending.result(time.monotonic() + self._settings.job_line_seconds, cancelled)
+        scores = begun.pending.result(time.monotonic() + self._settings.jobs.job_line_seconds, cancelled)
         ranked = begun.ranking(scores, raw=bool(request.raw_scores))
         check_scored(ranked, len(texts))
         response = answer_v1(line.custom_id, request, ranked).model_dump(mode="json", exclude_none=True)

@@ -35,6 +35,10 @@ from dragoman.service.tables.snapshot import Snapshot
 
 logger = logging.getLogger("dragoman")
 
+CHUNK_LINES = 64
+"""Lines of a job that are stored per database transaction."""
+TURN_SECONDS = 15.0
+"""How long a job keeps its lease while other jobs wait."""
 _POLL_SECONDS = 5.0
 _CLEAN_SECONDS = 3600.0
 _FIRST_PAUSE_SECONDS, _MAX_PAUSE_SECONDS = 1.0, 10.0
@@ -142,7 +146,7 @@ class JobScheduler:
             self._changed.clear()
 
     def _clean(self) -> None:
-        leftovers = self._jobs.leftovers(timedelta(hours=self._settings.job_keep_hours))
+        leftovers = self._jobs.leftovers(timedelta(hours=self._settings.jobs.job_keep_hours))
         uploading = self._uploading()  # read after the rows: an upload is registered before it has a row
         for job in leftovers:
             if job not in uploading:
@@ -164,7 +168,7 @@ class JobScheduler:
             if run.thread is None and not self._ended(job):
                 waiting.append((run.due, job.id))
         due = [id for moment_due, id in sorted(waiting, key=lambda one: one[0]) if moment_due <= moment]
-        free = max(0, self._settings.jobs_at_a_time - len(leased))
+        free = max(0, self._settings.jobs.jobs_at_a_time - len(leased))
         self._others_wait = len(due) > free
         for id in due[:free]:
             self._lease(id, known[id])
@@ -200,7 +204,7 @@ class JobScheduler:
         job = self._jobs.start(id)
         if job is None or self._ended(job):
             return False
-        lines = self._jobs.pending(id, self._settings.job_chunk_lines)
+        lines = self._jobs.pending(id, CHUNK_LINES)
         if not lines:
             self._jobs.finish(id, COMPLETED)
             return False
@@ -232,7 +236,7 @@ class JobScheduler:
         return self._stopping.is_set() or self._taken
 
     def _is_over(self, run: _Run) -> bool:
-        turn_over = time.monotonic() - run.leased >= self._settings.job_turn_seconds
+        turn_over = time.monotonic() - run.leased >= TURN_SECONDS
         return self._halted() or (self._others_wait and turn_over)
 
     def _back_off(self, run: _Run) -> None:

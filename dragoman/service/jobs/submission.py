@@ -17,6 +17,7 @@ from sqlalchemy.exc import IntegrityError
 from dragoman.files.streams import Line, lines, unpacked
 from dragoman.service.core.admission import Limit
 from dragoman.service.core.errors import Conflict, InvalidRequest, TooLarge, classify
+from dragoman.service.core.limits import BATCH_BYTES, BATCH_LINES
 from dragoman.service.core.line import LineRejected, parse_object
 from dragoman.service.core.settings import Settings
 from dragoman.service.jobs.line import JobType, LineAnswers, parse_line, run_names
@@ -85,12 +86,12 @@ class JobSubmission:
             status=UPLOADING,
             idempotency_key=own_idempotency_key(self._new),
             key_id=self._new.key_id,
-            expires_at=now() + timedelta(hours=self._settings.job_expire_hours),
+            expires_at=now() + timedelta(hours=self._settings.jobs.job_expire_hours),
         )
         try:
             with self._store.write() as session:
                 there = select(func.count()).where(Job.status.in_((*UNFINISHED, UPLOADING)))
-                most = self._settings.jobs_unfinished
+                most = self._settings.jobs.jobs_unfinished
                 Limit(most, "jobs are unfinished").check(session.scalar(there) or 0)
                 if (key := self._new.key_id) is not None:
                     own = session.scalar(there.where(Job.key_id == key)) or 0
@@ -124,7 +125,7 @@ class JobSubmission:
 
     def _unpacked(self, parts: Iterator[bytes], gzip: bool) -> Iterator[bytes]:
         settings = self._settings
-        limits = {"limit": settings.decompressed_bytes, "ratio": settings.decompression_ratio}
+        limits = {"limit": settings.uploads.decompressed_bytes, "ratio": settings.uploads.decompression_ratio}
         for part in unpacked(parts, gzip=gzip, **limits):
             self._digest.update(part)
             yield part
@@ -132,13 +133,13 @@ class JobSubmission:
     def _store_lines(self, parts: Iterator[bytes], gzip: bool) -> None:
         settings = self._settings
         batch = _Batch()
-        for line in lines(self._unpacked(parts, gzip), settings.ndjson_line_bytes):
-            if self._total >= settings.job_lines:
-                raise TooLarge(f"a job has at most {settings.job_lines} lines")
+        for line in lines(self._unpacked(parts, gzip), settings.uploads.ndjson_line_bytes):
+            if self._total >= settings.jobs.job_lines:
+                raise TooLarge(f"a job has at most {settings.jobs.job_lines} lines")
             batch.rows.append(self._row(line))
             batch.size += len(line.content or b"")
             self._total += 1
-            if len(batch.rows) >= settings.import_batch or batch.size >= settings.import_batch_bytes:
+            if len(batch.rows) >= BATCH_LINES or batch.size >= BATCH_BYTES:
                 full, batch = batch, _Batch()
                 self._save(full)
             self._reached = line.number
@@ -149,8 +150,8 @@ class JobSubmission:
         row = {"job_id": self.id, "line": line.number, "custom_id": None, "request": None, "answer": None, "ids": None}
         try:
             if line.content is None:
-                raise LineRejected(f"the line is longer than {self._settings.ndjson_line_bytes} bytes")
-            request = parse_line(line.content, self._new.type, self._settings.body_depth)
+                raise LineRejected(f"the line is longer than {self._settings.uploads.ndjson_line_bytes} bytes")
+            request = parse_line(line.content, self._new.type, self._settings.requests.body_depth)
         except LineRejected as fault:
             return row | {"state": FAILED, "custom_id": fault.id, "answer": line_error(str(fault))}
         packed = zlib.compress(self._settled(line.content, request.request), 1)
@@ -169,7 +170,7 @@ class JobSubmission:
         method = self._methods[collections]
         if method is None:  # the line is answered with the fault
             return content
-        value = parse_object(content, self._settings.body_depth) | {"method": method}
+        value = parse_object(content, self._settings.requests.body_depth) | {"method": method}
         return json.dumps(value, ensure_ascii=False).encode()
 
     def _save(self, batch: _Batch) -> None:

@@ -61,7 +61,7 @@ def traced(settings: Settings, service: str) -> Iterator[None]:
     if "OTEL_SERVICE_NAME" not in os.environ:
         described["service.name"] = service
     provider = TracerProvider(resource=Resource.create(described), shutdown_on_exit=False)
-    exporter = OTLPSpanExporter(settings.traces and f"{settings.traces.rstrip('/')}/v1/traces")
+    exporter = OTLPSpanExporter(settings.log.traces and f"{settings.log.traces.rstrip('/')}/v1/traces")
     provider.add_span_processor(BatchSpanProcessor(exporter))
     _tracer = provider.get_tracer("dragoman")
     try:
@@ -75,7 +75,7 @@ def configured(settings: Settings) -> bool:
     """Whether a collector is configured, by a setting or by OpenTelemetry's own variables."""
     if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return False
-    return settings.traces is not None or any(os.environ.get(name) for name in _ENDPOINTS)
+    return settings.log.traces is not None or any(os.environ.get(name) for name in _ENDPOINTS)
 
 
 def span(name: str) -> AbstractContextManager[Span]:

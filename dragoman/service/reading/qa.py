@@ -97,7 +97,7 @@ class QuestionAnswering:
             reader_languages=request.reader_languages,
             collections=request.collections,
             method=method,
-            top_k=min(self._settings.qa_passages, self._settings.top_k_max),
+            top_k=min(self._settings.qa.qa_passages, self._settings.search.top_k_max),
             gloss=request.gloss,
         )
 
@@ -177,14 +177,14 @@ class QuestionAnswering:
         """The language of the question or statement: given, or most likely that of its context or of a reader."""
         if request.question_language is not None:
             return Detection.given(request.question_language)
-        readers = readers_of(request.reader_languages, self._settings.readers)
+        readers = readers_of(request.reader_languages, self._settings.search.readers)
         return _detected(_field(request), request.asked, reader, degraded, of_context, readers)
 
     def _reading(self, texts: Sequence[Text], cancelled: Cancelled | None) -> AbstractContextManager[None]:
         """A turn to read long texts: more of them in rows at a time take memory, and the worker reads none sooner."""
         if sum(len(one.text) for one in texts) <= _SHORT_CHARS:
             return nullcontext()
-        return turn(self._turns, wait_limit(self._settings.worker_seconds), cancelled)
+        return turn(self._turns, wait_limit(self._settings.worker.worker_seconds), cancelled)
 
     def _work(self, request: QaRequest) -> Answers | Statements:
         return self._answers if request.statement is None else self._statements
@@ -200,8 +200,8 @@ class QuestionAnswering:
 
     def _check(self, request: QaRequest) -> None:
         for name, text, most in (
-            (_field(request), request.asked, self._settings.query_chars),
-            ("context", request.context, self._settings.qa_chars),
+            (_field(request), request.asked, self._settings.search.query_chars),
+            ("context", request.context, self._settings.qa.qa_chars),
         ):
             if text is not None and len(text) > most:
                 raise InvalidRequest(f"{name}: {len(text)} characters; at most {most} are allowed")
@@ -209,7 +209,7 @@ class QuestionAnswering:
     def _texts(self, documents: Sequence[RankedDocument], truncated: list[str]) -> list[Text]:
         """The texts of documents, as much as a context may have together."""
         found = []
-        left = self._settings.qa_chars
+        left = self._settings.qa.qa_chars
         for one in documents:
             text = one.stored.part(0, left + 1)
             if len(text) > left:

@@ -31,6 +31,8 @@ STAGE = "reason"
 READ = "en"
 """The language that the LLM reads."""
 TOKENS = 256
+PASSAGE_TOKENS = 200
+"""Tokens of each document that are quoted to the model that reasons."""
 _ANSWER = re.compile(r"\bthe answer is:?\s+", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 
@@ -61,7 +63,7 @@ class Reasoning:
 
     def __init__(self, models: Models, search: Search, settings: Settings, metrics: Metrics) -> None:
         self._models, self._search, self._settings, self._metrics = models, search, settings, metrics
-        self.answers = Limit(settings.reason_waiting, "answers are being generated")
+        self.answers = Limit(settings.qa.reason_waiting, "answers are being generated")
         """To be held from before an answer begins until it ends."""
 
     def begin(
@@ -81,14 +83,14 @@ class Reasoning:
         """
         settings = self._settings
         bridge_place(settings)
-        limit = request.max_tokens or min(TOKENS, settings.reason_tokens)
-        if limit > settings.reason_tokens:
-            raise InvalidRequest(f"max_tokens: {limit}; at most {settings.reason_tokens} are allowed")
-        if len(request.question) > settings.query_chars:
+        limit = request.max_tokens or min(TOKENS, settings.qa.reason_tokens)
+        if limit > settings.qa.reason_tokens:
+            raise InvalidRequest(f"max_tokens: {limit}; at most {settings.qa.reason_tokens} are allowed")
+        if len(request.question) > settings.search.query_chars:
             raise InvalidRequest(
-                f"question: {len(request.question)} characters; at most {settings.query_chars} are allowed"
+                f"question: {len(request.question)} characters; at most {settings.search.query_chars} are allowed"
             )
-        if reason := self._models.stuck(settings.reason_seconds):
+        if reason := self._models.stuck(settings.qa.reason_seconds):
             raise Unavailable(reason)
         reasoner = self._models.reasoner(cancelled)
         response, quoted = self._found(request, request_id, reasoner, cancelled)
@@ -130,7 +132,7 @@ class Reasoning:
             query=request.question,
             query_language=request.language,
             collections=request.collections,
-            top_k=min(self._settings.reason_passages, self._settings.top_k_max),
+            top_k=min(self._settings.qa.reason_passages, self._settings.search.top_k_max),
         )
         found = self._search.retrieve(wanted, cancelled)
         response = ReasonResponse(
@@ -150,7 +152,7 @@ class Reasoning:
         if request.language is not None:
             return Detection.given(request.language)
         candidates = {FALLBACK, *reasoner.languages, *NEIGHBOURS} if reasoner.languages else {FALLBACK}
-        readers = self._settings.readers
+        readers = self._settings.search.readers
         found = detect(request.question, candidates, lambda language, word: False, readers=readers)
         if not found.decided:
             degraded.append(Degraded.of("detect", f"question: {undecided(found.language)}", "undecided"))
@@ -164,7 +166,7 @@ class Reasoning:
         lines, documents = [], []
         several = len({one.hit.collection for one in found}) > 1  # where one id can be two documents
         for one in found:
-            hit, stored, tokens = one.hit, one.stored, self._settings.reason_passage_tokens
+            hit, stored, tokens = one.hit, one.stored, PASSAGE_TOKENS
             low = max(0, hit.snippet_start - reasoner.reach(tokens))
             text = stored.part(low, hit.snippet_start + reasoner.reach(tokens))
             start, end = reasoner.window(text, hit.snippet_start - low, tokens)

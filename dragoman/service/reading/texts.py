@@ -70,7 +70,7 @@ def computed(
     Raises:
         ServiceError: the worker was full, too slow or failed, or the client disconnected.
     """
-    until = time.monotonic() + wait_limit(settings.worker_seconds)
+    until = time.monotonic() + wait_limit(settings.worker.worker_seconds)
     found: list[Any] = []
     for start in range(0, len(parts), _QUEUED):
         some = parts[start : start + _QUEUED]

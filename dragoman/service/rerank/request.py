@@ -113,14 +113,14 @@ class RerankRequests:
         check_active(request.tables or (), snapshot)
         if request.query_language is None or request.document_language is None:
             check_detectable(snapshot, [request.document_language] if request.document_language else [])
-        readers = readers_of(request.reader_languages, self._settings.readers)
+        readers = readers_of(request.reader_languages, self._settings.search.readers)
         query, *found = _languages(request, texts, snapshot, readers)
         documents = [AnalysedText(text, one.language, self._analysis) for text, one in zip(texts, found, strict=True)]
         if request.tables is not None:
             targets = {document.language for document in documents} - {query.language}
             snapshot = self._tables.select(snapshot, request.tables, query.language, targets)
         languages = _described(request, query, found, snapshot)
-        seconds = wait_limit(self._settings.worker_seconds)
+        seconds = wait_limit(self._settings.worker.worker_seconds)
         asked = AnalysedText(request.query, query.language, self._analysis)
         return PendingRanking(self._reranking.begin(asked, documents, snapshot, seconds), languages)
 
@@ -178,14 +178,14 @@ def _guesses(query: Detection, documents: Sequence[Detection]) -> list[str]:
 
 
 def _check(settings: Settings, request: RerankRequest, texts: Sequence[str]) -> None:
-    if len(request.query) > settings.query_chars:
-        raise InvalidRequest(f"query: longer than {settings.query_chars} characters")
-    if len(texts) > settings.rerank_documents:
-        raise InvalidRequest(f"documents: {len(texts)} of them; at most {settings.rerank_documents} are allowed")
-    if len(request.tables or ()) > settings.search_names:
+    if len(request.query) > settings.search.query_chars:
+        raise InvalidRequest(f"query: longer than {settings.search.query_chars} characters")
+    if len(texts) > settings.search.rerank_documents:
+        raise InvalidRequest(f"documents: {len(texts)} of them; at most {settings.search.rerank_documents} are allowed")
+    if len(request.tables or ()) > settings.search.search_names:
         raise InvalidRequest(
-            f"tables: {len(request.tables or ())} of them; at most {settings.search_names} are allowed"
+            f"tables: {len(request.tables or ())} of them; at most {settings.search.search_names} are allowed"
         )
     for place, text in enumerate(texts):
-        if len(text) > settings.document_chars:
-            raise InvalidRequest(f"documents[{place}]: longer than {settings.document_chars} characters")
+        if len(text) > settings.search.document_chars:
+            raise InvalidRequest(f"documents[{place}]: longer than {settings.search.document_chars} characters")

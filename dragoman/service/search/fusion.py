@@ -36,9 +36,9 @@ class SearchRanking:
     def __init__(self, first_stage: FirstStage, dense: DenseStage, settings: Settings) -> None:
         self._first_stage = first_stage
         self._dense = dense
-        self._weight = settings.hybrid_dense_weight
-        self._fuse = _by_ranks if settings.hybrid_fusion == "rrf" else _by_scores
-        self._late_weight = settings.late_weight if settings.late_interaction else 0.0
+        self._weight = settings.search.hybrid_dense_weight
+        self._fuse = _by_ranks if settings.search.hybrid_fusion == "rrf" else _by_scores
+        self._late_weight = settings.search.late_weight if settings.search.late_interaction else 0.0
 
     def rank(self, found: Retrieval, k: int) -> None:
         """Rank the ``k`` best documents by the method of the request.

@@ -49,7 +49,7 @@ class NameFinder:
         try:
             self._models.tagger("ner", found.cancelled)
             underway = Tagging(self._models.worker, "ner", [found.query.text], query=True)
-            gathered(underway.futures, wait_limit(self._settings.worker_seconds), found.cancelled)
+            gathered(underway.futures, wait_limit(self._settings.worker.worker_seconds), found.cancelled)
             (tags,) = underway.results()
         except ClientDisconnected:
             raise

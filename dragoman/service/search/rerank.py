@@ -55,7 +55,7 @@ class RerankStage:
             return None
         if request.rerank is not None:
             return request.rerank
-        usable = self._available and self._settings.rerank == "auto" and request.method in _ATTAINABLE
+        usable = self._available and self._settings.search.rerank == "auto" and request.method in _ATTAINABLE
         return RerankOptions(depth=self._affordable()) if usable else None
 
     def _affordable(self) -> int:
@@ -64,7 +64,7 @@ class RerankStage:
             return _DEPTH
         if self._seconds_a_document is None:
             return _FIRST_DEPTH
-        budget = self._settings.rerank_budget_ms / 1000
+        budget = self._settings.search.rerank_budget_ms / 1000
         return max(1, min(_DEPTH, int(budget / self._seconds_a_document)))
 
     def _note_speed(self, seconds: float, documents: int) -> None:
@@ -98,7 +98,7 @@ class RerankStage:
 
     def _rerank(self, found: Retrieval, options: RerankOptions) -> str:
         """``reranked``; ``partial``: some documents could not be scored; or ``nothing``: there are none to rerank."""
-        seconds = wait_limit(self._settings.rerank_seconds)
+        seconds = wait_limit(self._settings.search.rerank_seconds)
         until = time.monotonic() + seconds
         about = self._reranking.about(found.cancelled, seconds)
         _check_name(options, about)
@@ -132,7 +132,7 @@ class RerankStage:
 
     def _joining(self, found: Retrieval, about: RerankerAbout) -> Joining | None:
         """How the first stage's scores join the reranker's; None where nothing was fitted to such scores."""
-        if found.request.method == "hybrid" and self._settings.hybrid_fusion != "convex":
+        if found.request.method == "hybrid" and self._settings.search.hybrid_fusion != "convex":
             return None
         if found.ranked_by in _ATTAINABLE:
             return partial(interpolated, weight=about.first_stage_weight)

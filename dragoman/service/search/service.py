@@ -88,7 +88,7 @@ class Search:
         self._traffic = traffic
         self._names = names
         self._entities = entities
-        self._waiting = Limit(settings.concurrent_model_searches, "searches are waiting for the models")
+        self._waiting = Limit(settings.search.concurrent_model_searches, "searches are waiting for the models")
 
     def search(
         self,
@@ -235,13 +235,13 @@ class Search:
             degraded.append(Degraded.of("detect", undecided(language), "undecided"))
         if request.tables is not None:
             snapshot = self._registry.select(snapshot, request.tables, language, languages)
-        query, cut = _cut(AnalysedText(request.query, language, self._analysis), self._settings.query_words)
+        query, cut = _cut(AnalysedText(request.query, language, self._analysis), self._settings.search.query_words)
         return Retrieval(
             request,
             query,
             snapshot,
             collections,
-            Room(self._settings.answer_bytes),
+            Room(self._settings.search.answer_bytes),
             cancelled,
             found.probability,
             degraded=degraded,
@@ -255,7 +255,7 @@ class Search:
             return Detection.given(request.query_language)
         check_detectable(snapshot, languages)
         candidates = {FALLBACK, *languages, *snapshot.languages}
-        readers = readers_of(request.reader_languages, self._settings.readers)
+        readers = readers_of(request.reader_languages, self._settings.search.readers)
         return detect(request.query, candidates, snapshot.knows, partial(_reach, languages, snapshot), readers)
 
     def _rank(self, found: Retrieval, *, read: bool) -> None:
@@ -348,16 +348,16 @@ class Search:
         settings = self._settings
         if request.translate_snippets:
             self._translations.check_configured()
-        if len(request.query) > settings.query_chars:
-            raise InvalidRequest(f"query: longer than {settings.query_chars} characters")
-        if request.top_k > settings.top_k_max:
-            raise InvalidRequest(f"top_k: must be at most {settings.top_k_max}")
-        if request.rerank and request.rerank.depth > settings.rerank_depth_max:
-            raise InvalidRequest(f"rerank.depth: must be at most {settings.rerank_depth_max}")
+        if len(request.query) > settings.search.query_chars:
+            raise InvalidRequest(f"query: longer than {settings.search.query_chars} characters")
+        if request.top_k > settings.search.top_k_max:
+            raise InvalidRequest(f"top_k: must be at most {settings.search.top_k_max}")
+        if request.rerank and request.rerank.depth > settings.search.rerank_depth_max:
+            raise InvalidRequest(f"rerank.depth: must be at most {settings.search.rerank_depth_max}")
         for field, names in (("collections", request.collections), ("tables", request.tables)):
-            if len(names or ()) > settings.search_names:
+            if len(names or ()) > settings.search.search_names:
                 raise InvalidRequest(
-                    f"{field}: {len(names or ())} of them; at most {settings.search_names} are allowed"
+                    f"{field}: {len(names or ())} of them; at most {settings.search.search_names} are allowed"
                 )
 
 

@@ -29,7 +29,7 @@ class TableBrowser:
         self._store = store
         self._files = files
         self._terms = terms
-        self._seconds = settings.request_seconds
+        self._seconds = settings.requests.request_seconds
 
     def get(self, name: str) -> TableInfo:
         """One table.

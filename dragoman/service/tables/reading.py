@@ -90,11 +90,11 @@ def read_table(
     read_as = ReadAs(read_as) if isinstance(read_as, str) else read_as
     choices = read_as.choices()
     limits = Limits(
-        decompressed_bytes=settings.decompressed_bytes,
-        ratio=settings.decompression_ratio,
-        line_bytes=settings.table_line_bytes,
-        entries=settings.table_entries,
-        spreadsheet_bytes=settings.table_spreadsheet_bytes,
+        decompressed_bytes=settings.uploads.decompressed_bytes,
+        ratio=settings.uploads.decompression_ratio,
+        line_bytes=settings.tables.table_line_bytes,
+        entries=settings.tables.table_entries,
+        spreadsheet_bytes=settings.tables.table_spreadsheet_bytes,
     )
     languages = source, target
     try:

@@ -60,9 +60,9 @@ class Tables:
         self._pinned = pinned
         self._installed = installed
         self._closing = Event()
-        self._terms = TermLookup(analysis, settings.request_seconds)
-        self._files = CompiledTables(settings.tables_dir, self._load, analysis)
-        self.registry = TableRegistry(self._files, settings.table_selection_bytes)
+        self._terms = TermLookup(analysis, settings.requests.request_seconds)
+        self._files = CompiledTables(settings.store.tables_dir, self._load, analysis)
+        self.registry = TableRegistry(self._files, settings.tables.table_selection_bytes)
         self.browse = TableBrowser(self._store, self._files, self._terms, settings)
 
     def start(self) -> None:
@@ -130,7 +130,7 @@ class Tables:
             base = self._base(name)
             info = self.browse.info(base)
             table, written = self.browse.content(base)
-            new = patched(table, written, info.probabilities, patch, self._settings.table_entries)
+            new = patched(table, written, info.probabilities, patch, self._settings.tables.table_entries)
             read = new.normalised
             made = NewVersion(
                 name, base.source, base.target, base.kind, base.weight, info.format, created_by, info.written_forms

@@ -86,7 +86,7 @@ class Engine:
 
         self.parameters = BM25_OF
         german, english = analysis("de"), analysis("en")
-        read = read_table(iter([table.read_bytes()]), "en", "de", "tsv", Settings()).table
+        read = read_table(iter([table.read_bytes()]), "en", "de", "tsv", Settings.load()).table
         words = merge([Member(read, "table", 1)])
         terms = analysed(words, english, german)
         bridge = Bridge(partial(identical, analysis, "de"))

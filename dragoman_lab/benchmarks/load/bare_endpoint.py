@@ -36,7 +36,7 @@ def bare_app(runtime: Runtime) -> FastAPI:
 
 def main() -> None:
     """Serve on a free port until stopped; print the address to standard error."""
-    runtime = Runtime(Settings(data_dir=Path(sys.argv[1]), rerank="never"))
+    runtime = Runtime(Settings.load(data_dir=Path(sys.argv[1]), rerank="never"))
     runtime.start()
     try:
         with _listen("127.0.0.1", 0) as listener:

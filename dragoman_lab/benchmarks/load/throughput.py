@@ -67,7 +67,7 @@ def main() -> None:
 
 def load_demo(folder: Path) -> None:
     """Load the demo into a data directory."""
-    runtime = Runtime(Settings(data_dir=folder, rerank="never"))
+    runtime = Runtime(Settings.load(data_dir=folder, rerank="never"))
     try:
         runtime.start()
         demo.load(runtime)

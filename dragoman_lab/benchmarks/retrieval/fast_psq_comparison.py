@@ -141,7 +141,7 @@ class Dragoman:
 
 def table_of(path: Path, language: str) -> Table:
     """A table file, read like an upload."""
-    return read_table(iter([path.read_bytes()]), "en", language, "tsv", Settings()).table
+    return read_table(iter([path.read_bytes()]), "en", language, "tsv", Settings.load()).table
 
 
 def measure(system: FastPsq | Dragoman, task: Benchmark, documents: dict[str, str], result: Measured) -> None:

@@ -116,7 +116,7 @@ def parts_alone(file: Path) -> Printed:
 
     with file.open("rb") as stream:
         pieces = iter(lambda: stream.read(1 << 16), b"")
-        read = part("read, fold, normalise", lambda: read_table(pieces, "en", "de", "tsv", Settings()))
+        read = part("read, fold, normalise", lambda: read_table(pieces, "en", "de", "tsv", Settings.load()))
     part("compile", lambda: read.table.save(file.with_suffix(".safetensors")))
     merged = part("merge (when activated)", lambda: merge([Member(read.table, "table", 1)]))
     part("analyse (when activated)", lambda: analysed(merged, analysis("en"), analysis("de")))

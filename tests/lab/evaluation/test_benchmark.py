@@ -79,7 +79,7 @@ def test_a_query_without_hits_counts_as_zero() -> None:
 
 
 def test_without_table_files_the_active_tables_of_the_data_directory_are_used(tmp_path: Path) -> None:
-    given = Settings(data_dir=tmp_path / "data")
+    given = Settings.load(data_dir=tmp_path / "data")
     runtime = Runtime(given)
     try:
         upload = Upload(name="mine", source="en", target="de", kind="glossary", weight=0.5, activate=True)

@@ -7,6 +7,7 @@ import pytest
 
 from tests.service import postgresql
 from tests.service.serving import Server, http_client, server
+from tests.service.small_batches import SMALL_BATCHES
 
 LIMITS = {
     "body_bytes": 100_000,
@@ -14,7 +15,6 @@ LIMITS = {
     "upload_bytes": 2_000_000,
     "decompressed_bytes": 4_000_000,
     "ndjson_line_bytes": 20_000,
-    "import_batch": 10,
     "rejected_lines": 50,
     "upload_idle_seconds": 0.5,
     "rerank_seconds": 60,
@@ -26,12 +26,12 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     """One server with low limits for all tests of this folder, over SQLite unless they are parametrised."""
     folder = tmp_path_factory.mktemp("served")
     if getattr(request, "param", "sqlite") == "sqlite":
-        with server(folder, **LIMITS) as running:
+        with server(folder, SMALL_BATCHES, **LIMITS) as running:
             yield running
         return
     with (
         postgresql.database(request.getfixturevalue("postgresql_server")) as url,
-        server(folder, **LIMITS, database_url=url) as running,
+        server(folder, SMALL_BATCHES, **LIMITS, database_url=url) as running,
     ):
         yield running
 

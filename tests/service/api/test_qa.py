@@ -267,7 +267,7 @@ def test_a_reader_that_takes_too_long_is_not_waited_for(tmp_path: Path, monkeypa
         return spans(scorer, parts)
 
     monkeypatch.setattr(models, "spans", slow)
-    settings = Settings(data_dir=tmp_path / "data", reader=str(tiny_reader(tmp_path / "reader")), worker_seconds=1)
+    settings = Settings.load(data_dir=tmp_path / "data", reader=str(tiny_reader(tmp_path / "reader")), worker_seconds=1)
     with TestClient(create_app(settings)) as client:
         try:
             client.post("/v1/collections", json={"name": "de", "language": "de"}).raise_for_status()

@@ -17,6 +17,7 @@ from tests.service.api.errorbody import check_error
 from tests.service.api.test_qa import write_documents
 from tests.service.backbones import tiny_bridge
 from tests.service.serving import Server, server, wait_for
+from tests.service.small_batches import SMALL_BATCHES
 
 pytestmark = pytest.mark.slow
 
@@ -186,8 +187,8 @@ def test_bad_input_is_refused_by_field(reasoning: Server, body: dict[str, Any], 
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_more_questions_than_may_wait_are_refused(tmp_path: Path, stream: bool) -> None:
-    given = {"bridge": tiny_bridge(tmp_path / "bridge"), "reason_answers": 1, "reason_waiting": 2}
-    with server(tmp_path / "data", **given) as running, ThreadPoolExecutor(12) as pool:
+    given = {"bridge": tiny_bridge(tmp_path / "bridge"), "reason_waiting": 2}
+    with server(tmp_path / "data", SMALL_BATCHES, **given) as running, ThreadPoolExecutor(12) as pool:
         answered(running, question=QUESTIONS[0], max_tokens=1)
         body = {"question": QUESTIONS[0], "max_tokens": 500, "temperature": 2, "stream": stream}
         found = list(pool.map(lambda _: ask(running, **body), range(12)))

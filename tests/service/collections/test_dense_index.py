@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def slow(settings: Settings) -> Settings:
     """Settings with which Lucene commits nothing in the background, so that tombstones stay."""
-    return settings.model_copy(update={"index_commit_seconds": 3600.0})
+    return settings.replace(index_commit_seconds=3600.0)
 
 
 def ids(answer: SearchResponse) -> list[str]:
@@ -103,7 +103,7 @@ def test_nothing_deleted_or_replaced_is_found_by_what_it_was(slow: Settings, enc
 
 
 def test_a_vector_is_served_only_while_its_document_is_unchanged(slow: Settings, encoder: WordEncoder) -> None:
-    with running(slow.model_copy(update={"embed_seconds": 0.0})) as runtime:
+    with running(slow.replace(embed_seconds=0.0)) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", *GERMAN)
         with pytest.raises(Unavailable, match="none of the 3 documents has an embedding yet"):
@@ -159,7 +159,7 @@ def test_while_documents_change_no_search_finds_what_they_were(settings: Setting
 
 
 def test_what_is_missing_when_time_is_up_is_reported(settings: Settings, encoder: WordEncoder) -> None:
-    chosen = settings.model_copy(update={"embed_seconds": 0.3, "worker_batch": 4})
+    chosen = settings.replace(embed_seconds=0.3, worker_batch=4)
     with running(chosen) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", *GERMAN)
@@ -196,7 +196,7 @@ def test_the_background_follows_imports_and_deletions(settings: Settings, encode
 
 
 def test_always_embeds_what_nobody_has_searched(settings: Settings, encoder: WordEncoder) -> None:
-    with running(settings.model_copy(update={"embed": "always"})) as runtime:
+    with running(settings.replace(embed="always")) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", *GERMAN)
         settled(runtime)
@@ -262,14 +262,14 @@ def test_the_file_of_a_deleted_collection_goes(slow: Settings, encoder: WordEnco
             add(runtime, name, *GERMAN)
         ask(runtime, "bee")
         runtime.collections.delete("a")
-        assert len(list(slow.dense_dir.iterdir())) == 1
+        assert len(list(slow.store.dense_dir.iterdir())) == 1
         assert set(ids(ask(runtime, "bee"))) == {"v", "h", "b"}
-    (slow.dense_dir / f"{'0' * 32}.safetensors").write_bytes(b"x")
-    (slow.dense_dir / f".{'0' * 32}.safetensors.abc.tmp").write_bytes(b"x")
+    (slow.store.dense_dir / f"{'0' * 32}.safetensors").write_bytes(b"x")
+    (slow.store.dense_dir / f".{'0' * 32}.safetensors.abc.tmp").write_bytes(b"x")
     with running(slow) as runtime:
-        assert len(list(slow.dense_dir.iterdir())) == 1
+        assert len(list(slow.store.dense_dir.iterdir())) == 1
         runtime.collections.delete("b")
-        assert list(slow.dense_dir.iterdir()) == []
+        assert list(slow.store.dense_dir.iterdir()) == []
 
 
 def test_a_document_that_cannot_be_embedded_is_counted_and_the_others_are_served(
@@ -286,7 +286,7 @@ def test_a_document_that_cannot_be_embedded_is_counted_and_the_others_are_served
 
 
 def test_an_encoder_that_cannot_be_loaded(settings: Settings) -> None:
-    broken = settings.model_copy(update={"encoder": "/nowhere/to/be/found"})
+    broken = settings.replace(encoder="/nowhere/to/be/found")
     with running(broken) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", {"id": "1", "text": "Hafen 7"})
@@ -296,7 +296,7 @@ def test_an_encoder_that_cannot_be_loaded(settings: Settings) -> None:
         assert ids(answer) == ["1"]
         assert len(reasons(answer)) == 1
         assert "ranked by BM25 alone: the encoder cannot be loaded" in reasons(answer)[0]
-        assert list(broken.data_dir.glob("dense/*")) == []
+        assert list(broken.store.data_dir.glob("dense/*")) == []
 
 
 def test_an_empty_collection_has_no_hits(settings: Settings, encoder: WordEncoder) -> None:
@@ -336,7 +336,7 @@ STEPS = st.lists(
 @examples(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS)
 def test_database_and_embeddings_agree_after_any_history(tmp_path_factory, encoder, steps) -> None:
-    settings = Settings(data_dir=tmp_path_factory.mktemp("data"), index_commit_seconds=3600)
+    settings = Settings.load(data_dir=tmp_path_factory.mktemp("data"), index_commit_seconds=3600)
     runtime = _started(settings)
     runtime.collections.create("c", "sw")
     model: dict[str, int] = {}

@@ -13,11 +13,12 @@ import pytest
 from dragoman.service.core.settings import Settings
 from tests.service.searching import found, ndjson, running
 from tests.service.serving import Server
+from tests.service.small_batches import SMALL_BATCHES
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
 NDJSON = {"content-type": "application/x-ndjson"}
-QUICK = {"import_batch": 20, "index_commit_seconds": 0.05}
+QUICK = {"index_commit_seconds": 0.05}
 
 
 class Importer(Thread):
@@ -68,7 +69,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_there_twice(
     known: dict[str, int | None] = {}
     request = 0
     for round in range(3):
-        server = Server(tmp_path, **settings)
+        server = Server(tmp_path, SMALL_BATCHES, **settings)
         if round == 0:
             server.client.post("/v1/collections", json={"name": "c", "language": "sw"}).raise_for_status()
         importer = Importer(server.url, noise, known, request)
@@ -80,7 +81,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_there_twice(
         server.kill()
         importer.join()
         request = importer.request
-        known = _check(Settings(data_dir=tmp_path, database_url=database_url), known, importer.pending)
+        known = _check(Settings.load(data_dir=tmp_path, database_url=database_url), known, importer.pending)
     assert sum(version is not None for version in known.values()) > 20
 
 

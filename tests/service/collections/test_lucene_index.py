@@ -38,7 +38,7 @@ def _start(settings: Settings) -> Runtime:
 @pytest.fixture
 def slow(settings: Settings) -> Settings:
     """Settings with which nothing is committed in the background."""
-    return settings.model_copy(update={"index_commit_seconds": 3600.0})
+    return settings.replace(index_commit_seconds=3600.0)
 
 
 def test_what_lucene_had_not_committed_is_there_after_a_crash(slow: Settings) -> None:
@@ -277,7 +277,7 @@ def test_an_index_being_built_refuses_searches_and_documents(slow: Settings) -> 
         with runtime.store.write() as session:
             row = Collection(name="c", language="sw")
             session.add(row)
-        index = CollectionIndex(runtime.store, slow.indexes_dir / row.uid, row.id, row.uid)
+        index = CollectionIndex(runtime.store, slow.store.indexes_dir / row.uid, row.id, row.uid)
         with pytest.raises(Unavailable, match="building"), index.use():
             pass
         with pytest.raises(Unavailable, match="being built"), index.writing():
@@ -310,7 +310,7 @@ OPERATIONS = st.lists(
 @examples(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(OPERATIONS)
 def test_database_and_index_agree_after_any_history(tmp_path_factory, operations) -> None:
-    settings = Settings(data_dir=tmp_path_factory.mktemp("data"), index_commit_seconds=3600)
+    settings = Settings.load(data_dir=tmp_path_factory.mktemp("data"), index_commit_seconds=3600)
     runtime = _start(settings)
     runtime.collections.create("c", "sw")
     model: dict[str, int] = {}

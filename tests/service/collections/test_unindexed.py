@@ -102,7 +102,7 @@ def test_a_deadline_or_an_end_of_the_whole_work_is_no_fault_of_a_document(monkey
 def test_a_retry_ends_with_its_deadline_and_the_next_begins_with_the_others(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = settings.model_copy(update={"index_commit_seconds": 3600.0})
+    settings = settings.replace(index_commit_seconds=3600.0)
     with running(settings) as runtime:
         runtime.collections.create("c", "sw")
         index = runtime.collections.index_of("c")
@@ -124,7 +124,7 @@ def test_a_retry_ends_with_its_deadline_and_the_next_begins_with_the_others(
 
 
 def test_what_was_tried_again_is_durable(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = settings.model_copy(update={"index_commit_seconds": 3600.0})
+    settings = settings.replace(index_commit_seconds=3600.0)
     with running(settings) as runtime:
         runtime.collections.create("c", "sw")
         add(runtime, "c", {"id": "1", "text": "moja"})

@@ -215,7 +215,7 @@ def test_a_model_that_failed_to_load_is_not_tried_with_every_request(monkeypatch
         raise OSError("no such file\nand more")
 
     monkeypatch.setattr("dragoman.service.inference.models.LOADERS", {"encoder": fail})
-    models = Models(Settings(), Metrics())
+    models = Models(Settings.load(), Metrics())
     for _ in range(3):
         with pytest.raises(Unavailable, match=r"the encoder cannot be loaded: no such file$"):
             models.encode("a")
@@ -228,7 +228,7 @@ def test_a_model_that_failed_to_load_is_not_tried_with_every_request(monkeypatch
 
 
 def test_vectors_do_not_depend_on_who_shares_the_batch(veco: Path) -> None:
-    models = Models(Settings(encoder=str(veco), torch_threads=1), Metrics())
+    models = Models(Settings.load(encoder=str(veco), torch_threads=1), Metrics())
     alone = [models.encode(text).vector for text in TEXTS.values()]
     together = [future.result(60).vector for future in models.worker.submit(_encode(), list(TEXTS.values()))]
     np.testing.assert_allclose(alone, together, atol=1e-5)
@@ -253,7 +253,7 @@ from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest
 from dragoman.service.core.settings import Settings
 import dragoman.service.app, dragoman.service.api.reading.translate
-runtime = Runtime(Settings(data_dir=Path(sys.argv[1])))
+runtime = Runtime(Settings.load(data_dir=Path(sys.argv[1])))
 runtime.start()
 runtime.collections.create("de", "de")
 runtime.collections.import_documents("de", iter([b'{"id": "1", "text": "eins"}']))

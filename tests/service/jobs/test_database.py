@@ -39,7 +39,8 @@ def test_a_service_whose_database_is_down_stops_all_the_same(
     tmp_path: Path, cluster: postgresql.Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STANDING_IN_SECONDS", "0.02")
-    settings = {"database_url": cluster.url, "job_chunk_lines": 4}
+    monkeypatch.setenv("STANDING_IN_SMALL", "yes")
+    settings = {"database_url": cluster.url}
     running = Server(tmp_path, STANDING_IN, **settings)
     id = job_client.submit(running.client, rerank_lines(80))
     wait_for(lambda: job_client.done(running.client, id) > 0)
@@ -56,7 +57,7 @@ def test_an_instance_that_lost_its_database_to_another_stops_its_jobs_until_it_h
     tmp_path: Path, cluster: postgresql.Cluster, scorer: LinkScorer, caplog: pytest.LogCaptureFixture, used: bool
 ) -> None:
     """It has it again where the other one did not get as far as using it."""
-    settings = Settings(data_dir=tmp_path, database_url=cluster.url)
+    settings = Settings.load(data_dir=tmp_path, database_url=cluster.url)
     with service(settings, scorer) as runtime, caplog.at_level(logging.ERROR, "dragoman"):
         scorer.barrier.clear()
         id = submit(runtime, rerank_lines(20))
@@ -90,7 +91,7 @@ def told(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 def opened(url: str) -> Store:
     """A database marked as another instance does it, before it records that it uses it."""
-    store = Store(Settings(database_url=url).url)
+    store = Store(Settings.load(database_url=url).store.url)
     mark_connections(store.engine, DatabaseClaim())
     assert store.writable()
     return store

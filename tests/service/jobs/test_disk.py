@@ -18,10 +18,8 @@ pytestmark = pytest.mark.slow
 
 def test_a_full_disk_refuses_jobs_and_halts_those_that_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STANDING_IN_SECONDS", "0.01")
-    with (
-        small_disk(tmp_path / "small", 24) as disk,
-        server(disk / "data", STANDING_IN, job_chunk_lines=4, import_batch=20) as running,
-    ):
+    monkeypatch.setenv("STANDING_IN_SMALL", "yes")
+    with small_disk(tmp_path / "small", 24) as disk, server(disk / "data", STANDING_IN) as running:
         client = running.client
         lines = rerank_lines(300)
         for line in lines:

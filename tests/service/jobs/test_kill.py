@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
 LINES = 400
 KILLS = 10
-SLOWLY = {"job_chunk_lines": 4, "job_threads": 2}
+SLOWLY = {"job_threads": 2}
 
 
 def test_a_job_that_is_killed_ten_times_is_answered_once_and_as_without_a_kill(
@@ -43,6 +43,7 @@ def test_a_job_that_is_killed_ten_times_is_answered_once_and_as_without_a_kill(
 ) -> None:
     """Rerank requests over SQLite, searches over PostgreSQL."""
     monkeypatch.setenv("STANDING_IN_SECONDS", "0.02")
+    monkeypatch.setenv("STANDING_IN_SMALL", "yes")
     noise = random.Random(11)
     settings = SLOWLY if database_url is None else SLOWLY | {"database_url": database_url}
     type = "rerank" if database_url is None else "search"
@@ -61,7 +62,8 @@ def test_a_job_that_is_killed_ten_times_is_answered_once_and_as_without_a_kill(
         assert job(running.client, id)["status"] == "in_progress"
         running.kill()
     monkeypatch.setenv("STANDING_IN_SECONDS", "0")
-    with server(tmp_path, STANDING_IN, **settings | {"job_chunk_lines": 64}) as running:
+    monkeypatch.delenv("STANDING_IN_SMALL")
+    with server(tmp_path, STANDING_IN, **settings) as running:
         client = running.client
         counts = finished(client, id)["counts"]
         assert counts == {"total": LINES + 2, "completed": LINES, "failed": 2}
@@ -77,6 +79,7 @@ def test_a_job_goes_on_after_a_stop_where_it_was(
     tmp_path: Path, database_url: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STANDING_IN_SECONDS", "0.02")
+    monkeypatch.setenv("STANDING_IN_SMALL", "yes")
     settings = SLOWLY if database_url is None else SLOWLY | {"database_url": database_url}
     running = Server(tmp_path, STANDING_IN, **settings)
     upload_table(running.client)
@@ -90,8 +93,9 @@ def test_a_job_goes_on_after_a_stop_where_it_was(
         assert set(answered_once(running.client, id).values()) == {1}
 
 
-def test_half_an_upload_is_no_job(tmp_path: Path, database_url: str | None) -> None:
-    settings = {"import_batch": 10} | ({} if database_url is None else {"database_url": database_url})
+def test_half_an_upload_is_no_job(tmp_path: Path, database_url: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STANDING_IN_SMALL", "yes")
+    settings = {} if database_url is None else {"database_url": database_url}
     running = Server(tmp_path, STANDING_IN, **settings)
     lines = rerank_lines(200)
 

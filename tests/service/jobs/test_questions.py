@@ -37,7 +37,7 @@ Opened = Callable[[], AbstractContextManager[TestClient]]
 def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Start the service, each time on the same data, with a real reader and a stand-in for the encoder."""
     load_reader = models.LOADERS["reader"]
-    settings = Settings(
+    settings = Settings.load(
         data_dir=tmp_path / "data",
         reader=str(tiny_reader(tmp_path / "reader")),
         embed="always",

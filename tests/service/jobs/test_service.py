@@ -17,7 +17,7 @@ from sqlalchemy import func, select, update
 from dragoman.service.core.errors import Conflict, TooLarge, TooManyRequests
 from dragoman.service.core.priority import Traffic, background, in_background, wait_limit
 from dragoman.service.core.settings import Settings
-from dragoman.service.jobs import repository
+from dragoman.service.jobs import repository, scheduler, submission
 from dragoman.service.jobs.repository import JobInfo
 from dragoman.service.jobs.submission import NewJob
 from dragoman.service.runtime import Runtime
@@ -44,7 +44,8 @@ def scorer(monkeypatch: pytest.MonkeyPatch) -> Iterator[LinkScorer]:
 
 @contextmanager
 def service(settings: Settings, scorer: LinkScorer, **more: Any) -> Iterator[Runtime]:
-    with running(settings.model_copy(update={"job_chunk_lines": 4} | more)) as runtime:
+    with pytest.MonkeyPatch.context() as patched, running(settings.replace(**more)) as runtime:
+        patched.setattr(scheduler, "CHUNK_LINES", 4)
         try:
             yield runtime
         finally:
@@ -109,7 +110,7 @@ def test_all_lines_of_a_job_see_the_tables_of_its_beginning(settings: Settings, 
 
 
 def test_requests_go_before_the_lines_of_a_job(tmp_path: Path, scorer: LinkScorer) -> None:
-    with service(Settings(data_dir=tmp_path), scorer, job_threads=4) as runtime:
+    with service(Settings.load(data_dir=tmp_path), scorer, job_threads=4) as runtime:
         upload_table(runtime, TABLE)
         scorer.barrier.clear()
         id = submit(runtime, rerank_lines(40))
@@ -123,8 +124,11 @@ def test_requests_go_before_the_lines_of_a_job(tmp_path: Path, scorer: LinkScore
         assert finished(runtime, id).completed == 40
 
 
-def test_a_short_job_does_not_wait_for_a_long_one(tmp_path: Path, scorer: LinkScorer) -> None:
-    with service(Settings(data_dir=tmp_path), scorer, jobs_at_a_time=1, job_turn_seconds=0.01) as runtime:
+def test_a_short_job_does_not_wait_for_a_long_one(
+    tmp_path: Path, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler, "TURN_SECONDS", 0.01)
+    with service(Settings.load(data_dir=tmp_path), scorer, jobs_at_a_time=1) as runtime:
         scorer.barrier.clear()
         long = submit(runtime, rerank_lines(3000))
         wait_for(lambda: bool(scorer.batches))
@@ -158,7 +162,7 @@ def test_what_was_done_of_a_cancelled_job_stays(settings: Settings, scorer: Link
 
 
 def test_a_job_that_has_not_begun_is_cancelled_at_once(tmp_path: Path, scorer: LinkScorer) -> None:
-    with service(Settings(data_dir=tmp_path), scorer, jobs_at_a_time=1, jobs_unfinished=2) as runtime:
+    with service(Settings.load(data_dir=tmp_path), scorer, jobs_at_a_time=1, jobs_unfinished=2) as runtime:
         scorer.barrier.clear()
         submit(runtime, rerank_lines(50))
         wait_for(lambda: bool(scorer.batches))
@@ -170,7 +174,7 @@ def test_a_job_that_has_not_begun_is_cancelled_at_once(tmp_path: Path, scorer: L
 
 
 def test_one_key_has_half_of_the_unfinished_jobs(tmp_path: Path, scorer: LinkScorer) -> None:
-    with service(Settings(data_dir=tmp_path), scorer, jobs_at_a_time=1, jobs_unfinished=4) as runtime:
+    with service(Settings.load(data_dir=tmp_path), scorer, jobs_at_a_time=1, jobs_unfinished=4) as runtime:
         scorer.barrier.clear()
 
         def made(key: str) -> str:
@@ -189,8 +193,11 @@ def test_one_key_has_half_of_the_unfinished_jobs(tmp_path: Path, scorer: LinkSco
         scorer.barrier.set()
 
 
-def test_a_job_between_two_turns_is_cancelled_while_another_has_its_turn(tmp_path: Path, scorer: LinkScorer) -> None:
-    with service(Settings(data_dir=tmp_path), scorer, jobs_at_a_time=1, job_turn_seconds=0.01) as runtime:
+def test_a_job_between_two_turns_is_cancelled_while_another_has_its_turn(
+    tmp_path: Path, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler, "TURN_SECONDS", 0.01)
+    with service(Settings.load(data_dir=tmp_path), scorer, jobs_at_a_time=1) as runtime:
         jobs = [submit(runtime, rerank_lines(3000)) for _ in range(3)]
         wait_for(lambda: all(runtime.jobs.get(id).completed for id in jobs))  # each has had a turn, and none is done
         held(scorer)
@@ -208,7 +215,7 @@ def test_a_job_between_two_turns_is_cancelled_while_another_has_its_turn(tmp_pat
 
 def test_a_job_expires_with_what_is_done(tmp_path: Path, scorer: LinkScorer) -> None:
     scorer.barrier.clear()
-    with service(Settings(data_dir=tmp_path), scorer, job_keep_hours=1e-9) as runtime:
+    with service(Settings.load(data_dir=tmp_path), scorer, job_keep_hours=1e-9) as runtime:
         id = submit(runtime, rerank_lines(20))
         wait_for(lambda: bool(scorer.batches))
         with runtime.store.write() as session:
@@ -223,7 +230,7 @@ def test_a_job_expires_with_what_is_done(tmp_path: Path, scorer: LinkScorer) -> 
 
 def test_a_job_waits_for_what_is_down_and_gives_lines_up_after_a_while(tmp_path: Path, scorer: LinkScorer) -> None:
     down = {"worker_url": "http://127.0.0.1:9", "job_retry_seconds": 4.0}
-    with service(Settings(data_dir=tmp_path), scorer, **down) as runtime:
+    with service(Settings.load(data_dir=tmp_path), scorer, **down) as runtime:
         id = submit(runtime, rerank_lines(3))
         wait_for(lambda: runtime.jobs.get(id).message is not None)
         assert runtime.jobs.get(id).message == "waiting: the worker cannot be reached: ConnectError"
@@ -235,7 +242,7 @@ def test_a_job_waits_for_what_is_down_and_gives_lines_up_after_a_while(tmp_path:
 def test_a_line_that_fails_does_so_alone(tmp_path: Path, scorer: LinkScorer) -> None:
     lines = rerank_lines(3)
     lines[1]["documents"] = ["poison", "poison poison"]
-    with service(Settings(data_dir=tmp_path), scorer) as runtime:
+    with service(Settings.load(data_dir=tmp_path), scorer) as runtime:
         id = submit(runtime, lines)
         assert finished(runtime, id).completed == 2
         (error,) = read(runtime.jobs.errors(id))
@@ -245,7 +252,7 @@ def test_a_line_that_fails_does_so_alone(tmp_path: Path, scorer: LinkScorer) -> 
 def test_large_answers_are_read_some_at_a_time(
     tmp_path: Path, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with service(Settings(data_dir=tmp_path), scorer) as runtime:
+    with service(Settings.load(data_dir=tmp_path), scorer) as runtime:
         id = submit(runtime, rerank_lines(7))
         finished(runtime, id)
         (whole,) = runtime.jobs.results(id)
@@ -259,7 +266,7 @@ def test_large_answers_are_read_some_at_a_time(
 
 
 def test_limits(tmp_path: Path, scorer: LinkScorer) -> None:
-    with service(Settings(data_dir=tmp_path), scorer, job_lines=5, rerank_documents=2) as runtime:
+    with service(Settings.load(data_dir=tmp_path), scorer, job_lines=5, rerank_documents=2) as runtime:
         with pytest.raises(TooLarge, match="line 6: a job has at most 5 lines; no job was made"):
             submit(runtime, rerank_lines(6))
         with runtime.store.read() as session:
@@ -270,8 +277,11 @@ def test_limits(tmp_path: Path, scorer: LinkScorer) -> None:
         assert error["error"]["message"] == "documents: 3 of them; at most 2 are allowed"
 
 
-def test_clearing_up_leaves_uploads_alone(settings: Settings, scorer: LinkScorer) -> None:
-    with service(settings, scorer, import_batch=2) as runtime:
+def test_clearing_up_leaves_uploads_alone(
+    settings: Settings, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(submission, "BATCH_LINES", 2)
+    with service(settings, scorer) as runtime:
 
         def slowly() -> Iterator[bytes]:
             for line in rerank_lines(8):

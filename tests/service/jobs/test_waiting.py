@@ -31,12 +31,12 @@ __all__ = ["scorer"]
 def test_only_lines_that_need_a_damaged_table_wait_for_it(
     tmp_path: Path, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = Settings(data_dir=tmp_path)
+    settings = Settings.load(data_dir=tmp_path)
     with service(settings, scorer) as runtime:
         upload_table(runtime, TABLE)
         runtime.tables.upload(Upload("other", "en", "fr", activate=True), iter([b"volcano\tvolcan\n"]))
         change_entry(runtime, "volcan", "falcon")
-    shutil.rmtree(settings.tables_dir)
+    shutil.rmtree(settings.store.tables_dir)
     monkeypatch.setattr(tables, "_RETRY_SECONDS", 0.2)
     with service(settings, scorer) as runtime:
         unharmed = finished(runtime, submit(runtime, rerank_lines(3)))
@@ -58,13 +58,13 @@ def test_only_lines_that_need_a_damaged_table_wait_for_it(
 def test_searches_of_a_job_wait_for_tables_and_for_indexes_that_lack_changes(
     tmp_path: Path, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = Settings(data_dir=tmp_path)
+    settings = Settings.load(data_dir=tmp_path)
     with service(settings, scorer) as runtime:
         upload_table(runtime, TABLE)
         runtime.collections.create("c", "de")
         add(runtime, "c", {"id": "1", "text": "Vulkan"})
         change_entry(runtime, "vulkan", "fulkan")
-    shutil.rmtree(settings.tables_dir)
+    shutil.rmtree(settings.store.tables_dir)
     monkeypatch.setattr(tables, "_RETRY_SECONDS", 0.2)
     with service(settings, scorer) as runtime:
         line = {"custom_id": "q", "query": "volcano", "query_language": "en", "rerank": False}
@@ -84,7 +84,7 @@ def test_searches_of_a_job_wait_for_tables_and_for_indexes_that_lack_changes(
 def test_what_keeps_a_job_from_its_lines_is_told(
     tmp_path: Path, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with service(Settings(data_dir=tmp_path), scorer) as runtime:
+    with service(Settings.load(data_dir=tmp_path), scorer) as runtime:
         pinned = runtime.tables.pinned
         monkeypatch.setattr(runtime.tables, "pinned", _unavailable)
         id = submit(runtime, rerank_lines(3))

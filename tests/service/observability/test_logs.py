@@ -120,4 +120,4 @@ def test_settings_that_are_none_are_refused(tmp_path: Path) -> None:
     wrong = environment(log_level="loud", log_format="xml", traces="here")
     ended = subprocess.run(command, env=wrong, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 2
-    assert all(f"{setting}: " in ended.stderr for setting in ("log_level", "log_format", "traces"))
+    assert all(f"{setting}: " in ended.stderr for setting in ("log_level", "log_format", "DRAGOMAN_TRACES"))

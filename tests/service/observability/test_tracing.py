@@ -138,7 +138,7 @@ def test_the_sdk_is_not_imported_where_no_collector_is_configured(tmp_path: Path
         "from dragoman.service.runtime import Runtime\n"
         "from dragoman.service.core.settings import Settings\n"
         "from dragoman.service.observability.tracing import traced\n"
-        "settings = Settings()\n"
+        "settings = Settings.load()\n"
         "with traced(settings, 'dragoman'):\n"
         "    Runtime(settings).close()\n"
         "unwanted = ('opentelemetry.sdk', 'opentelemetry.exporter', 'google.')\n"

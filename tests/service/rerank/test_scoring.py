@@ -48,7 +48,7 @@ class Recorder:
 @pytest.fixture(scope="module")
 def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
     """Of tables that know the words of a phrase, and glossaries that know the phrase."""
-    runtime = Runtime(Settings(data_dir=Path(tmp_path_factory.mktemp("data")), rerank="never"))
+    runtime = Runtime(Settings.load(data_dir=Path(tmp_path_factory.mktemp("data")), rerank="never"))
     try:
         runtime.start(serving=False)
         for target, words in {"it": b"hot\tcaldo\ndog\tcane\n", "da": b"hot\tvarm\ndog\thund\n"}.items():

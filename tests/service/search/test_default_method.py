@@ -37,7 +37,7 @@ def encoder(monkeypatch: pytest.MonkeyPatch) -> Iterator[WordEncoder]:
 
 @pytest.fixture
 def client(tmp_path: Path, encoder: WordEncoder) -> Iterator[TestClient]:
-    with TestClient(create_app(Settings(data_dir=tmp_path, embed="always", encoder="words"))) as client:
+    with TestClient(create_app(Settings.load(data_dir=tmp_path, embed="always", encoder="words"))) as client:
         yield client
 
 
@@ -122,7 +122,7 @@ def test_a_document_that_cannot_be_embedded_is_counted_and_hinders_nothing(clien
 def test_without_an_encoder_everything_else_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "find_spec", lambda name: None)
     monkeypatch.setattr("dragoman.backbone.pretrained.e5_file.find_spec", lambda name: None)
-    with TestClient(create_app(Settings(data_dir=tmp_path, embed="always"))) as client:
+    with TestClient(create_app(Settings.load(data_dir=tmp_path, embed="always"))) as client:
         upload(client, "de", DOCUMENTS)
         assert client.get("/v1/collections/de").json()["embeddings"] is None
         found = client.post("/v1/search", json={"query": "Vulkan", "query_language": "de"}).json()

@@ -28,7 +28,7 @@ FULL_TABLE = "munich\tMÃ¼nchen\t1.0\t0.9\nspeech\tRede\t1.0\t0.9\npresident\tPrÃ
 
 
 def service(place: Path, **more: Any) -> Iterator[TestClient]:
-    settings = Settings(data_dir=place, embed="on_demand", rerank="never", **more)
+    settings = Settings.load(data_dir=place, embed="on_demand", rerank="never", **more)
     with TestClient(create_app(settings)) as opened:
         yield opened
 

@@ -23,7 +23,7 @@ def ids(answer: SearchResponse) -> list[str]:
 
 
 def test_hybrid_weighs_dense_search_as_set(settings: Settings, encoder: WordEncoder) -> None:
-    with running(settings.model_copy(update={"hybrid_dense_weight": 0.25})) as runtime:
+    with running(settings.replace(hybrid_dense_weight=0.25)) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", {"id": "0", "text": "Der Bee ist weit weg."}, {"id": "1", "text": "Eine Biene"})
         for hit in ask(runtime, "bee", method="hybrid", query_language="de", explain=True).hits:
@@ -35,7 +35,7 @@ def test_hybrid_weighs_dense_search_as_set(settings: Settings, encoder: WordEnco
 
 
 def test_hybrid_fuses_by_ranks_if_so_set(settings: Settings, encoder: WordEncoder) -> None:
-    with running(settings.model_copy(update={"hybrid_fusion": "rrf", "hybrid_dense_weight": 0.5})) as runtime:
+    with running(settings.replace(hybrid_fusion="rrf", hybrid_dense_weight=0.5)) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", {"id": "0", "text": "Der Bee ist weit weg."}, {"id": "1", "text": "Eine Biene"})
         for hit in ask(runtime, "bee", method="hybrid", query_language="de", explain=True).hits:
@@ -91,7 +91,7 @@ def test_a_failing_encoder_leaves_hybrid_its_words(settings: Settings, encoder: 
 
 
 def test_a_full_queue_refuses_dense_and_degrades_hybrid(settings: Settings, encoder: WordEncoder) -> None:
-    with running(settings.model_copy(update={"worker_queue": 1})) as runtime:
+    with running(settings.replace(worker_queue=1)) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", *GERMAN, {"id": "7", "text": "7"})
         ask(runtime, "bee")

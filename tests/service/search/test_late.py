@@ -29,7 +29,7 @@ DOCUMENTS = [
 
 @contextmanager
 def serving(folder: Path, **settings: Any) -> Iterator[TestClient]:
-    with TestClient(create_app(Settings(data_dir=folder, embed="always", **settings))) as client:
+    with TestClient(create_app(Settings.load(data_dir=folder, embed="always", **settings))) as client:
         yield client
 
 

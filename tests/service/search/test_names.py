@@ -41,7 +41,7 @@ DOCUMENTS = (
 
 @pytest.fixture(scope="module")
 def runtime(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
-    settings = Settings(data_dir=tmp_path_factory.mktemp("names"), embed="on_demand", rerank="never")
+    settings = Settings.load(data_dir=tmp_path_factory.mktemp("names"), embed="on_demand", rerank="never")
     with running(settings) as opened:
         opened.collections.create("de", "de")
         opened.tables.upload(Upload("words", "en", "de", activate=True), iter([TABLE.encode()]))

@@ -49,7 +49,7 @@ def scorer() -> LinkScorer:
 def runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scorer: LinkScorer) -> Iterator[Runtime]:
     import_module("dragoman.ranking.scoring")  # PyTorch alone may take longer than the two seconds below
     with standing_in(monkeypatch, WordEncoder(), None, scorer):
-        yield from started(Settings(data_dir=tmp_path, rerank_seconds=2.0))
+        yield from started(Settings.load(data_dir=tmp_path, rerank_seconds=2.0))
         scorer.barrier.set()
 
 
@@ -138,7 +138,7 @@ def test_half_a_hybrid_search_joins_by_the_weight_of_the_method_that_is_left(
 
     monkeypatch.setattr(*((DenseStage, "rank") if part == "encoder" else (LuceneIndex, "explained")), broken)
     weight = 0.5 if (part, fusion) == ("encoder", "convex") else 0.0  # RRF's scores are no shares
-    settings = Settings(data_dir=tmp_path, rerank_seconds=2.0, hybrid_fusion=fusion)
+    settings = Settings.load(data_dir=tmp_path, rerank_seconds=2.0, hybrid_fusion=fusion)
     with standing_in(monkeypatch, WordEncoder(), None, scorer):
         for runtime in started(settings):
             scores = {hit.id: hit.score for hit in ask(runtime, method="hybrid", rerank=False).hits}
@@ -194,7 +194,7 @@ def test_a_reranker_that_gets_on_is_asked_by_each_search(
     runtime: Runtime, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A batch takes half as long as a search waits; there are more than it can wait for."""
-    monkeypatch.setattr(runtime.settings, "worker_batch_tokens", 1)
+    monkeypatch.setattr(runtime.settings.worker, "worker_batch_tokens", 1)
     monkeypatch.setattr(scorer, "values", slowly(scorer.values))
     for _ in range(4):
         assert "not scored in time" in ask(runtime).degraded[0].reason
@@ -254,7 +254,7 @@ def test_what_a_search_that_does_not_say_gets(
     scorer = LinkScorer()
     scorer.about = RerankerAbout("links", not_for=not_for)
     with standing_in(monkeypatch, WordEncoder(), None, scorer):
-        for runtime in started(Settings(data_dir=tmp_path, rerank=rerank, reranker="links")):
+        for runtime in started(Settings.load(data_dir=tmp_path, rerank=rerank, reranker="links")):
             answer = ask(runtime, rerank=None, method=method)
             assert answer.degraded == []
             assert [hit.scores.rerank is not None for hit in answer.hits] == [reranked] * len(answer.hits)
@@ -266,7 +266,7 @@ def test_without_a_rerank_field_the_depth_follows_from_the_budget(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: float, depth: int
 ) -> None:
     with standing_in(monkeypatch, WordEncoder(), None, LinkScorer()):
-        settings = Settings(data_dir=tmp_path, rerank="auto", reranker="links", rerank_budget_ms=budget)
+        settings = Settings.load(data_dir=tmp_path, rerank="auto", reranker="links", rerank_budget_ms=budget)
         for runtime in started(settings):
             for expected in (4, depth, depth):  # of the first one no speed is known
                 hits = ask(runtime, rerank=None, method="psq").hits
@@ -277,7 +277,7 @@ def test_documents_in_the_querys_language_are_reranked_only_where_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with standing_in(monkeypatch, WordEncoder(), None, LinkScorer()):
-        for runtime in started(Settings(data_dir=tmp_path, rerank="auto", reranker="links")):
+        for runtime in started(Settings.load(data_dir=tmp_path, rerank="auto", reranker="links")):
             for rerank, expected in ((None, False), ({}, True)):
                 answer = ask(runtime, "Vulkan", query_language="de", rerank=rerank)
                 assert {hit.scores.rerank is not None for hit in answer.hits} == {expected}
@@ -289,7 +289,7 @@ def test_beside_others_hits_of_pairs_that_do_not_gain_are_reranked_too(
     scorer = LinkScorer()
     scorer.about = RerankerAbout("links", first_stage_weight=1.0, not_for=["en-fr"])
     with standing_in(monkeypatch, WordEncoder(), None, scorer):
-        for runtime in started(Settings(data_dir=tmp_path, rerank="auto", reranker="links")):
+        for runtime in started(Settings.load(data_dir=tmp_path, rerank="auto", reranker="links")):
             runtime.tables.upload(Upload("more", "en", "fr", activate=True), iter([b"volcano\tvolcan\t1\t1\n"]))
             runtime.collections.create("fr", "fr")
             runtime.collections.import_documents("fr", iter([b'{"id": "volcan", "text": "Le volcan volcan"}\n']))
@@ -304,7 +304,7 @@ def test_beside_others_hits_of_pairs_that_do_not_gain_are_reranked_too(
 
 def test_searches_that_wait_are_limited(runtime: Runtime, scorer: LinkScorer, monkeypatch: pytest.MonkeyPatch) -> None:
     ask(runtime)
-    monkeypatch.setattr(runtime.settings, "rerank_seconds", 30.0)  # none gives up before the last one has come
+    monkeypatch.setattr(runtime.settings.search, "rerank_seconds", 30.0)  # none gives up before the last one has come
     scorer.barrier.clear()
     answers: list[SearchResponse] = []
     waiting = [Thread(target=lambda: answers.append(ask(runtime))) for _ in range(38)]

@@ -155,4 +155,4 @@ def test_a_restricted_selection_is_compiled_once_and_forgotten_with_its_tables(r
     runtime.tables.deactivate("c")
     with pytest.raises(NotFound, match=r"tables\[1\]"):
         runtime.search.search(request, "x")
-    assert not list((runtime.settings.tables_dir / "selected").iterdir())
+    assert not list((runtime.settings.store.tables_dir / "selected").iterdir())

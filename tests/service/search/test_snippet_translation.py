@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def translating(settings: Settings) -> Settings:
-    return settings.model_copy(update={"translator": "upper"})
+    return settings.replace(translator="upper")
 
 
 def test_snippets_are_translated_on_request(translating: Settings, encoder: WordEncoder) -> None:
@@ -34,7 +34,7 @@ def test_snippets_are_translated_on_request(translating: Settings, encoder: Word
 
 
 def test_snippets_without_a_translator_are_refused(settings: Settings) -> None:
-    without = settings.model_copy(update={"translator": "off"})
+    without = settings.replace(translator="off")
     with running(without) as runtime, pytest.raises(NotInstalled, match="set DRAGOMAN_TRANSLATOR"):
         ask(runtime, "7", method="none", translate_snippets=True)
 
@@ -52,7 +52,7 @@ def test_snippets_say_that_the_translator_is_broken(translating: Settings, monke
 
 def test_snippets_that_fail_or_take_too_long_are_null(translating: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     translator = UpperTranslator()
-    chosen = translating.model_copy(update={"translate_snippets_seconds": 0.3})
+    chosen = translating.replace(translate_snippets_seconds=0.3)
     with standing_in(monkeypatch, WordEncoder(), translator), running(chosen) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", {"id": "1", "text": "7 ja"}, {"id": "2", "text": "7 poison"})

@@ -139,8 +139,8 @@ def test_a_database_of_a_later_version_is_refused(store: Store) -> None:
 
 
 def test_several_may_migrate_a_new_database_at_once(settings) -> None:
-    settings.data_dir.mkdir()
-    stores = [Store(settings.url) for _ in range(4)]
+    settings.store.data_dir.mkdir()
+    stores = [Store(settings.store.url) for _ in range(4)]
     faults: list[BaseException] = []
 
     def migrate(store: Store) -> None:

@@ -30,7 +30,7 @@ def url(postgresql_server: str) -> Iterator[str]:
 
 
 def claimed(url: str, seconds: float = 0) -> Store:
-    store = Store(Settings(database_url=url).url)
+    store = Store(Settings.load(database_url=url).store.url)
     store.claim(seconds)
     return store
 
@@ -64,7 +64,7 @@ def test_all_connections_of_an_instance_are_its_own(url: str) -> None:
 
 def test_other_programs_may_use_the_database_meanwhile(url: str) -> None:
     store = claimed(url)
-    other = Store(Settings(database_url=url).url)
+    other = Store(Settings.load(database_url=url).store.url)
     other.migrate()
     with other.write() as session:
         session.add(Collection(name="c", language="de"))

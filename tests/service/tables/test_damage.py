@@ -130,7 +130,7 @@ def test_a_table_that_cannot_be_compiled_is_named_and_all_else_is_served(
         for language, content in TABLES.items():
             runtime.tables.upload(Upload(language, "en", language, activate=True), iter([content]))
         _entry(runtime, "vulkan", "fulkan")
-    shutil.rmtree(settings.tables_dir)
+    shutil.rmtree(settings.store.tables_dir)
     monkeypatch.setattr(tables, "_RETRY_SECONDS", 0.2)
     with running(settings) as runtime:
         snapshot = runtime.tables.registry.snapshot
@@ -160,7 +160,7 @@ def test_searches_name_a_table_that_is_not_served_and_readiness_counts_it(tmp_pa
             first.client.put(f"/v1/tables/{language}", params=asked, content=TABLES[language]).raise_for_status()
             filled(first, f"in_{language}", language, TABLES[language].split(b"\t")[1].decode())
         assert first.stop() == 0
-    with running(Settings(data_dir=tmp_path)) as runtime:
+    with running(Settings.load(data_dir=tmp_path)) as runtime:
         _entry(runtime, "vulkan", "fulkan")
     shutil.rmtree(tmp_path / "tables")
     with server(tmp_path) as second:

@@ -125,7 +125,7 @@ def _check(tmp_path: Path, settings: dict[str, Any], acknowledged: dict[int, int
         _check_search(client, active)
     finally:
         server.kill()
-    _check_rows(Settings(data_dir=tmp_path, **settings), len(versions))
+    _check_rows(Settings.load(data_dir=tmp_path, **settings), len(versions))
     return active
 
 
@@ -143,7 +143,7 @@ def _check_search(client: httpx.Client, active: int | None) -> None:
 
 
 def _check_rows(settings: Settings, versions: int) -> None:
-    store = Store(settings.url)
+    store = Store(settings.store.url)
     try:
         with store.read() as session:
             states = session.scalars(select(TableVersion.state)).all()

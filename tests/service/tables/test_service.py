@@ -43,11 +43,13 @@ def rows(store: Store) -> tuple[int, int, int]:
 
 
 def contents(settings: Settings) -> dict[Path, str]:
-    return {path.relative_to(settings.tables_dir): content_checksum(Table.open(path)) for path in compiled(settings)}
+    return {
+        path.relative_to(settings.store.tables_dir): content_checksum(Table.open(path)) for path in compiled(settings)
+    }
 
 
 def compiled(settings: Settings) -> list[Path]:
-    return sorted(settings.tables_dir.glob("**/*.safetensors"))
+    return sorted(settings.store.tables_dir.glob("**/*.safetensors"))
 
 
 def test_versions_count_up_from_one_and_keep_who_when_and_how_much(tables: Tables) -> None:
@@ -326,15 +328,15 @@ def test_unfinished_versions_are_removed_when_the_service_starts(tables: Tables,
 def test_compiled_files_of_what_is_gone_are_deleted(tables: Tables, settings: Settings) -> None:
     for number in range(6):
         put(tables, f"house\tHaus{number}\n", activate=True)
-    merged = list((settings.tables_dir / "merged").iterdir())
+    merged = list((settings.store.tables_dir / "merged").iterdir())
     assert len(merged) == 4, "the active set and the one before it"
     for version in range(1, 6):
         tables.delete("words", version)
     assert len(compiled(settings)) == 1 + 2, "of the set before, a version was deleted"
     tables.deactivate("words")
     tables.delete("words", 6)
-    assert not list(settings.tables_dir.glob("[0-9]*"))
-    assert not list((settings.tables_dir / "merged").glob("*"))
+    assert not list(settings.store.tables_dir.glob("[0-9]*"))
+    assert not list((settings.store.tables_dir / "merged").glob("*"))
 
 
 def test_a_look_up_shows_the_most_probable_of_very_many_translations(tables: Tables) -> None:

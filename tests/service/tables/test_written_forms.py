@@ -32,7 +32,7 @@ def test_a_function_word_is_no_entry_that_is_written_in_capitals(tables: Tables)
 
 def test_forms_that_are_lost_are_compiled_again(tables: Tables, settings: Settings, reopen: Opener) -> None:
     put(tables, "US\tUSA\n", kind="glossary", activate=True)
-    for path in settings.tables_dir.glob("**/*.written"):
+    for path in settings.store.tables_dir.glob("**/*.written"):
         path.write_bytes(b"damaged")
     again = reopen()
     assert again.look_up("words", "us").matched == ["US"]

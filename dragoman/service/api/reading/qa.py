@@ -39,7 +39,7 @@ async def qa(body: QaRequest, request: Request, runtime: RuntimeDep, settings: S
     identifier = request_id(request)
     body = with_readers(body, request, settings)
     threads: Threads = request.app.state.threads
-    if settings.log_queries:
+    if settings.log.log_queries:
         request.state.query = body.asked
 
     def answer(cancelled: Cancelled) -> Response:

@@ -56,10 +56,10 @@ async def reason(body: ReasonRequest, request: Request, runtime: RuntimeDep, set
     503 where there is no bridge.
     """
     identifier = request_id(request)
-    until = time.monotonic() + settings.reason_seconds
+    until = time.monotonic() + settings.qa.reason_seconds
     threads: Threads = request.app.state.threads
     loop, pieces = asyncio.get_running_loop(), asyncio.Queue[str | None]()
-    if settings.log_queries:
+    if settings.log.log_queries:
         request.state.query = body.question
 
     def emit(piece: str | None) -> None:

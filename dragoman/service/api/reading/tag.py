@@ -41,7 +41,7 @@ async def tag(body: TagRequest, request: Request, runtime: RuntimeDep, settings:
     """Find names, or parts of speech, in texts of any languages. 503 where there is no tagger."""
     tagger_place(settings, body.task)
     _check(body.texts, settings)
-    until = time.monotonic() + settings.worker_seconds
+    until = time.monotonic() + settings.worker.worker_seconds
     model = tagger_model(body.task)
     info = runtime.models.loaded(model)
     if info is None:
@@ -65,11 +65,11 @@ def _check(texts: list[str], settings: Settings) -> None:
     Raises:
         InvalidRequest: the texts exceed the limits of one request.
     """
-    if len(texts) > settings.tag_texts:
-        raise InvalidRequest(f"texts: {len(texts)} of them; at most {settings.tag_texts} are allowed")
-    if (chars := sum(map(len, texts))) > settings.tag_chars:
+    if len(texts) > settings.tagging.tag_texts:
+        raise InvalidRequest(f"texts: {len(texts)} of them; at most {settings.tagging.tag_texts} are allowed")
+    if (chars := sum(map(len, texts))) > settings.tagging.tag_chars:
         raise InvalidRequest(
-            f"texts: {chars} characters together; at most {settings.tag_chars} are allowed in a request"
+            f"texts: {chars} characters together; at most {settings.tagging.tag_chars} are allowed in a request"
         )
 
 

@@ -51,7 +51,7 @@ async def translate(
     texts = body.all
     runtime.translations.check_configured()
     runtime.translations.check(texts)
-    until = time.monotonic() + settings.worker_seconds
+    until = time.monotonic() + settings.worker.worker_seconds
     info = runtime.models.loaded("translator")
     if info is None:
         futures = runtime.models.load("translator")

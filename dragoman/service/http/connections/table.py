@@ -35,13 +35,15 @@ class ConnectionLimits:
     @classmethod
     def of(cls, settings: Settings) -> ConnectionLimits:
         """Without a setting the most connections are half of the files that this process may open."""
-        most = settings.connections or min(max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2, _FEWEST), _MOST)
+        most = settings.server.connections or min(
+            max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2, _FEWEST), _MOST
+        )
         return cls(
             most,
-            settings.request_head_seconds,
-            settings.send_idle_seconds,
-            settings.body_bytes_per_second,
-            settings.unsent_bytes,
+            settings.server.request_head_seconds,
+            settings.server.send_idle_seconds,
+            settings.requests.body_bytes_per_second,
+            settings.server.unsent_bytes,
         )
 
 

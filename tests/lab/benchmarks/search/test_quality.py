@@ -54,7 +54,11 @@ def test_a_running_service_and_sentences_whose_translations_are_wanted(run: Run,
 
 
 @pytest.mark.slow
-def test_a_service_is_sent_texts_and_ids_that_tell_nothing() -> None:
+def test_a_service_is_sent_texts_and_ids_that_tell_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server has the settings of no file: what is in the working directory belongs to another."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DRAGOMAN_CONFIG")
+    Path("dragoman.toml").write_text("not = 'settings'\n", encoding="utf-8")
     documents = {"de-a000-p00-s00": "Der Vulkan brach aus.", "de-a001-p00-s00": "Der Hafen war zu."}
     fields = {"method": "none", "query_language": "de", "rerank": False}
     with serve_temporarily() as http, searching(str(http.base_url), ()) as client:
