@@ -32,7 +32,6 @@ PARTS = {
         "stopwordsiso",
         "python_calamine",
         "pydantic",
-        "pydantic_settings",
         "opentelemetry",
         "prometheus_client",
         "pythonjsonlogger",

@@ -9,7 +9,7 @@ from threading import Lock, Thread
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from dragoman.service.collections.lucene_registry import Indexes
+from dragoman.service.collections.lucene.registry import Indexes
 from dragoman.service.collections.unindexed import counts
 from dragoman.service.inference.scoring import Scoring
 from dragoman.service.observability.metrics import gauge

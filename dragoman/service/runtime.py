@@ -8,9 +8,9 @@ from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.java import jvm
 from dragoman.service.access.audit import Audit
 from dragoman.service.access.keys import Keys
-from dragoman.service.collections.dense_registry import DenseIndexes
+from dragoman.service.collections.dense.registry import DenseIndexes
 from dragoman.service.collections.entities import Entities
-from dragoman.service.collections.lucene_registry import Indexes
+from dragoman.service.collections.lucene.registry import Indexes
 from dragoman.service.collections.service import Collections
 from dragoman.service.core.errors import InvalidRequest, NotInstalled, Unavailable
 from dragoman.service.core.priority import Traffic

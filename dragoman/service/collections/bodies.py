@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dragoman.service.collections.dense_index import Coverage
-from dragoman.service.collections.dense_registry import DenseIndexes
+from dragoman.service.collections.dense.index import Coverage
+from dragoman.service.collections.dense.registry import DenseIndexes
 from dragoman.service.collections.entities import Entities
 from dragoman.service.collections.importing import Imported
 from dragoman.service.collections.service import CollectionInfo, DocumentInfo

@@ -14,7 +14,7 @@ from dragoman.files.streams import Line, StreamFault, lines, unpacked
 from dragoman.indexes.documents import IndexedDocument, Row
 from dragoman.service.collections.changes import indexed_text
 from dragoman.service.collections.document_line import DocumentLine, other_form, parse_document, peeked
-from dragoman.service.collections.lucene_index import CollectionIndex
+from dragoman.service.collections.lucene.index import CollectionIndex
 from dragoman.service.core.errors import InvalidRequest, NotFound, ServiceError, classify
 from dragoman.service.core.json import memory_of
 from dragoman.service.core.limits import BATCH_BYTES, BATCH_LINES

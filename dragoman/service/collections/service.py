@@ -15,11 +15,11 @@ from sqlalchemy.exc import IntegrityError
 from dragoman.deadline import DeadlinePassed, check
 from dragoman.lexicon.text.languages import check_language
 from dragoman.service.collections.builds import IndexState
-from dragoman.service.collections.dense_registry import DenseIndexes
+from dragoman.service.collections.dense.registry import DenseIndexes
 from dragoman.service.collections.entities import Entities
 from dragoman.service.collections.importing import DocumentImport, Imported
-from dragoman.service.collections.lucene_index import CollectionIndex
-from dragoman.service.collections.lucene_registry import Indexes
+from dragoman.service.collections.lucene.index import CollectionIndex
+from dragoman.service.collections.lucene.registry import Indexes
 from dragoman.service.collections.texts import StoredText, stored_texts
 from dragoman.service.collections.unindexed import Unindexed, counts
 from dragoman.service.core.errors import Conflict, InvalidRequest, NotFound, classify

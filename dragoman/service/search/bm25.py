@@ -16,7 +16,7 @@ from dragoman.indexes.fusion import normalised
 from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.collections.builds import IndexState
-from dragoman.service.collections.lucene_registry import Indexes
+from dragoman.service.collections.lucene.registry import Indexes
 from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import NotFound, ServiceError, Unavailable, classify
 from dragoman.service.core.names import without_folders

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.fusion import calibrated
-from dragoman.service.collections.dense_index import Coverage
-from dragoman.service.collections.dense_registry import DenseIndexes
+from dragoman.service.collections.dense.index import Coverage
+from dragoman.service.collections.dense.registry import DenseIndexes
 from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import NotFound, Unavailable
 from dragoman.service.inference.models import Models

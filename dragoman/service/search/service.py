@@ -13,7 +13,7 @@ from dragoman.deadline import checked
 from dragoman.indexes.analysis.pipeline import LONGEST_WORD
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.collections.changes import indexed_text
-from dragoman.service.collections.lucene_registry import Indexes
+from dragoman.service.collections.lucene.registry import Indexes
 from dragoman.service.collections.service import CollectionInfo, Collections
 from dragoman.service.core.admission import Limit
 from dragoman.service.core.errors import InvalidRequest, TooManyRequests, Unavailable

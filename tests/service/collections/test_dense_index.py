@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from dragoman.service.collections.dense_index import Coverage
+from dragoman.service.collections.dense.index import Coverage
 from dragoman.service.core.errors import NotFound, Unavailable
 from dragoman.service.core.settings import Settings
 from dragoman.service.runtime import Runtime

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from dragoman.indexes.dense import index as dense_index
-from dragoman.service.collections import dense_registry
-from dragoman.service.collections.dense_index import Coverage
+from dragoman.service.collections.dense import registry as dense_registry
+from dragoman.service.collections.dense.index import Coverage
 from dragoman.service.core.settings import Settings
 from dragoman.service.inference import batching
 from dragoman.service.inference.batches import Item

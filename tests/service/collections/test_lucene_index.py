@@ -16,9 +16,9 @@ from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.service.collections import builds
 from dragoman.service.collections import changes as replay
-from dragoman.service.collections import lucene_index as collection_index
 from dragoman.service.collections.builds import IndexState
-from dragoman.service.collections.lucene_index import CollectionIndex
+from dragoman.service.collections.lucene import index as collection_index
+from dragoman.service.collections.lucene.index import CollectionIndex
 from dragoman.service.core.errors import NotFound, StorageFull, Unavailable
 from dragoman.service.core.settings import Settings
 from dragoman.service.runtime import Runtime

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from dragoman.service.collections.builds import IndexState
-from dragoman.service.collections.lucene_index import CollectionIndex
+from dragoman.service.collections.lucene.index import CollectionIndex
 from dragoman.service.core.errors import Unavailable
 from dragoman.service.core.settings import Settings
 from dragoman.service.jobs.submission import NewJob

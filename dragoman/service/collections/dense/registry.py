@@ -24,7 +24,7 @@ from dragoman.indexes.dense.file import DenseHeader, read_header
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.service.collections.changes import database_generation
-from dragoman.service.collections.dense_index import Coverage, DenseCollection, Unembedded
+from dragoman.service.collections.dense.index import Coverage, DenseCollection, Unembedded
 from dragoman.service.core.errors import ClientDisconnected, NotFound, ServiceError, TooManyRequests, Unavailable
 from dragoman.service.core.turns import waiting_for_models
 from dragoman.service.inference.batching import Cancelled

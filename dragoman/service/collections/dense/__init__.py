@@ -1,0 +1,1 @@
+"""The embeddings of collections: one index a collection, and all of them."""

@@ -1,0 +1,1 @@
+"""The Lucene indexes of collections: one a collection, and all of them."""
