@@ -52,7 +52,7 @@ from dragoman.service.core.settings import Settings
 from dragoman.service.runtime import Runtime
 from tests.service.searching import add, found, running
 
-settings = Settings(data_dir=Path(sys.argv[1]), embed="on_demand", rerank="never")
+settings = Settings.load(data_dir=Path(sys.argv[1]), embed="on_demand", rerank="never")
 for turn in range(2):
     with running(settings) as runtime:
         for language in ("de", "ja", "km", "uk"):

@@ -188,7 +188,7 @@ def standing_in(
     """Have the service load these models."""
 
     def load_encoder(settings: Settings, shared: Any) -> tuple[Any, EncoderInfo]:
-        place = settings.encoder or ENCODER
+        place = settings.models.encoder or ENCODER
         identity = f"{place} {encoder.name}"  # the same name as the configured one, with weights of its own
         return encoder, EncoderInfo(identity, encoder.width, means=encoder.means, unmarked=place)
 

@@ -43,7 +43,7 @@ def tagger(monkeypatch: pytest.MonkeyPatch) -> Iterator[BusyTagger]:
 
 @pytest.fixture
 def tagging(settings: Settings, tmp_path: Path) -> Settings:
-    return settings.model_copy(update={"ner_tagger": str(tmp_path)})
+    return settings.replace(ner_tagger=str(tmp_path))
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
@@ -92,7 +92,7 @@ def test_without_a_tagger_nothing_is_tried_again(
     monkeypatch.undo()
     monkeypatch.setattr(entities, "_RETRY_SECONDS", 0.0)
     caplog.clear()
-    with running(tagging.model_copy(update={"ner_tagger": "off"})) as runtime:
+    with running(tagging.replace(ner_tagger="off")) as runtime:
         thread = runtime.entities._thread
         assert thread is not None
         thread.join(30)

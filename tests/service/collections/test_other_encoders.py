@@ -55,7 +55,7 @@ def hub(checkpoints: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> Callab
 
 @pytest.fixture
 def chosen(settings: Settings) -> Settings:
-    return settings.model_copy(update={"encoder": NAME, "embed": "always"})
+    return settings.replace(encoder=NAME, embed="always")
 
 
 def embed(settings: Settings) -> Path:
@@ -111,7 +111,7 @@ def test_an_encoder_of_another_name_is_found_at_the_start_without_any_search(
     hub("before")
     path = embed(chosen)
     hub("after")
-    other = chosen.model_copy(update={"encoder": "team/other", "embed": "on_demand"})
+    other = chosen.replace(encoder="team/other", embed="on_demand")
     with running(other) as runtime:
         file_of(runtime)
         assert runtime.models.loaded("encoder") is not None

@@ -42,7 +42,7 @@ def test_a_search_ends_when_its_client_leaves_while_a_model_computes(
     encoder = PassageEncoder() if stage == "passages" else WordEncoder()
     scorer, translator = LinkScorer(), UpperTranslator()
     model = {"rerank": scorer, "snippets": translator}.get(stage, encoder)
-    chosen = settings.model_copy(update={"translator": "upper"})
+    chosen = settings.replace(translator="upper")
     request = SearchRequest(query="Vulkan", query_language="en", **FIELDS[stage])
     with standing_in(monkeypatch, encoder, translator, scorer), running(chosen) as runtime:
         runtime.collections.create("de", "de")

@@ -29,7 +29,7 @@ def mapped(settings: Settings) -> set[str]:
     """The compiled files of tables that this process has mapped, deleted ones as well."""
     gc.collect()
     lines = Path("/proc/self/maps").read_text().splitlines()
-    paths = {line.split(maxsplit=5)[5] for line in lines if str(settings.data_dir) in line}
+    paths = {line.split(maxsplit=5)[5] for line in lines if str(settings.store.data_dir) in line}
     return {path for path in paths if "/tables/" in path}
 
 
