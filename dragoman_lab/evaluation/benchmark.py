@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,14 +18,14 @@ import ir_measures
 import numpy as np
 from ir_measures import AP, R, nDCG
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table as ScreenTable
 from scipy.stats import ttest_rel
 
 from dragoman.service.core.trec import RunLine, trec_run
 from dragoman.service.search.service import MODEL_METHODS
 from dragoman.service.tables.service import Tables
-from dragoman_lab.evaluation.serving import TableFile, checked, post, serve_temporarily
+from dragoman_lab.evaluation.client import SearchClient, wait_for_embeddings
+from dragoman_lab.evaluation.serving import TableFile, serve_temporarily
 from dragoman_lab.evaluation.test_collection import Benchmark, BenchmarkError, Keep, Split, load_benchmark
 
 SYSTEMS = {
@@ -43,7 +41,6 @@ SYSTEMS = {
 RERANKED, MART = ("reranked", "mart"), "mart"
 MEASURES = {"MAP@100": AP @ 100, "nDCG@20": nDCG @ 20, "R@100": R @ 100}
 DEPTH = 100
-CLIENTS = 2
 
 Run = dict[str, dict[str, float]]
 
@@ -117,9 +114,10 @@ def check_systems(systems: Sequence[str], task: Benchmark) -> None:
 def run_task(client: httpx.Client, task: Benchmark, systems: Sequence[str], output: Path) -> dict[str, Any]:
     """Evaluate ``systems`` on one task with a running server; write the report and the runs to ``output``."""
     check_systems(systems, task)
-    name = _index(client, task)
-    results = [result for system in systems for result in evaluate(client, name, task, system)]
-    checked(client.delete(f"/v1/collections/{name}"))
+    asking = SearchClient(client, embeddings=False)
+    name = asking.collection(f"{task.source}-{task.target}-{task.unit}", task.target, task.documents)
+    results = [result for system in systems for result in evaluate(asking, name, task, system)]
+    asking.close()
     report = _report(task, results)
     output.mkdir(parents=True, exist_ok=True)
     for result in results:
@@ -140,69 +138,32 @@ def choice(only: str | None, without: str | None) -> Keep:
     return lambda row: (not only or matches(only, row)) and not (without and matches(without, row))
 
 
-def _index(client: httpx.Client, task: Benchmark) -> str:
-    """Send the documents (only their text) to a new collection; returns its name."""
-    name = f"{task.source}-{task.target}-{task.unit}"
-    post(client, "/v1/collections", json={"name": name, "language": task.target})
-    body = "\n".join(json.dumps({"id": key, "text": text}) for key, text in task.documents.items())
-    answer = post(
-        client,
-        f"/v1/collections/{name}/documents",
-        content=body.encode(),
-        headers={"Content-Type": "application/x-ndjson"},
-    ).json()
-    if answer["rejected"]:
-        raise BenchmarkError(f"documents were rejected, the first: {answer['rejected'][0]}")
-    return name
-
-
-def evaluate(client: httpx.Client, collection: str, task: Benchmark, system: str) -> list[Evaluation]:
-    """Run every query of the task through ``/v1/search`` and measure; a reranked system gives two results."""
-    texts = task.translated_queries if system == "bm25" else task.queries
-    language = task.target if system == "bm25" else task.source
-    parameters = {
-        "query_language": language,
-        "collections": [collection],
-        "top_k": DEPTH,
-        "method": {"bm25": "none", **dict.fromkeys(RERANKED, "psq")}.get(system, system),
-        "rerank": False,
-    }
-    if system in RERANKED:
-        parameters["rerank"] = {"depth": DEPTH} | ({"model": MART} if system == MART else {})
-
-    def answered(query: str) -> list[dict[str, float]]:
-        given = parameters | {"query": texts[query], "query_id": query}
-        if system in RERANKED:
-            return _reranked(post(client, "/v1/search", json=given).json())
-        run = post(client, "/v1/search", json=given, headers={"Accept": "application/x-trec-run"}).text
-        return [{fields[2]: float(fields[4]) for fields in map(str.split, run.splitlines())}]
-
-    if system in MODEL_METHODS:
-        wait_for_embeddings(client, collection)
-    begun = time.perf_counter()
-    with Progress(transient=True) as progress, ThreadPoolExecutor(CLIENTS) as clients:
-        answers = zip(texts, clients.map(answered, texts), strict=True)
-        label = f"{task.source}-{task.target} {system}"
-        runs = dict(progress.track(answers, total=len(texts), description=label))
-    seconds = time.perf_counter() - begun
-    names = [system, f"{system}-alone"] if system in RERANKED else [system]
-    return [
-        measured(task.qrels, Evaluation(name, {query: found[number] for query, found in runs.items()}, seconds))
-        for number, name in enumerate(names)
-    ]
-
-
-def _reranked(answer: dict[str, Any]) -> list[dict[str, float]]:
-    """The scores of reranker and first stage combined, and of the reranker alone.
+def evaluate(client: SearchClient, collection: str, task: Benchmark, system: str) -> list[Evaluation]:
+    """Run every query of the task through ``/v1/search`` and measure; a reranked system gives two results.
 
     Raises:
-        BenchmarkError: the hits were not reranked.
+        BenchmarkError: hits of a reranked system were not reranked.
     """
-    if missing := [one["reason"] for one in answer["degraded"] if one["stage"] == "rerank"]:
+    reranked = system in RERANKED
+    fields = {
+        "query_language": task.target if system == "bm25" else task.source,
+        "method": {"bm25": "none", **dict.fromkeys(RERANKED, "psq")}.get(system, system),
+        "rerank": {"depth": DEPTH} | ({"model": MART} if system == MART else {}) if reranked else False,
+    }
+    if system in MODEL_METHODS:
+        wait_for_embeddings(client.client, collection)
+    texts = task.translated_queries if system == "bm25" else task.queries
+    title = f"{task.source}-{task.target} {system}"
+    answers = client.ask(texts, [collection], DEPTH, fields, title, trec=not reranked)
+    if missing := [reason for reason in answers.degraded if reason.startswith("rerank: ")]:
         raise BenchmarkError("; ".join(missing))
-    together = {hit["id"]: hit["score"] for hit in answer["hits"]}
-    alone = {hit["id"]: hit["scores"]["rerank"] for hit in answer["hits"]}
-    return [together, dict(sorted(alone.items(), key=lambda one: -one[1]))]
+    runs = {system: answers.run}
+    if reranked:
+        runs[f"{system}-alone"] = {
+            query: dict(sorted(scores.items(), key=lambda scored: -scored[1]))
+            for query, scores in answers.reranked.items()
+        }
+    return [measured(task.qrels, Evaluation(name, run, answers.seconds)) for name, run in runs.items()]
 
 
 def measured(qrels: Mapping[str, Mapping[str, int]], result: Evaluation) -> Evaluation:
@@ -212,25 +173,6 @@ def measured(qrels: Mapping[str, Mapping[str, int]], result: Evaluation) -> Eval
     for metric in ir_measures.iter_calc(list(MEASURES.values()), qrels, result.run):
         result.per_query[names[metric.measure]][metric.query_id] = metric.value
     return result
-
-
-def wait_for_embeddings(client: httpx.Client, collection: str) -> None:
-    """Search until every document has its embedding, so that measured searches do not wait for any.
-
-    Raises:
-        BenchmarkError: the documents cannot be embedded.
-    """
-    request = {"query": "?", "query_language": "en", "collections": [collection], "top_k": 1, "method": "dense"}
-    while True:
-        response = client.post("/v1/search", json=request)
-        message = response.json().get("message", "")
-        if response.status_code == 503 and "has an embedding yet" in message:
-            continue
-        missing = [one["reason"] for one in checked(response).json()["degraded"] if one["stage"] == "dense"]
-        if not missing:
-            return
-        if any("could not be embedded" in reason for reason in missing):
-            raise BenchmarkError("; ".join(missing))
 
 
 def _report(task: Benchmark, results: Sequence[Evaluation]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dragoman_lab.benchmarks.lexicon.words import Accident, Chosen, Sentences, accidents, chosen_words, invented
-from dragoman_lab.benchmarks.search.client import SearchClient
+from dragoman_lab.evaluation.client import SearchClient
 from dragoman_lab.evaluation.serving import checked, post, serve_temporarily
 
 METHODS = ("psq", "default", "rerank")

@@ -33,9 +33,9 @@ import numpy as np
 from rich.console import Console
 
 from dragoman_lab.benchmarks.reasoning.xquad_qa import LANGUAGES, agreement, documents, heat_maps, summary, xquad
-from dragoman_lab.benchmarks.search.client import SearchClient, searching
 from dragoman_lab.benchmarks.search.measuring import check_complete
 from dragoman_lab.benchmarks.search.quality import tables_of
+from dragoman_lab.evaluation.client import SearchClient, searching
 from dragoman_lab.evaluation.test_collection import SPLITS
 
 MEASURES = ("f1", "exact", "found", "sentence_f1", "sentence_exact")

@@ -33,10 +33,10 @@ import ir_measures
 from ir_measures import AP
 
 from dragoman_lab.benchmarks.retrieval.first_stage import XQUAD
-from dragoman_lab.benchmarks.search.client import searching
 from dragoman_lab.benchmarks.search.measuring import System, check_complete, needs_embeddings, systems
 from dragoman_lab.benchmarks.search.quality import tables_of
 from dragoman_lab.evaluation.benchmark import Evaluation, Run, write_run
+from dragoman_lab.evaluation.client import searching
 from dragoman_lab.evaluation.test_collection import SPLITS, BenchmarkError, Split, load_benchmark
 
 LANGUAGES = ("en", *XQUAD)

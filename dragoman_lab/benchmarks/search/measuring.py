@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from dragoman_lab.benchmarks.search.client import Answers, Asked, SearchClient
 from dragoman_lab.evaluation.benchmark import DEPTH, MEASURES, Evaluation, measured, p_value, paired_p, write_run
+from dragoman_lab.evaluation.client import Answers, Asked, SearchClient
 from dragoman_lab.evaluation.test_collection import Benchmark, BenchmarkError
 
 MEASURE = "MAP@100"

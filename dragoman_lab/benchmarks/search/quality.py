@@ -27,8 +27,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dragoman_lab.benchmarks.retrieval.first_stage import XQUAD, make_tables
-from dragoman_lab.benchmarks.search.client import searching
 from dragoman_lab.benchmarks.search.measuring import measured_task, needs_embeddings, systems, write_report
+from dragoman_lab.evaluation.client import searching
 from dragoman_lab.evaluation.serving import TableFile
 from dragoman_lab.evaluation.test_collection import SPLITS, Benchmark, load_benchmark
 

@@ -25,9 +25,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dragoman_lab.benchmarks.search.client import searching
 from dragoman_lab.benchmarks.search.measuring import measured_task, systems, write_report
 from dragoman_lab.benchmarks.search.quality import tables_of
+from dragoman_lab.evaluation.client import searching
 from dragoman_lab.evaluation.test_collection import Benchmark, BenchmarkError
 
 ONE_LANGUAGE = {"jaquad": "ja", "cmrc2018": "zh", "iapp": "th", "piaf": "fr", "pquad_valid": "fa", "arcd": "ar"}

@@ -20,7 +20,6 @@ from rich.progress import Progress
 
 from dragoman.service.api.search import DEGRADED_HEADER
 from dragoman.service.core.trec import TREC_TYPE
-from dragoman_lab.evaluation.benchmark import wait_for_embeddings
 from dragoman_lab.evaluation.serving import TableFile, checked, post, serve_temporarily
 from dragoman_lab.evaluation.test_collection import BenchmarkError
 
@@ -49,6 +48,8 @@ class Answers(Asked):
     """
 
     run: dict[str, dict[str, float]] = field(default_factory=dict)
+    reranked: dict[str, dict[str, float]] = field(default_factory=dict)
+    """The scores of the reranker alone, of the hits that have one."""
     methods: Counter[str] = field(default_factory=Counter)
     languages: Counter[str] = field(default_factory=Counter)
 
@@ -158,6 +159,8 @@ class SearchClient:
             hits = {hit["id"].rpartition("/")[2]: float(hit["score"]) for hit in answer["hits"]}  # a run of several
             answers.run[query] = {originals[id]: score for id, score in hits.items()}  # collections has them before it
             if not trec:
+                scores = {originals[hit["id"]]: hit["scores"]["rerank"] for hit in answer["hits"]}
+                answers.reranked[query] = {id: score for id, score in scores.items() if score is not None}
                 answers.methods[answer.get("method", "unknown")] += 1
                 answers.languages[answer["query"]["language"]] += 1
         return answers
@@ -213,6 +216,25 @@ def _of_run(response: httpx.Response) -> dict[str, Any]:
     """The hits of a TREC run and its degraded stages, as in a JSON answer."""
     hits = [{"id": fields[2], "score": fields[4]} for fields in map(str.split, response.text.splitlines())]
     return {"hits": hits, "degraded": json.loads(response.headers.get(DEGRADED_HEADER, "[]"))}
+
+
+def wait_for_embeddings(client: httpx.Client, collection: str) -> None:
+    """Search until every document has its embedding, so that measured searches do not wait for any.
+
+    Raises:
+        BenchmarkError: the documents cannot be embedded.
+    """
+    request = {"query": "?", "query_language": "en", "collections": [collection], "top_k": 1, "method": "dense"}
+    while True:
+        response = client.post("/v1/search", json=request)
+        message = response.json().get("message", "")
+        if response.status_code == 503 and "has an embedding yet" in message:
+            continue
+        missing = [one["reason"] for one in checked(response).json()["degraded"] if one["stage"] == "dense"]
+        if not missing:
+            return
+        if any("could not be embedded" in reason for reason in missing):
+            raise BenchmarkError("; ".join(missing))
 
 
 def opaque(key: str) -> str:
