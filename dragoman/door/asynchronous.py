@@ -8,23 +8,11 @@ from typing import Any, Literal, Self, TypeVar, Unpack
 
 from dragoman.door import calls
 from dragoman.door.calls import Call, SearchOptions
-from dragoman.door.database import check_language_of
+from dragoman.door.database import check_language_of, upload_fields
 from dragoman.door.files import Documents, Entries, document_lines, table_file
+from dragoman.door.records import CollectionInfo, Document, Imported, TableInfo, Term, Uploaded
 from dragoman.door.remote import AsyncRemote
-from dragoman.door.results import (
-    Answers,
-    CollectionInfo,
-    Document,
-    Imported,
-    Judgement,
-    Ranked,
-    SearchResults,
-    TableInfo,
-    Tag,
-    Term,
-    Translations,
-    Uploaded,
-)
+from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations
 from dragoman.service.core.errors import NotFound
 
 T = TypeVar("T")
@@ -81,7 +69,7 @@ class AsyncDatabase:
             async with turns:
                 return await self.search(query, **options)
 
-        return list(await gather(*(in_turn(query) for query in queries)))
+        return list(await gather(*(in_turn(query) for query in calls.listed(queries, "queries"))))
 
     async def ask(self, question: str, **options: Any) -> Answers:
         """The answers of a question, by parts of a ``context`` or of documents."""
@@ -152,14 +140,13 @@ class AsyncTables:
         *,
         source: str,
         target: str,
-        kind: Literal["statistical", "glossary"] = "glossary",
+        kind: Literal["statistical", "glossary"] | None = None,
         activate: bool = True,
         **options: Any,
     ) -> Uploaded:
         """Add entries as a new version of a table, which searches use at once unless ``activate`` is False."""
-        file, format = table_file(entries)
-        fields = {"source": source, "target": target, "kind": kind, "activate": activate, "format": format} | options
-        return await self._database.send(calls.add_table(name, file, fields))
+        file, stated = table_file(entries, source, target)
+        return await self._database.send(calls.add_table(name, file, upload_fields(stated, kind, activate, options)))
 
     async def all(self) -> list[TableInfo]:
         """All tables, by name."""

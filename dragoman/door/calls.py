@@ -9,21 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 
-from dragoman.door.results import (
-    Answers,
-    CollectionInfo,
-    Document,
-    Imported,
-    Judgement,
-    Ranked,
-    SearchResults,
-    TableInfo,
-    Tag,
-    Term,
-    Translations,
-    Uploaded,
-    read,
-)
+from dragoman.door.records import CollectionInfo, Document, Imported, TableInfo, Term, Uploaded
+from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations, read
+from dragoman.service.core.errors import InvalidRequest
 
 T = TypeVar("T")
 
@@ -64,6 +52,29 @@ class Call(Generic[T]):
     body: Iterable[bytes] | None = None
     read: Callable[[Any], T] = lambda answer: answer
 
+    def __post_init__(self) -> None:
+        """
+        Raises:
+            InvalidRequest: an address cannot name such a place: it would be that of something else.
+        """
+        for field_name, told in self.place.items():
+            if not isinstance(told, str) or told in _NO_PLACES:
+                raise InvalidRequest(f"{field_name}: {told!r} names nothing; a text other than . and .. is wanted")
+
+
+_NO_PLACES = ("", ".", "..")
+
+
+def listed(texts: Iterable[str], what: str) -> list[str]:
+    """Several texts as a list.
+
+    Raises:
+        InvalidRequest: it is one text, whose letters would be taken for texts.
+    """
+    if isinstance(texts, str | bytes):
+        raise InvalidRequest(f"{what}: several texts are wanted, such as a list, and not one")
+    return list(texts)
+
 
 class SearchOptions(TypedDict, total=False):
     """What a search may say, as in ``POST /v1/search``; what is left out is what the service measured to be best."""
@@ -95,8 +106,10 @@ def judge(statement: str, options: Mapping[str, Any]) -> Call[Judgement]:
     return Call("ask", fields={"statement": statement, **options}, read=lambda answer: read(Judgement, answer))
 
 
-def rank(query: str, documents: Sequence[str], top_k: int | None, options: Mapping[str, Any]) -> Call[list[Ranked]]:
-    texts = list(documents)
+def rank(query: str, documents: Iterable[str], top_k: int | None, options: Mapping[str, Any]) -> Call[list[Ranked]]:
+    texts = listed(documents, "documents")
+    if top_k is not None and top_k < 1:
+        raise InvalidRequest("top_k: must be at least 1")
     fields = {"query": query, "documents": texts, "top_n": top_k, **options}
     return Call("rank", fields=fields, read=lambda answer: ranking(answer, texts))
 
@@ -107,12 +120,12 @@ def ranking(answer: Mapping[str, Any], texts: Sequence[str]) -> list[Ranked]:
 
 
 def translate(texts: Sequence[str], source: str, target: str) -> Call[Translations]:
-    fields = {"texts": list(texts), "source": source, "target": target}
+    fields = {"texts": listed(texts, "texts"), "source": source, "target": target}
     return Call("translate", fields=fields, read=lambda answer: read(Translations, answer))
 
 
 def tag(texts: Sequence[str], task: str) -> Call[list[list[Tag]]]:
-    fields = {"texts": list(texts), "task": task}
+    fields = {"texts": listed(texts, "texts"), "task": task}
     return Call(
         "tag", fields=fields, read=lambda answer: [[read(Tag, one) for one in tags] for tags in answer["results"]]
     )

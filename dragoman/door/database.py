@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeVar, Unpack
@@ -12,28 +12,17 @@ from dragoman.door import calls
 from dragoman.door.calls import Call, SearchOptions
 from dragoman.door.files import Documents, Entries, document_lines, table_file
 from dragoman.door.progress import counted
-from dragoman.door.results import (
-    Answers,
-    CollectionInfo,
-    Document,
-    Imported,
-    Judgement,
-    Ranked,
-    SearchResults,
-    TableInfo,
-    Tag,
-    Term,
-    Translations,
-    Uploaded,
-)
+from dragoman.door.records import CollectionInfo, Document, Imported, TableInfo, Term, Uploaded
+from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations
 from dragoman.files.atomic import atomic_file
-from dragoman.service.core.errors import Conflict, NotFound
+from dragoman.service.core.errors import Conflict, NotFound, Unavailable
 
 T = TypeVar("T")
 
 _AT_ONCE = 4
 """Queries of one call that are asked at a time: models compute those that come together in one batch."""
 _POLL_SECONDS = 0.2
+_STALLED_SECONDS = 60.0
 
 
 class Transport(Protocol):
@@ -112,9 +101,10 @@ class Database:
         self, queries: Sequence[str], *, progress: bool | None = None, **options: Unpack[SearchOptions]
     ) -> list[SearchResults]:
         """The results of many queries, in their order; several are asked at a time."""
+        wanted = calls.listed(queries, "queries")
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            results = pool.map(lambda query: self.search(query, **options), queries)
-            return list(counted(results, "searching", progress, len(queries)))
+            results = pool.map(lambda query: self.search(query, **options), wanted)
+            return list(counted(results, "searching", progress, len(wanted)))
 
     def ask(self, question: str, **options: Any) -> Answers:
         """The answers of a question, by parts of a ``context`` or of documents; ``options`` as in ``POST /v1/qa``."""
@@ -189,17 +179,25 @@ class Collection:
         options["collections"] = [self.name]
         return self._database.search(query, **options)
 
-    def wait(self, *, progress: bool | None = None) -> CollectionInfo:
-        """Wait until every document has its embedding, so that searches are ``hybrid``; at once where it gets none."""
-        for _ in counted(self._steps(), f"embedding {self.name}", progress, len(self)):
+    def wait(self, seconds: float | None = None, *, progress: bool | None = None) -> CollectionInfo:
+        """Wait until every document has its embedding, so that searches are ``hybrid``; at once where it gets none.
+
+        Raises:
+            Unavailable: it takes longer than ``seconds``, or for a minute no document got any; the log says why.
+        """
+        until = None if seconds is None else time.monotonic() + seconds
+        for _ in counted(self._steps(until), f"embedding {self.name}", progress, len(self)):
             pass
         return self.info
 
-    def _steps(self) -> Iterator[None]:
-        embedded = 0
+    def _steps(self, until: float | None) -> Iterator[None]:
+        embedded, since = 0, time.monotonic()
         while (state := self.info.embeddings) is not None and state["state"] == "building":
-            yield from (None for _ in range(state["embedded"] - embedded))
-            embedded = state["embedded"]
+            now, more = time.monotonic(), state["embedded"] - embedded
+            if (until is not None and now >= until) or (not more and now - since > _STALLED_SECONDS):
+                raise Unavailable(f"{self.name}: {state['embedded']} of {state['total']} documents have embeddings")
+            yield from (None for _ in range(more))
+            embedded, since = state["embedded"], now if more else since
             time.sleep(_POLL_SECONDS)
 
     def drop(self) -> None:
@@ -220,17 +218,17 @@ class Tables:
         *,
         source: str,
         target: str,
-        kind: Literal["statistical", "glossary"] = "glossary",
+        kind: Literal["statistical", "glossary"] | None = None,
         activate: bool = True,
         **options: Any,
     ) -> Uploaded:
         """Add entries as a new version of a table, which searches use at once unless ``activate`` is False.
 
-        ``options`` are those of ``PUT /v1/tables/{name}``: ``weight``, ``dry_run``, and of files ``format`` and others.
+        They are a glossary, unless ``kind`` or a :class:`~dragoman.Table` says otherwise. ``options`` are those of
+        ``PUT /v1/tables/{name}``: ``weight``, ``dry_run``, and of files ``format`` and others.
         """
-        file, format = table_file(entries)
-        fields = {"source": source, "target": target, "kind": kind, "activate": activate, "format": format} | options
-        return self._database.send(calls.add_table(name, file, fields))
+        file, stated = table_file(entries, source, target)
+        return self._database.send(calls.add_table(name, file, upload_fields(stated, kind, activate, options)))
 
     def __iter__(self) -> Iterator[TableInfo]:
         listed: list[TableInfo] = self._database.send(calls.tables())
@@ -255,6 +253,14 @@ class Tables:
     def look_up(self, name: str, term: str, version: int | None = None) -> Term:
         """The translations of a term in a version; by default in the active one."""
         return self._database.send(calls.look_up(name, term, version))
+
+
+def upload_fields(
+    stated: Mapping[str, Any], kind: str | None, activate: bool, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The parameters of an upload: what the entries state, and what the caller says."""
+    chosen = {"kind": kind or stated.get("kind", "glossary"), "activate": activate}
+    return {**stated, **chosen, **options}
 
 
 def check_language_of(info: CollectionInfo, language: str | None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -9,15 +11,16 @@ from concurrent.futures import Future, wait
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, fields
 from pathlib import Path
-from threading import Lock
+from threading import Condition
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from dragoman.door.calls import Call, Name
+from dragoman.indexes.java import jvm
 from dragoman.service.collections.bodies import collection_body, document_body, import_body
-from dragoman.service.core.errors import Conflict, InvalidRequest, Unavailable
+from dragoman.service.core.errors import Conflict, InvalidRequest, Unavailable, classify
 from dragoman.service.core.settings import Settings
 from dragoman.service.core.settings.settings import all_fields
 from dragoman.service.core.validation import describe
@@ -48,8 +51,12 @@ class Embedded:
 
     def __init__(self, settings: Settings, temporary: ExitStack | None = None, *, background: bool = True) -> None:
         """``temporary`` is closed at the end. Without ``background`` only embeddings that are asked for are made."""
-        self._closing = Lock()
+        self._changed = Condition()
+        self._under_way = 0
+        self._closed = False
         self._background = background
+        mask = os.umask(0o077)  # that of the files which a service makes; it is the program's own again below
+        os.umask(mask)
         with ExitStack() as opened:
             if temporary is not None:
                 opened.enter_context(temporary)
@@ -60,6 +67,9 @@ class Embedded:
             opened.callback(self._runtime.close)
             self._runtime.start(serving=background, jobs=False)
             self._opened = opened.pop_all()
+        os.umask(mask)
+        jvm.run(bool)  # Java ends when the interpreter does, and what is registered after its start comes before that
+        atexit.register(self.close)  # or threads that compute would be stopped inside of the models
         self._answers: dict[Name, Callable[[Call[Any]], Any]] = {
             "search": self._search,
             "ask": self._ask,
@@ -87,14 +97,33 @@ class Embedded:
         """The answer to a call.
 
         Raises:
-            ServiceError: as a service answers it.
+            ServiceError: as a service answers it; :class:`Unavailable` after the end.
         """
-        return call.read(self._answers[call.name](call))
+        with self._changed:
+            if self._closed:
+                raise Unavailable("the database is closed")
+            self._under_way += 1
+        try:
+            return call.read(self._answers[call.name](call))
+        except Exception as fault:
+            known = classify(fault)
+            if known is None or known is fault:
+                raise
+            raise known from fault
+        finally:
+            with self._changed:
+                self._under_way -= 1
+                self._changed.notify_all()
 
     def close(self) -> None:
-        """Commit and close everything. Closing again does nothing."""
-        with self._closing:
-            self._opened.close()
+        """Wait for the calls under way, commit and close everything. Closing again does nothing."""
+        with self._changed:
+            if self._closed:
+                return
+            self._closed = True
+            self._changed.wait_for(lambda: not self._under_way)
+        self._opened.close()
+        atexit.unregister(self.close)
 
     def _search(self, call: Call[Any]) -> Any:
         request = _body(SearchRequest, call)

@@ -24,6 +24,7 @@ Entries: TypeAlias = (
 """Entries: a mapping of terms to translations, pairs, a table or frame, or the path of a file in any form of tables."""
 
 _READ = 1 << 20
+_COLUMNS = ("source", "target", "probability")
 _IN_MEMORY = 1 << 26
 
 
@@ -47,50 +48,76 @@ def document_lines(documents: Documents) -> Iterator[bytes]:
         yield from written
 
 
-def table_file(entries: Entries) -> tuple[Iterator[bytes], str]:
-    """The bytes of a table file, and its format as an upload names it.
+def table_file(entries: Entries, source: str, target: str) -> tuple[Iterator[bytes], dict[str, Any]]:
+    """The bytes of a table file, and what an upload of it states: its languages, its format, the kind of a table.
 
     Raises:
-        InvalidRequest: an entry cannot be written; the message has its place.
+        InvalidRequest: an entry cannot be written, which the message places; a table of other languages.
         OSError: the file cannot be read.
     """
+    stated: dict[str, Any] = {"source": source, "target": target}
     if isinstance(entries, str | Path):
-        return _parts_of(Path(entries)), "auto"
+        Path(entries).stat()  # now, and not in the middle of an upload
+        return _parts_of(Path(entries)), stated | {"format": "auto"}
     if isinstance(entries, Table):
-        return entries.lines(), "tsv"
+        if (entries.source, entries.target) != (source, target):
+            raise InvalidRequest(
+                f"the table is from {entries.source} to {entries.target}, and not from {source} to {target}"
+            )
+        return entries.lines(), stated | {"format": "tsv", "kind": entries.kind}
     if isinstance(entries, IOBase):
-        return iter(lambda: entries.read(_READ), b""), "auto"
-    return (_line(entry, f"entry {number}") for number, entry in enumerate(_entries(entries), 1)), "jsonl"
+        return _parts_of_stream(entries), stated | {"format": "auto"}
+    rows = _entries(entries, (source, target))
+    return (_line(row, f"entry {number}") for number, row in enumerate(rows, 1)), stated | {"format": "jsonl"}
 
 
-def _entries(entries: Any) -> Iterator[dict[str, Any]]:
+def _entries(entries: Any, languages: tuple[str, str]) -> Iterator[dict[str, Any]]:
     if isinstance(entries, Mapping):
         for source, translations in entries.items():
-            if isinstance(translations, str):
-                yield {"source": source, "target": translations}
-            elif isinstance(translations, Mapping):
-                for target, probability in translations.items():
-                    yield {"source": source, "target": target, "probability": probability}
-            else:
-                yield from ({"source": source, "target": target} for target in translations)
+            yield from _translations(source, translations)
         return
-    names = ("source", "target", "probability")
-    for number, row in enumerate(_rows(entries), 1):
-        if not 2 <= len(row) <= len(names):
-            raise InvalidRequest(
-                f"entry {number}: has {len(row)} parts: a term, its translation, and a probability or none"
-            )
-        yield dict(zip(names, row, strict=False))
+    if isinstance(entries, bytes) or not isinstance(entries, Iterable):
+        raise InvalidRequest(f"entries: {type(entries).__name__} holds none")
+    if hasattr(entries, "itertuples"):
+        yield from _of_frame(entries, languages)
+        return
+    for number, row in enumerate(entries, 1):
+        if isinstance(row, Mapping):
+            yield _checked({name: row.get(name) for name in _COLUMNS if row.get(name) is not None}, set(row), number)
+        elif isinstance(row, str) or not isinstance(row, Iterable) or not 2 <= len(parts := list(row)) <= len(_COLUMNS):
+            raise InvalidRequest(f"entry {number}: a term, its translation, and a probability or none are wanted")
+        else:
+            yield dict(zip(_COLUMNS, parts, strict=False))
 
 
-def _rows(entries: Any) -> Iterator[tuple[Any, ...]]:
-    """The rows of a frame, by the columns source, target and probability where it has them; or pairs as they are."""
-    if not hasattr(entries, "itertuples"):
-        yield from map(tuple, entries)
-        return
-    if {"source", "target"} <= set(entries.columns):
-        entries = entries[[name for name in ("source", "target", "probability") if name in entries.columns]]
-    yield from entries.itertuples(index=False, name=None)
+def _checked(entry: dict[str, Any], names: set[Any], number: int) -> dict[str, Any]:
+    if not {"source", "target"} <= names <= set(_COLUMNS):
+        raise InvalidRequest(f"entry {number}: its fields are source, target, and probability or none")
+    return entry
+
+
+def _translations(source: Any, translations: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(translations, str):
+        yield {"source": source, "target": translations}
+    elif isinstance(translations, Mapping):
+        for target, probability in translations.items():
+            yield {"source": source, "target": target, "probability": probability}
+    elif isinstance(translations, Iterable) and not isinstance(translations, bytes):
+        yield from ({"source": source, "target": target} for target in translations)
+    else:
+        raise InvalidRequest(f"the translations of {source!r} are a text, several, or texts with probabilities")
+
+
+def _of_frame(frame: Any, languages: tuple[str, str]) -> Iterator[dict[str, Any]]:
+    """The rows of a frame by its columns source and target, or those named as the languages, and probability."""
+    named = {str(column): column for column in frame.columns}
+    for pair in (("source", "target"), languages):
+        if set(pair) <= named.keys():
+            wanted = [*pair, *(["probability"] if "probability" in named else [])]
+            rows = frame[[named[name] for name in wanted]].itertuples(index=False, name=None)
+            yield from (dict(zip(_COLUMNS, row, strict=False)) for row in rows)
+            return
+    raise InvalidRequest(f"the frame has no columns source and target, nor {languages[0]} and {languages[1]}")
 
 
 def _records(documents: Any) -> Iterable[Mapping[str, Any]]:
@@ -108,7 +135,7 @@ def _records(documents: Any) -> Iterable[Mapping[str, Any]]:
 def _line(record: Any, place: str) -> bytes:
     try:
         return json.dumps(record, ensure_ascii=False, allow_nan=False, default=_plain).encode("utf-8") + b"\n"
-    except (TypeError, ValueError) as fault:
+    except (TypeError, ValueError, RecursionError) as fault:
         raise InvalidRequest(f"{place}: {fault}") from fault
 
 
@@ -119,6 +146,13 @@ def _plain(cell: Any) -> Any:
     if hasattr(cell, "isoformat"):
         return cell.isoformat()
     raise TypeError(f"{type(cell).__name__} is not JSON")
+
+
+def _parts_of_stream(stream: Any) -> Iterator[bytes]:
+    while part := stream.read(_READ):
+        if not isinstance(part, bytes):
+            raise InvalidRequest("the file is open as text; open it in binary mode, rb")
+        yield part
 
 
 def _parts_of(path: Path) -> Iterator[bytes]:

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from dragoman.door.calls import listed
 from dragoman.door.results import Ranked, Tag
+from dragoman.service.core.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dragoman.backbone.sentences import SentenceEncoder
+    from dragoman.door.database import Database
     from dragoman.door.table import Table
     from dragoman.ranking.about import RerankerAbout
     from dragoman.ranking.scoring import AnyScorer
@@ -43,7 +46,9 @@ def rank(
     >>> [hit.index for hit in dragoman.rank("volcano ash", ["Ein Rezept für Brot.", "Der Vulkan spuckt Asche."])]
     [1, 0]
     """
-    texts = list(documents)
+    texts = listed(documents, "documents")
+    if top_k is not None and top_k < 1:
+        raise InvalidRequest("top_k: must be at least 1")
     if not texts:
         return []
     if tables:
@@ -93,7 +98,7 @@ def encode(
         raise ValueError(f"kind is query or passage, not {kind!r}")
     encoder = _encoder(model)
     with _COMPUTING:
-        return encoder.encode(list(texts), kind)
+        return encoder.encode(listed(texts, "texts"), kind)
 
 
 def tag(texts: Sequence[str], task: Literal["ner", "pos"] = "ner") -> list[list[Tag]]:
@@ -108,7 +113,7 @@ def tag(texts: Sequence[str], task: Literal["ner", "pos"] = "ner") -> list[list[
     """
     from dragoman.lexicon.text.passages import passages
 
-    tagger = _tagger(task)
+    texts, tagger = listed(texts, "texts"), _tagger(task)
     spans = [(place, start, end) for place, text in enumerate(texts) for start, end in passages(text)]
     with _COMPUTING:
         tagged = tagger.tag([texts[place][start:end] for place, start, end in spans])
@@ -169,21 +174,28 @@ def _with_tables(
     query_language: str | None,
     document_language: str | None,
 ) -> list[Ranked]:
-    with _LOADING:
-        database = _database_of(tuple(tables))
     options: dict[str, Any] = {"query_language": query_language, "document_language": document_language}
-    ranked: list[Ranked] = database.rank(query, texts, top_k, **options)
-    return ranked
+    with _WITH_TABLES:
+        return _database_of(tuple(tables)).rank(query, texts, top_k, **options)
 
 
-@lru_cache(maxsize=1)
-def _database_of(tables: tuple[Table, ...]) -> Any:
+_WITH_TABLES = Lock()
+_KEPT: dict[tuple[Table, ...], Database] = {}
+"""A database in memory with the tables that were used last; one, since each loads a model."""
+
+
+def _database_of(tables: tuple[Table, ...]) -> Database:
     """A database in memory with these tables alone, kept for the next call with the same ones."""
     from dragoman.door.opening import open
 
+    if tables in _KEPT:
+        return _KEPT[tables]
+    while _KEPT:
+        _KEPT.popitem()[1].close()
     database = open(embed="on_demand")
     for place, table in enumerate(tables):
-        database.tables.add(f"table-{place}", table, source=table.source, target=table.target, kind=table.kind)
+        database.tables.add(f"table-{place}", table, source=table.source, target=table.target)
+    _KEPT[tables] = database
     return database
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dragoman.door.database import Database
 from dragoman.installation import require
+from dragoman.service.core.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from dragoman.door.asynchronous import AsyncDatabase
@@ -29,6 +30,8 @@ def open(folder: str | Path | None = None, **settings: Any) -> Database:
         MissingPart: the part ``search`` is not installed; the message names the command that brings it.
         ServiceError: Java or Lucene is not installed, or the folder cannot be used.
     """
+    if folder is not None and (not str(folder) or "://" in str(folder)):
+        raise InvalidRequest(f"{str(folder)!r} is no folder; dragoman.connect is the way to a service")
     require("search", "dragoman.open")
     from dragoman.door.embedded import in_folder
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 
 from dragoman.door.calls import Call, Name
-from dragoman.service.core.errors import ServiceError, Unavailable, from_status
+from dragoman.service.core.errors import InternalError, InvalidRequest, ServiceError, Unavailable, from_status
 
 T = TypeVar("T")
 
@@ -69,13 +69,14 @@ class Remote:
         Raises:
             ServiceError: the service's error; :class:`Unavailable` where it cannot be reached.
         """
+        _check_open(self._client)
         try:
             if ROUTES[call.name].streams:
                 return call.read(self._stream(call))
             response = self._client.request(**_request(call))
         except httpx.TransportError as fault:
             raise _unreachable(self.url, fault) from fault
-        return call.read(_answer(response))
+        return _read(call, response)
 
     def _stream(self, call: Call[Any]) -> Iterator[bytes]:
         """The bytes of an answer that is streamed, its status read already."""
@@ -106,6 +107,7 @@ class AsyncRemote:
         Raises:
             ServiceError: the service's error; :class:`Unavailable` where it cannot be reached.
         """
+        _check_open(self._client)
         request = _request(call)
         if call.body is not None:
             request["content"] = _later(call.body)
@@ -113,7 +115,7 @@ class AsyncRemote:
             response = await self._client.request(**request)
         except httpx.TransportError as fault:
             raise _unreachable(self.url, fault) from fault
-        return call.read(_answer(response))
+        return _read(call, response)
 
     async def close(self) -> None:
         """Close all connections."""
@@ -121,6 +123,8 @@ class AsyncRemote:
 
 
 def _headers(key: str | None) -> dict[str, str]:
+    if key is not None and not (key.isascii() and key.isprintable()):
+        raise InvalidRequest("key: has other characters than a key has")
     return {} if key is None else {"Authorization": f"Bearer {key}"}
 
 
@@ -171,6 +175,23 @@ def _answer(response: httpx.Response) -> Any:
     except (ValueError, KeyError, TypeError):
         message = f"{response.status_code} {response.reason_phrase}"
     raise from_status(response.status_code, message)
+
+
+def _read(call: Call[T], response: httpx.Response) -> T:
+    """What a call reads of its answer.
+
+    Raises:
+        InternalError: it is none that a service gives.
+    """
+    try:
+        return call.read(_answer(response))
+    except (ValueError, KeyError, TypeError) as fault:
+        raise InternalError(f"{response.request.url} answered as no service of Dragoman does") from fault
+
+
+def _check_open(client: httpx.Client | httpx.AsyncClient) -> None:
+    if client.is_closed:
+        raise Unavailable("the database is closed")
 
 
 def _unreachable(url: str, fault: httpx.TransportError) -> ServiceError:

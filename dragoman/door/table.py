@@ -27,6 +27,9 @@ class Table:
     entries: tuple[tuple[str, str, float, float], ...]
     kind: Kind = "statistical"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "entries", tuple(map(tuple, self.entries)))
+
     @classmethod
     def train(cls, pairs: Iterable[tuple[str, str]], *, source: str, target: str, model: str = "model2") -> Self:
         """Learn a table from sentences that are translations of each other, by word alignment.

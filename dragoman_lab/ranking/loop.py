@@ -20,7 +20,6 @@ from dragoman.backbone.deltas.base import base_of, check_base, encoder_checksum
 from dragoman.backbone.deltas.layers import keep_layers, let_learn
 from dragoman.backbone.encoder import Encoder
 from dragoman.backbone.loading import load_encoder
-from dragoman.backbone.products import fastest
 from dragoman.ranking.about import LEAST_SHARE, RerankerAbout
 from dragoman.ranking.attention import Direction
 from dragoman.ranking.checkpoints import check_whole, fill_mart, load_mart, save_mart
@@ -257,8 +256,7 @@ def ranking_losses(model: Mart, batch: Examples, config: MartTraining) -> Mappin
 
 def measured(model: Mart, tuning: Mapping[str, Lists], config: MartTraining) -> dict[str, float]:
     """Mean MAP over the tuning sets: the model alone, and interpolated with the best weight, and that weight."""
-    device = next(model.parameters()).device.type
-    scorer = Scorer(model, dtype=fastest(device, (torch.float32, torch.bfloat16)))
+    scorer = Scorer(model)  # in float32: what is fastest here may differ after a resume, and with it the measures
     scored = {
         name: score_lists(
             scorer,

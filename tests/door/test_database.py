@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -163,6 +165,33 @@ def test_tables_have_versions_that_are_changed_while_searches_go_on(db: Database
     assert [table.name for table in tables] == ["mine"]
 
 
+def test_what_would_be_taken_for_something_else_is_refused(db: Database, tmp_path: Path) -> None:
+    news, add = db.collection("news"), db.tables.add
+    for id in ("", ".", ".."):
+        for work in (news.get, news.delete, lambda told: db.tables.look_up("mine", told), db.collection):
+            with pytest.raises(InvalidRequest, match="names nothing"):
+                work(id)
+    assert len(news) == 2
+    several = (lambda: db.rank("dog", "Hund"), lambda: db.tag("Paris"), lambda: db.search_many("dog"))
+    for ask in several:
+        with pytest.raises(InvalidRequest, match="several texts are wanted"):
+            ask()
+    rows = ([("a",)], ["ab"], [{"source": "a", "goal": "b"}], {"a": 0.5}, b"a\tb", 5, [("a", "b", 1, 2)])
+    for entries in rows:
+        with pytest.raises(InvalidRequest, match=r"entr|translations"):
+            add("x", entries, source="en", target="de")  # type: ignore[arg-type]
+    with pytest.raises(FileNotFoundError):
+        add("x", tmp_path / "missing.tsv", source="en", target="de")
+    learned = Table("en", "de", [("whale", "Wal", 1.0, 1.0)])  # type: ignore[arg-type]
+    with pytest.raises(InvalidRequest, match="from en to de"):
+        add("x", learned, source="fr", target="de")
+    assert add("x", learned, source="en", target="de").kind == "statistical"
+    assert add("x", [{"source": "whale", "target": "Wal"}], source="en", target="de").kind == "glossary"
+    db.tables.deactivate("x")
+    for version in db.tables.get("x").versions:
+        db.tables.delete("x", version.version)
+
+
 def test_texts_are_ranked_tagged_and_read(db: Database) -> None:
     best = db.rank("dog", ["Ein Rezept für Brot.", "Der Köter bellt laut."])
     assert [(one.index, one.text) for one in best] == [(1, "Der Köter bellt laut."), (0, "Ein Rezept für Brot.")]
@@ -219,6 +248,50 @@ def test_a_folder_keeps_what_it_has_and_is_that_of_a_server(tmp_path: Path) -> N
         db.close()
     with pytest.raises(InvalidRequest, match="nonsense"):
         dragoman.open(tmp_path / "data", nonsense=1)
+
+
+def test_after_the_end_nothing_is_done(tmp_path: Path, service: Server) -> None:
+    for opened in (dragoman.open(tmp_path, **NO_EMBEDDINGS), dragoman.connect(service.url)):
+        collection = opened.collection("ended", language="de")
+        collection.add(DOCUMENTS)
+        opened.close()
+        opened.close()
+        work = (opened.collections, lambda c=collection: c.delete("1"), lambda o=opened: o.search("dog"))
+        for call in work:
+            with pytest.raises(Unavailable, match="the database is closed"):
+                call()
+    with dragoman.open(tmp_path, **NO_EMBEDDINGS) as again:
+        assert len(again.collection("ended")) == 2
+
+
+def test_a_program_may_end_without_closing_and_keeps_its_mask(tmp_path: Path) -> None:
+    program = """
+import os, sys, dragoman
+os.umask(0o022)
+db = dragoman.open(sys.argv[1])
+db.collection("news", language="de").add([{"id": str(n), "text": f"Der Hund {n} bellt."} for n in range(200)])
+print(oct(os.umask(0o022)))
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "data")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (0, "0o22\n"), done.stderr
+    with dragoman.open(tmp_path / "data", **NO_EMBEDDINGS) as db:
+        assert len(db.collection("news")) == 200
+
+
+def test_waiting_for_embeddings_has_an_end(tmp_path: Path) -> None:
+    (tmp_path / "encoder").mkdir()
+    with dragoman.open(encoder=str(tmp_path / "encoder")) as db:
+        news = db.collection("news", language="de")
+        news.add(DOCUMENTS)
+        with pytest.raises(Unavailable, match="0 of 2 documents have embeddings"):
+            news.wait(0.5)
+
+
+def test_no_folder_is_made_of_an_address() -> None:
+    for name in ("http://127.0.0.1:8080", ""):
+        with pytest.raises(InvalidRequest, match="connect"):
+            dragoman.open(name)
 
 
 def test_a_service_that_is_not_there_and_one_with_keys(tmp_path: Path) -> None:

@@ -38,7 +38,6 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 from scipy.stats import ttest_1samp
 
-from dragoman.backbone.products import fastest
 from dragoman.ranking.checkpoints import load_mart
 from dragoman.ranking.scoring import Scorer
 from dragoman_lab.backbone.config import read_config
@@ -157,8 +156,7 @@ def tested(folder: Path, suffix: str, arguments: argparse.Namespace) -> dict[str
     path, test = folder / f"tested{suffix}.json", Path(f"{arguments.test}{suffix}")
     kept: dict[str, dict[str, Any]] = json.loads(path.read_text()) if path.exists() else {}
     model, about = load_mart(str(folder / "model"))
-    device = next(model.parameters()).device.type
-    scorer = Scorer(model, dtype=fastest(device, (torch.float32, torch.bfloat16)))
+    scorer = Scorer(model)  # in float32: variants are compared, which other processes score
 
     def scored(lists: Path, queries: int | None) -> list[Scored]:
         read, name = read_lists(lists), lists.as_posix()

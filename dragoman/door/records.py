@@ -1,0 +1,130 @@
+"""What the door says of documents, collections and tables, in records with the names of the HTTP fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document as stored."""
+
+    id: str
+    collection: str
+    language: str
+    text: str
+    title: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedLine:
+    """A document or an entry that was not taken, and why; ``line`` counts from 1."""
+
+    line: int
+    reason: str
+    id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What came of adding documents."""
+
+    accepted: int
+    replaced: int
+    rejected: list[RejectedLine]
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """A collection: ``index`` and ``embeddings`` as in the HTTP answer."""
+
+    name: str
+    language: str
+    documents: int
+    generation: int
+    index: dict[str, Any]
+    created_at: str
+    description: str | None = None
+    embeddings: dict[str, Any] | None = None
+    entities: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableVersion:
+    """One version of a table."""
+
+    version: int
+    active: bool
+    checksum: str
+    kind: str
+    weight: float
+    format: str
+    source_terms: int
+    entries: int
+    rejected: int
+    pruned: int
+    written_forms: bool
+    created_at: str
+    created_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableInfo:
+    """A table with all its versions, oldest first."""
+
+    name: str
+    source: str
+    target: str
+    versions: list[TableVersion]
+    active_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Uploaded:
+    """A table version as it was stored; with ``dry_run``, as it would be."""
+
+    name: str
+    source: str
+    target: str
+    version: int
+    checksum: str
+    source_terms: int
+    entries: int
+    rejected: list[RejectedLine]
+    rejected_total: int
+    warnings: list[RejectedLine]
+    warnings_total: int
+    detected: dict[str, Any]
+    active: bool
+    kind: str
+    weight: float
+    dry_run: bool
+    pruned: int = 0
+    header: list[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TermTranslation:
+    """A translation of a term that was looked up."""
+
+    term: str
+    probability: float
+    """P(this translation | the term)"""
+    inverse_probability: float
+    """P(the term | this translation)"""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A term in a table version, and its translations, the most probable first."""
+
+    term: str
+    folded: str
+    language: str
+    version: int
+    translations: list[TermTranslation]
+    matched: list[str] = field(default_factory=list)
+    translations_total: int = 0
