@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, opened
-
-if TYPE_CHECKING:
-    pass
 
 index = typer.Typer(help="Maintain the indexes.", no_args_is_help=True)
 

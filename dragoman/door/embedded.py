@@ -6,9 +6,9 @@ import atexit
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from threading import Condition
@@ -20,6 +20,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from dragoman.door.calls import Call, Name
 from dragoman.indexes.java import jvm
 from dragoman.service.collections.bodies import collection_body, document_body, import_body
+from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.core.errors import Conflict, InvalidRequest, Unavailable, classify
 from dragoman.service.core.settings import Settings
 from dragoman.service.core.settings.settings import all_fields
@@ -55,9 +56,7 @@ class Embedded:
         self._under_way = 0
         self._closed = False
         self._background = background
-        mask = os.umask(0o077)  # that of the files which a service makes; it is the program's own again below
-        os.umask(mask)
-        with ExitStack() as opened:
+        with ExitStack() as opened, _kept_mask():
             if temporary is not None:
                 opened.enter_context(temporary)
             try:
@@ -66,9 +65,8 @@ class Embedded:
                 raise Conflict(f"{fault}; dragoman.connect(URL) is the way to a service that has it open") from fault
             opened.callback(self._runtime.close)
             self._runtime.start(serving=background, jobs=False)
+            jvm.run(bool)  # Java ends with the interpreter, and what is registered after its start comes before that
             self._opened = opened.pop_all()
-        os.umask(mask)
-        jvm.run(bool)  # Java ends when the interpreter does, and what is registered after its start comes before that
         atexit.register(self.close)  # or threads that compute would be stopped inside of the models
         self._answers: dict[Name, Callable[[Call[Any]], Any]] = {
             "search": self._search,
@@ -179,8 +177,8 @@ class Embedded:
         return info
 
     def _collections(self, call: Call[Any]) -> Any:
-        names = [info.name for info in self._runtime.collections.all()]
-        return {"collections": [self._collection(name) for name in names]}
+        failed = self._runtime.collections.unindexed_counts()
+        return {"collections": [self._shown(info, failed) for info in self._runtime.collections.all()]}
 
     def _create_collection(self, call: Call[Any]) -> Any:
         new = _body(NewCollection, call)
@@ -191,8 +189,10 @@ class Embedded:
 
     def _collection(self, name: str) -> Any:
         info = self._runtime.collections.get(name)
-        failed = self._runtime.collections.unindexed_counts(info.key).get(info.key, 0)
-        return _dumped(collection_body(info, failed, self._runtime.dense, self._runtime.entities))
+        return self._shown(info, self._runtime.collections.unindexed_counts(info.key))
+
+    def _shown(self, info: CollectionInfo, failed: Mapping[int, int]) -> Any:
+        return _dumped(collection_body(info, failed.get(info.key, 0), self._runtime.dense, self._runtime.entities))
 
     def _add_documents(self, call: Call[Any]) -> Any:
         imported = self._runtime.collections.import_documents(call.place["name"], iter(call.body or ()))
@@ -221,6 +221,17 @@ class Embedded:
     def _look_up(self, call: Call[Any]) -> Any:
         name, term = call.place["name"], call.place["term"]
         return _dumped(term_body(term, self._runtime.tables.look_up(name, term, call.fields.get("version"))))
+
+
+@contextmanager
+def _kept_mask() -> Iterator[None]:
+    """Keep the program's mask of new files, which a service narrows for its own; the folder itself is private."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    try:
+        yield
+    finally:
+        os.umask(mask)
 
 
 _READING = frozenset(field.name for field in fields(ReadAs))

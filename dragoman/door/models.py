@@ -7,13 +7,12 @@ from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from dragoman.door.calls import listed
 from dragoman.door.results import Ranked, Tag
 from dragoman.service.core.errors import InvalidRequest
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from dragoman.backbone.sentences import SentenceEncoder
@@ -54,7 +53,7 @@ def rank(
     if tables:
         return _with_tables(query, texts, top_k, tables, query_language, document_language)
     from dragoman.lexicon.text.tokens import PlainAnalysis
-    from dragoman.ranking.about import standalone
+    from dragoman.ranking.about import sigmoid, standalone
     from dragoman.ranking.attention import TranslationReference, Words
     from dragoman.ranking.passages import read, shortened
 
@@ -72,7 +71,7 @@ def rank(
         rows = scorer.rows(shortened(scorer.encoder, read_query), passages, links)
         values, shares = scorer.values(rows), scorer.shares(rows)
     probabilities = [
-        _sigmoid(float(standalone(value, share, about.standalone))) for value, share in zip(values, shares, strict=True)
+        sigmoid(float(standalone(value, share, about.standalone))) for value, share in zip(values, shares, strict=True)
     ]
     best = sorted(enumerate(probabilities), key=lambda one: (-one[1], one[0]))[:top_k]
     return [Ranked(index, probability, texts[index]) for index, probability in best]
@@ -197,7 +196,3 @@ def _database_of(tables: tuple[Table, ...]) -> Database:
         database.tables.add(f"table-{place}", table, source=table.source, target=table.target)
     _KEPT[tables] = database
     return database
-
-
-def _sigmoid(value: float) -> float:
-    return float(1 / (1 + np.exp(-value)))

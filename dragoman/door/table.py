@@ -12,6 +12,8 @@ from dragoman.lexicon.alignment.training import AlignmentConfig, SentencePair, t
 from dragoman.lexicon.text.languages import check_language
 from dragoman.lexicon.text.tokens import PlainAnalysis, content_terms
 
+_CONTROL = frozenset("\t\n\r")
+
 Kind = Literal["statistical", "glossary"]
 
 
@@ -28,6 +30,13 @@ class Table:
     kind: Kind = "statistical"
 
     def __post_init__(self) -> None:
+        """
+        Raises:
+            ValueError: a term has a tab or a line break, which no line of a table file can have.
+        """
+        for source, target, *_ in self.entries:
+            if not _CONTROL.isdisjoint(source + target):
+                raise ValueError(f"{source!r} to {target!r}: a term has a tab or a line break")
         object.__setattr__(self, "entries", tuple(map(tuple, self.entries)))
 
     @classmethod

@@ -165,3 +165,8 @@ def _check_finite(part: str, numbers: Mapping[str, Any]) -> None:
 def shipped_names() -> list[str]:
     """Names of the models in the package."""
     return sorted(path.parent.name for path in SHIPPED.glob("*/config.json"))
+
+
+def sigmoid(value: float) -> float:
+    """1 / (1 + exp(-value)), for any value."""
+    return 1 / (1 + math.exp(-value)) if value >= 0 else math.exp(value) / (1 + math.exp(value))

@@ -42,6 +42,12 @@ def test_tables_link_words_of_query_and_texts() -> None:
     assert with_table[0].score > plain[1]
 
 
+@pytest.mark.parametrize("term", ["a\tb", "a\nb", "a\rb"])
+def test_a_table_has_no_term_that_a_line_cannot_hold(term: str) -> None:
+    with pytest.raises(ValueError, match="tab or a line break"):
+        Table("en", "de", ((term, "Haus", 1.0, 1.0),))
+
+
 def test_embeddings_are_unit_vectors_of_their_kind() -> None:
     texts = ["Wo ist der Bahnhof?", "Where is the station?", "Es regnet."]
     passages, queries = dragoman.encode(texts), dragoman.encode(texts, kind="query")

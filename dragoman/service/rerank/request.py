@@ -10,6 +10,7 @@ from typing import Protocol
 
 from dragoman.deadline import checked
 from dragoman.lexicon.text.tokens import Analysis
+from dragoman.ranking.about import sigmoid
 from dragoman.service.core.errors import InvalidRequest
 from dragoman.service.core.priority import wait_limit
 from dragoman.service.core.settings import Settings
@@ -18,7 +19,7 @@ from dragoman.service.query.language import FALLBACK, Detection, detect, detect_
 from dragoman.service.query.readers import readers_of
 from dragoman.service.query.text import AnalysedText
 from dragoman.service.query.translation import tables_used, undecided, why_untranslated
-from dragoman.service.rerank.scoring import Reranking, sigmoid
+from dragoman.service.rerank.scoring import Reranking
 from dragoman.service.schemas.search import TableUsed
 from dragoman.service.tables.service import check_active, check_detectable
 from dragoman.service.tables.snapshot import Snapshot, TableRegistry

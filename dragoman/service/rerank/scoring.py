@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -131,11 +130,6 @@ def _checked(scores: Scores, linked: RerankerAbout, cut: set[int]) -> Scores:
     if (scores.about.direction, scores.about.placebo) != (linked.direction, linked.placebo):
         raise Unavailable("the worker now has a model that reads tables differently; try again")
     return replace(scores, truncated=sorted(cut.union(scores.truncated)))
-
-
-def sigmoid(value: float) -> float:
-    """1 / (1 + exp(-value)), for any value."""
-    return 1 / (1 + math.exp(-value)) if value >= 0 else math.exp(value) / (1 + math.exp(value))
 
 
 def _words(tokens: Sequence[Token]) -> Words:

@@ -10,14 +10,14 @@ from functools import partial
 import numpy as np
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled
-from dragoman.ranking.about import Floats, RerankerAbout, interpolated
+from dragoman.ranking.about import Floats, RerankerAbout, interpolated, sigmoid
 from dragoman.service.core.errors import ClientDisconnected, InvalidRequest, ServiceError
 from dragoman.service.core.priority import in_background, wait_limit
 from dragoman.service.core.settings import Settings
 from dragoman.service.core.stages import optional
 from dragoman.service.inference.scoring import Scores
 from dragoman.service.observability.metrics import Metrics
-from dragoman.service.rerank.scoring import Reranking, sigmoid
+from dragoman.service.rerank.scoring import Reranking
 from dragoman.service.schemas.search import Degraded, RerankOptions, SearchRequest
 from dragoman.service.search.ranked import RankedDocument, Retrieval
 

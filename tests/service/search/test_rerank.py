@@ -16,11 +16,10 @@ import pytest
 
 from dragoman.indexes.analysis.pipeline import WordAnalysis
 from dragoman.indexes.lucene.index import LuceneIndex
-from dragoman.ranking.about import LEAST_SHARE, HybridAbout, RerankerAbout
+from dragoman.ranking.about import LEAST_SHARE, HybridAbout, RerankerAbout, sigmoid
 from dragoman.service.collections.service import Collections
 from dragoman.service.core.errors import InvalidRequest, Unavailable
 from dragoman.service.core.settings import Settings
-from dragoman.service.rerank.scoring import sigmoid
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from dragoman.service.search.dense import DenseStage
