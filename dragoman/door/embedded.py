@@ -25,6 +25,7 @@ from dragoman.service.core.errors import Conflict, InvalidRequest, Unavailable, 
 from dragoman.service.core.settings import Settings
 from dragoman.service.core.settings.settings import all_fields
 from dragoman.service.core.validation import describe
+from dragoman.service.inference.batching import finish_computing
 from dragoman.service.inference.tagging import Tagging, tagger_model, tagger_place
 from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.runtime import Runtime
@@ -63,6 +64,7 @@ class Embedded:
                 self._runtime = Runtime(settings)
             except Conflict as fault:
                 raise Conflict(f"{fault}; dragoman.connect(URL) is the way to a service that has it open") from fault
+            opened.callback(finish_computing)  # or the end of the program would stop a thread inside of torch
             opened.callback(self._runtime.close)
             self._runtime.start(serving=background, jobs=False)
             jvm.run(bool)  # Java ends with the interpreter, and what is registered after its start comes before that

@@ -279,6 +279,30 @@ print(oct(os.umask(0o022)))
         assert len(db.collection("news")) == 200
 
 
+def test_a_program_that_ends_while_a_model_computes_waits_for_it() -> None:
+    program = """
+import threading, torch, dragoman
+from dragoman.service.inference import models
+from dragoman.service.inference.batching import Worker
+
+computing, results = threading.Event(), Worker._results
+
+def slow(*batch):
+    computing.set()
+    for _ in range(20):
+        torch.mm(torch.ones(2000, 2000), torch.ones(2000, 2000))
+    print("computed", flush=True)
+    return results(*batch)
+
+models._CLOSE_SECONDS, Worker._results = 0.0, slow
+db = dragoman.open()
+db.collection("news", language="de").add([{"id": "1", "text": "Der Hund bellt."}])
+computing.wait()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (0, "computed\n"), done.stderr
+
+
 def test_waiting_for_embeddings_has_an_end(tmp_path: Path) -> None:
     (tmp_path / "encoder").mkdir()
     with dragoman.open(encoder=str(tmp_path / "encoder")) as db:

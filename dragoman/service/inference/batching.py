@@ -183,15 +183,15 @@ class Worker:
     def close(self, seconds: float | None = None) -> None:
         """Stop, and wait ``seconds`` for the running batch, by default a few.
 
-        If the batch takes longer, as loading a model can, its thread is abandoned. The process then has to end with
-        :func:`exit_if_computing`.
+        If the batch takes longer, as loading a model can, its thread is abandoned. Before the process ends,
+        :func:`finish_computing` has to wait for it, or the process has to end with :func:`exit_if_computing`.
         """
         self.stop()
         if self._thread is not None:
             self._thread.join(_WAIT_SECONDS if seconds is None else seconds)
             if self._thread.is_alive():
                 _ABANDONED.append(self._thread)
-                logger.warning("a model is still computing; the service stops without waiting for it")
+                logger.warning("a model is still computing")
 
     def _admit(self, task: Hashable, items: int, background: bool) -> None:
         if self._closing:
@@ -392,6 +392,12 @@ class Worker:
         except Exception as fault:
             logger.warning("%d items failed together: %s", len(items), fault)
             return [fault] * len(items) if isinstance(fault, ServiceError) or len(items) == 1 else None
+
+
+def finish_computing() -> None:
+    """Wait for the threads of closed workers that are still computing, as long as that takes."""
+    while _ABANDONED:
+        _ABANDONED.pop().join()
 
 
 def exit_if_computing(status: int) -> None:
