@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from dragoman.door.opening import connect, connect_async, open
     from dragoman.door.results import Hit
     from dragoman.door.table import Table
-    from dragoman.service.core.errors import ServiceError as Error
+    from dragoman.engine.core.errors import ServiceError as Error
 
 _PLACES = {
     "Collection": "dragoman.door.database",
     "Database": "dragoman.door.database",
-    "Error": "dragoman.service.core.errors:ServiceError",
+    "Error": "dragoman.engine.core.errors:ServiceError",
     "Hit": "dragoman.door.results",
     "Table": "dragoman.door.table",
     "connect": "dragoman.door.opening",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 
-from dragoman.service.core.settings.names import variable_of
-from dragoman.service.core.settings.settings import Settings
+from dragoman.engine.settings.names import variable_of
+from dragoman.engine.settings.settings import Settings
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "settings.md"
 MARK = "<!-- scripts/settings_page.py writes what follows -->\n"

@@ -67,7 +67,7 @@ def _make(archive: Path, home: Path, path: list[Path]) -> None:
 
 def main() -> None:
     """Import, search, replace and save documents in several languages."""
-    from dragoman.service.core.settings import Settings
+    from dragoman.engine.settings import Settings
     from dragoman.service.schemas.search import SearchRequest
     from tests.service.searching import add, running
 

@@ -43,7 +43,7 @@ def database(
     """
     from dragoman.door.database import Database
     from dragoman.door.opening import connect
-    from dragoman.service.core.errors import Conflict, NotFound
+    from dragoman.engine.core.errors import Conflict, NotFound
 
     if url is not None:
         with connect(url, key) as opened:

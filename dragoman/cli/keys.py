@@ -174,8 +174,8 @@ def _database(
     Raises:
         NotFound: with ``existing``, there is no database.
     """
-    from dragoman.service.core.errors import NotFound
-    from dragoman.service.core.settings import DATABASE
+    from dragoman.engine.core.errors import NotFound
+    from dragoman.engine.settings import DATABASE
     from dragoman.service.storage.data_dir import make_private
     from dragoman.service.storage.database import opened_store
 

@@ -28,7 +28,7 @@ from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, load_settings
 from dragoman.installation import advice, require
 
 if TYPE_CHECKING:
-    from dragoman.service.core.settings import Settings
+    from dragoman.engine.settings import Settings
 
 app = typer.Typer(
     name="dragoman",
@@ -119,7 +119,7 @@ def serve(
     All limits are settings, of the environment or a file; docs/settings.md lists them.
     """
     require("server", "dragoman serve")
-    from dragoman.service.observability.logs import configure_log
+    from dragoman.engine.observability.logs import configure_log
     from dragoman.service.server import serve as run
 
     settings = load_settings(
@@ -147,7 +147,7 @@ def worker(
 ) -> None:
     """Serve the reranker to `dragoman serve --worker-url` in a separate process, for example on a GPU."""
     require("server", "dragoman worker")
-    from dragoman.service.observability.logs import configure_log
+    from dragoman.engine.observability.logs import configure_log
     from dragoman.service.server import serve_worker
 
     settings = load_settings(
@@ -165,7 +165,7 @@ def worker(
 
 def _announce(line: str, settings: Settings) -> None:
     """Print the service's address in the format of the log."""
-    from dragoman.service.observability.logs import announce
+    from dragoman.engine.observability.logs import announce
 
     if settings.log.log_format == "json":
         announce(line)
@@ -202,7 +202,7 @@ def run_app(commands: typer.Typer) -> None:
         _run(commands)
     except SystemExit as end:
         if worker := sys.modules.get(
-            "dragoman.service.inference.batching"
+            "dragoman.engine.models.batching"
         ):  # not imported by commands that compute nothing
             worker.exit_if_computing(end.code if isinstance(end.code, int) else 1 if end.code else 0)
         raise
@@ -226,7 +226,7 @@ def _missing_package(fault: Exception) -> str | None:
     """The message for a missing package, or None for any other fault."""
     if isinstance(fault, ImportError) and (missing := advice(fault)) is not None:
         return missing
-    from dragoman.service.core.errors import NotInstalled, classify
+    from dragoman.engine.core.errors import NotInstalled, classify
 
     if isinstance(fault, lab.LabMissing):
         return str(fault)
@@ -239,7 +239,7 @@ def _user_error(fault: Exception) -> str | None:
     from pydantic import ValidationError
 
     from dragoman.lexicon.formats.reader import TableFormatError
-    from dragoman.service.core.errors import ServiceError, classify
+    from dragoman.engine.core.errors import ServiceError, classify
     from dragoman.service.tables.training.parallel_text import TrainingError
 
     if isinstance(fault, ValidationError):

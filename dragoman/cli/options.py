@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from dragoman.service.core.settings import Settings
+    from dragoman.engine.settings import Settings
     from dragoman.service.runtime import Runtime
 
 DataDir = Annotated[
@@ -44,7 +44,7 @@ def load_settings(config: Path | None, fallbacks: Mapping[str, Any] | None = Non
     Raises:
         InvalidRequest: a setting is not valid; the message names it and the reason.
     """
-    from dragoman.service.core.settings import Settings
+    from dragoman.engine.settings import Settings
 
     chosen = {name: option for name, option in options.items() if option is not None}
     return Settings.load(file=config, fallbacks=fallbacks, **chosen)
@@ -60,7 +60,7 @@ def opened(config: Path | None, existing: bool = False, **options: Any) -> Itera
         NotFound: there is no such directory.
         Conflict: a server or another command is using it.
     """
-    from dragoman.service.core.errors import NotFound
+    from dragoman.engine.core.errors import NotFound
     from dragoman.service.runtime import Runtime
 
     settings = load_settings(config, **options)

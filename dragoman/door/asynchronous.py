@@ -13,7 +13,7 @@ from dragoman.door.files import Documents, Entries, document_lines, table_file
 from dragoman.door.records import CollectionInfo, Document, Imported, TableInfo, Term, Uploaded
 from dragoman.door.remote import AsyncRemote
 from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations
-from dragoman.service.core.errors import NotFound
+from dragoman.engine.core.errors import NotFound
 
 T = TypeVar("T")
 

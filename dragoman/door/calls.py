@@ -11,7 +11,7 @@ from typing import Any, Generic, Literal, TypedDict, TypeVar
 
 from dragoman.door.records import CollectionInfo, Document, Imported, TableInfo, Term, Uploaded
 from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations, read
-from dragoman.service.core.errors import InvalidRequest
+from dragoman.engine.core.errors import InvalidRequest
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from dragoman.door.progress import counted
 from dragoman.door.records import CollectionInfo, Document, Imported, TableInfo, Term, Uploaded
 from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations
 from dragoman.files.atomic import atomic_file
-from dragoman.service.core.errors import Conflict, NotFound, Unavailable
+from dragoman.engine.core.errors import Conflict, NotFound, Unavailable
 
 T = TypeVar("T")
 

@@ -21,12 +21,12 @@ from dragoman.door.calls import Call, Name
 from dragoman.indexes.java import jvm
 from dragoman.service.collections.bodies import collection_body, document_body, import_body
 from dragoman.service.collections.service import CollectionInfo
-from dragoman.service.core.errors import Conflict, InvalidRequest, Unavailable, classify
-from dragoman.service.core.settings import Settings
-from dragoman.service.core.settings.settings import all_fields
+from dragoman.engine.core.errors import Conflict, InvalidRequest, Unavailable, classify
+from dragoman.engine.settings import Settings
+from dragoman.engine.settings.settings import all_fields
 from dragoman.service.core.validation import describe
-from dragoman.service.inference.batching import finish_computing
-from dragoman.service.inference.tagging import Tagging, tagger_model, tagger_place
+from dragoman.engine.models.batching import finish_computing
+from dragoman.engine.models.tagging import Tagging, tagger_model, tagger_place
 from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.collections import NewCollection

@@ -10,7 +10,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from dragoman.door.table import Table
-from dragoman.service.core.errors import InvalidRequest
+from dragoman.engine.core.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from pandas import DataFrame

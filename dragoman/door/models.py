@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dragoman.door.calls import listed
 from dragoman.door.results import Ranked, Tag
-from dragoman.service.core.errors import InvalidRequest
+from dragoman.engine.core.errors import InvalidRequest
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dragoman.door.database import Database
 from dragoman.installation import require
-from dragoman.service.core.errors import InvalidRequest
+from dragoman.engine.core.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from dragoman.door.asynchronous import AsyncDatabase

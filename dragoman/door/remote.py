@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 
 from dragoman.door.calls import Call, Name
-from dragoman.service.core.errors import InternalError, InvalidRequest, ServiceError, Unavailable, from_status
+from dragoman.engine.core.errors import InternalError, InvalidRequest, ServiceError, Unavailable, from_status
 
 T = TypeVar("T")
 

@@ -11,10 +11,10 @@ from prometheus_client.registry import Collector
 
 from dragoman.service.collections.lucene.registry import Indexes
 from dragoman.service.collections.unindexed import counts
-from dragoman.service.inference.scoring import Scoring
-from dragoman.service.observability.metrics import gauge
+from dragoman.engine.models.scoring import Scoring
+from dragoman.engine.observability.metrics import gauge
 from dragoman.service.storage.database import Store
-from dragoman.service.tables.snapshot import TableRegistry
+from dragoman.engine.tables.snapshot import TableRegistry
 
 _PROBE_SECONDS = 3.0
 

@@ -12,28 +12,28 @@ from dragoman.service.collections.dense.registry import DenseIndexes
 from dragoman.service.collections.entities import Entities
 from dragoman.service.collections.lucene.registry import Indexes
 from dragoman.service.collections.service import Collections
-from dragoman.service.core.errors import InvalidRequest, NotInstalled, Unavailable
-from dragoman.service.core.priority import Traffic
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import InvalidRequest, NotInstalled, Unavailable
+from dragoman.engine.core.priority import Traffic
+from dragoman.engine.settings import Settings
 from dragoman.service.gauges import ServiceState
-from dragoman.service.inference.loading import has_encoder, has_reranker
-from dragoman.service.inference.models import Models
-from dragoman.service.inference.scoring import LocalScoring, Scoring
-from dragoman.service.inference.text_translation import Translations
+from dragoman.engine.models.loading import has_encoder, has_reranker
+from dragoman.engine.models.models import Models
+from dragoman.engine.models.scoring import LocalScoring, Scoring
+from dragoman.engine.models.text_translation import Translations
 from dragoman.service.jobs.line import LineAnswers
 from dragoman.service.jobs.service import Jobs
-from dragoman.service.observability.gauges import WorkerState
-from dragoman.service.observability.metrics import Metrics
-from dragoman.service.query import language
-from dragoman.service.reading.qa import QuestionAnswering
-from dragoman.service.reading.reasoning import Reasoning
+from dragoman.engine.observability.gauges import WorkerState
+from dragoman.engine.observability.metrics import Metrics
+from dragoman.engine.query import language
+from dragoman.engine.qa.qa import QuestionAnswering
+from dragoman.engine.qa.reasoning import Reasoning
 from dragoman.service.rerank.request import RerankRequests
-from dragoman.service.rerank.scoring import Reranking
-from dragoman.service.search.dense import DenseStage
-from dragoman.service.search.entities import EntityStage
-from dragoman.service.search.names import NameFinder
-from dragoman.service.search.rerank import RerankStage
-from dragoman.service.search.service import Search
+from dragoman.engine.rerank.scoring import Reranking
+from dragoman.engine.search.dense import DenseStage
+from dragoman.engine.search.entities import EntityStage
+from dragoman.engine.search.names import NameFinder
+from dragoman.engine.search.rerank import RerankStage
+from dragoman.engine.search.service import Search
 from dragoman.service.storage.data_dir import DataDirectory
 from dragoman.service.storage.database import Store
 from dragoman.service.tables.service import Tables
@@ -145,7 +145,7 @@ def _embeds_all(settings: Settings) -> bool:
 def _scoring(settings: Settings, models: Models) -> Scoring:
     if settings.worker.worker_url is None:
         return LocalScoring(models)
-    from dragoman.service.inference.remote_scoring import RemoteScoring  # imports httpx
+    from dragoman.service.worker.remote_scoring import RemoteScoring  # imports httpx
 
     token = settings.worker.worker_token
     secret = None if token is None else token.get_secret_value()

@@ -21,8 +21,8 @@ from rich.console import Console
 from rich.table import Table as ScreenTable
 from scipy.stats import ttest_rel
 
-from dragoman.service.core.trec import RunLine, trec_run
-from dragoman.service.search.service import MODEL_METHODS
+from dragoman.engine.core.trec import RunLine, trec_run
+from dragoman.engine.search.service import MODEL_METHODS
 from dragoman.service.tables.service import Tables
 from dragoman_lab.evaluation.client import SearchClient, wait_for_embeddings
 from dragoman_lab.evaluation.serving import TableFile, serve_temporarily

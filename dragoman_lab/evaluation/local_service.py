@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import Method, SearchRequest
 from dragoman.service.tables.service import Upload
-from dragoman.service.tables.views import View
+from dragoman.engine.tables.views import View
 from dragoman_lab.evaluation.serving import TableFile
 
 

@@ -52,7 +52,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a running demo."""
     folder = tmp_path_factory.mktemp("demo")
     command = "import sys; from dragoman.cli.demo import run"
-    command += "; from dragoman.service.core.settings import Settings"
+    command += "; from dragoman.engine.settings import Settings"
     command += "; run(Settings.load(data_dir=sys.argv[1], port=0))"
     process = subprocess.Popen(
         [sys.executable, "-u", "-c", command, str(folder)],

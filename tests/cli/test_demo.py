@@ -14,8 +14,8 @@ import httpx
 import pytest
 
 from dragoman.cli import demo
-from dragoman.service.core.errors import NotFound
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import NotFound
+from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from tests.service.serving import server
 

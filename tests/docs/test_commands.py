@@ -47,7 +47,7 @@ One changes the keys of its server, the other shows what is found when all embed
 _LINKED = ("docker", "dragoman", "dragoman_lab")
 _LOAD = (
     "import sys; from pathlib import Path; from dragoman.cli.demo import load;"
-    " from dragoman.service.core.settings import Settings; from dragoman.service.runtime import Runtime;"
+    " from dragoman.engine.settings import Settings; from dragoman.service.runtime import Runtime;"
     " runtime = Runtime(Settings.load(data_dir=Path(sys.argv[1]))); runtime.start(serving=False); load(runtime);"
     " runtime.close()"
 )

@@ -18,7 +18,7 @@ import dragoman
 from dragoman.door.database import Collection, Database
 from dragoman.door.results import Hit, SearchResults
 from dragoman.door.table import Table
-from dragoman.service.core.errors import Conflict, InvalidRequest, NotFound, Unavailable
+from dragoman.engine.core.errors import Conflict, InvalidRequest, NotFound, Unavailable
 from tests.service.serving import Server, server
 
 pytestmark = pytest.mark.slow
@@ -282,8 +282,8 @@ print(oct(os.umask(0o022)))
 def test_a_program_that_ends_while_a_model_computes_waits_for_it() -> None:
     program = """
 import threading, torch, dragoman
-from dragoman.service.inference import models
-from dragoman.service.inference.batching import Worker
+from dragoman.engine.models import models
+from dragoman.engine.models.batching import Worker
 
 computing, results = threading.Event(), Worker._results
 

@@ -48,7 +48,7 @@ print(*map(str, jvm.installed().jars), file=sys.stderr)
 SEARCH = """
 import sys
 from pathlib import Path
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from tests.service.searching import add, found, running
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 from dragoman.service.storage.database import Store
 from tests.service import postgresql
 from tests.service.modelling import UpperTranslator, WordEncoder, standing_in

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from dragoman.indexes.dense.language_means import LanguageMeans
 from dragoman.ranking.about import RerankerAbout, StandaloneAbout
-from dragoman.service.core.settings import Settings
-from dragoman.service.inference import models
-from dragoman.service.inference.encoding import EncoderInfo
-from dragoman.service.inference.loading import ENCODER, RerankerInfo
-from dragoman.service.inference.translating import TranslatorInfo
+from dragoman.engine.settings import Settings
+from dragoman.engine.models import models
+from dragoman.engine.models.encoding import EncoderInfo
+from dragoman.engine.models.loading import ENCODER, RerankerInfo
+from dragoman.engine.models.translating import TranslatorInfo
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.query import untranslated
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 
 

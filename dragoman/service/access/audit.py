@@ -18,7 +18,7 @@ from threading import Lock
 
 from sqlalchemy import select, update
 
-from dragoman.service.core.errors import InternalError, classify
+from dragoman.engine.core.errors import InternalError, classify
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import AuditEntry
 

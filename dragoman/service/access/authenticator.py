@@ -20,8 +20,8 @@ import anyio.to_thread
 
 from dragoman.service.access.keys import SCOPES, KeyInfo, Keys, recognised
 from dragoman.service.access.rate_limit import Meter, Quota
-from dragoman.service.core.errors import Unauthorized, Unavailable
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import Unauthorized, Unavailable
+from dragoman.engine.settings import Settings
 from dragoman.service.storage.models import now
 
 logger = logging.getLogger("dragoman")

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
-from dragoman.service.core.errors import Conflict, InvalidRequest, NotFound, Unauthorized
+from dragoman.engine.core.errors import Conflict, InvalidRequest, NotFound, Unauthorized
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import ApiKey, now
 

@@ -12,7 +12,7 @@ from dragoman.files.streams import gzipped
 from dragoman.service.api.dependencies import KNOWN_PARAMETERS, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.collections.bodies import collection_body, document_body, import_body
 from dragoman.service.collections.importing import Imported
-from dragoman.service.core.names import ID_CHARS
+from dragoman.engine.core.names import ID_CHARS
 from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import (
     StrictRoute,
@@ -20,7 +20,7 @@ from dragoman.service.http.bodies import (
     content_gzip,
 )
 from dragoman.service.http.streaming import work_on_upload
-from dragoman.service.inference.batching import Cancelled
+from dragoman.engine.models.batching import Cancelled
 from dragoman.service.schemas.collections import (
     UNINDEXED_LISTED,
     CollectionBody,

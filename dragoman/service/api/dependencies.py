@@ -13,10 +13,10 @@ from fastapi import Depends, Request
 
 from dragoman.service.access.audit import Actor, Recording
 from dragoman.service.access.authenticator import Access, Caller
-from dragoman.service.core.errors import InvalidRequest
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import InvalidRequest
+from dragoman.engine.settings import Settings
 from dragoman.service.http.errors import request_id
-from dragoman.service.query.readers import readers_of
+from dragoman.engine.query.readers import readers_of
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.qa import QaRequest
 from dragoman.service.schemas.rerank import RerankTei, RerankV1, RerankV2

@@ -14,8 +14,8 @@ from pydantic import BaseModel, Field
 from dragoman.service.access.audit import Actor
 from dragoman.service.api.collections import NDJSON_TYPES
 from dragoman.service.api.dependencies import ActorDep, CallerDep, RuntimeDep
-from dragoman.service.core.names import ID_CHARS
-from dragoman.service.core.trec import TREC_TYPE
+from dragoman.engine.core.names import ID_CHARS
+from dragoman.engine.core.trec import TREC_TYPE
 from dragoman.service.http.bodies import StrictRoute, check_media_type, content_gzip
 from dragoman.service.http.streaming import work_on_upload
 from dragoman.service.jobs.line import JobType

@@ -10,13 +10,13 @@ from fastapi import APIRouter, Request, Response
 
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep, with_readers
 from dragoman.service.api.search import DEGRADED_HEADER
-from dragoman.service.core.errors import InvalidRequest
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import InvalidRequest
+from dragoman.engine.settings import Settings
 from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
 from dragoman.service.http.waiting import wait_for_futures
-from dragoman.service.observability.tracing import span
+from dragoman.engine.observability.tracing import span
 from dragoman.service.rerank.request import Ranking
 from dragoman.service.rerank.response import answer_v1, answer_v2, best, check_scored, warnings
 from dragoman.service.runtime import Runtime

@@ -9,12 +9,12 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep, with_readers
-from dragoman.service.core.trec import TREC_TYPE, one_collection, trec_run
+from dragoman.engine.core.trec import TREC_TYPE, one_collection, trec_run
 from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
 from dragoman.service.http.middleware import note_degraded
-from dragoman.service.inference.batching import Cancelled
+from dragoman.engine.models.batching import Cancelled
 from dragoman.service.schemas.search import Degraded, SearchRequest, SearchResponse
 
 router = APIRouter(prefix="/v1/search", route_class=StrictRoute, tags=["search"])

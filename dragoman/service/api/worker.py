@@ -17,23 +17,23 @@ from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from dragoman.service.core.errors import ServiceError, Unauthorized
-from dragoman.service.core.limits import GIB, MIB
-from dragoman.service.core.memory import BodyMemory, MemoryBreaker
-from dragoman.service.core.priority import background
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import ServiceError, Unauthorized
+from dragoman.engine.core.limits import GIB, MIB
+from dragoman.engine.core.memory import BodyMemory, MemoryBreaker
+from dragoman.engine.core.priority import background
+from dragoman.engine.settings import Settings
 from dragoman.service.http import errors
 from dragoman.service.http.addresses import HeadAsGet
 from dragoman.service.http.bodies import StrictRoute, bearer
 from dragoman.service.http.middleware import CheckedAddress, RequestContext
 from dragoman.service.http.probes import METRICS_TYPE, Health, SharedCheck, check_not_stopping
 from dragoman.service.http.waiting import wait_for_futures
-from dragoman.service.inference.models import Models
-from dragoman.service.inference.scoring import LocalScoring, Pending
-from dragoman.service.inference.wire import ModelBody, ScoreBody, ScoresBody
-from dragoman.service.observability.gauges import WorkerState
-from dragoman.service.observability.metrics import Metrics
-from dragoman.service.observability.refusals import report_refusal
+from dragoman.engine.models.models import Models
+from dragoman.engine.models.scoring import LocalScoring, Pending
+from dragoman.service.worker.wire import ModelBody, ScoreBody, ScoresBody
+from dragoman.engine.observability.gauges import WorkerState
+from dragoman.engine.observability.metrics import Metrics
+from dragoman.engine.observability.refusals import report_refusal
 
 router = APIRouter(route_class=StrictRoute, tags=["worker"])
 

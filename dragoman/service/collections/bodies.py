@@ -9,7 +9,7 @@ from dragoman.service.collections.dense.registry import DenseIndexes
 from dragoman.service.collections.entities import Entities
 from dragoman.service.collections.importing import Imported
 from dragoman.service.collections.service import CollectionInfo, DocumentInfo
-from dragoman.service.core.errors import NotFound
+from dragoman.engine.core.errors import NotFound
 from dragoman.service.schemas.collections import (
     CollectionBody,
     DocumentBody,

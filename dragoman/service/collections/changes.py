@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import delete, false, select, true, tuple_
 
 from dragoman.indexes.documents import IndexedDocument
-from dragoman.service.core.errors import NotFound
+from dragoman.engine.core.errors import NotFound
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection, Document
 

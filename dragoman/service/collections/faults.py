@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.java import jvm
-from dragoman.service.core.errors import NotInstalled, ServiceError, Unavailable, classifies
-from dragoman.service.core.names import without_folders
+from dragoman.engine.core.errors import NotInstalled, ServiceError, Unavailable, classifies
+from dragoman.engine.core.names import without_folders
 
 
 @classifies(IndexFault)

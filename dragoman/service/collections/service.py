@@ -22,11 +22,11 @@ from dragoman.service.collections.lucene.index import CollectionIndex
 from dragoman.service.collections.lucene.registry import Indexes
 from dragoman.service.collections.texts import StoredText, stored_texts
 from dragoman.service.collections.unindexed import Unindexed, counts
-from dragoman.service.core.errors import Conflict, InvalidRequest, NotFound, classify
-from dragoman.service.core.names import check_name, is_name
-from dragoman.service.core.settings import Settings
-from dragoman.service.inference.tagging import tagger_place
-from dragoman.service.observability.metrics import Metrics
+from dragoman.engine.core.errors import Conflict, InvalidRequest, NotFound, classify
+from dragoman.engine.core.names import check_name, is_name
+from dragoman.engine.settings import Settings
+from dragoman.engine.models.tagging import tagger_place
+from dragoman.engine.observability.metrics import Metrics
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection, Document, now
 

@@ -15,7 +15,7 @@ from dragoman.indexes.documents import IndexedDocument, Row, analysed, batches
 from dragoman.indexes.errors import TooManyWords
 from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
 from dragoman.lexicon.text.tokens import Analysis
-from dragoman.service.core.errors import classify
+from dragoman.engine.core.errors import classify
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Document, UnindexedDocument, now
 

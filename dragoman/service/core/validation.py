@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from dragoman.lexicon.text.languages import check_language
 from dragoman.service.core.json import check_text
-from dragoman.service.core.limits import NAMES, READER_LANGUAGES
+from dragoman.engine.core.limits import NAMES, READER_LANGUAGES
 
 _CODE_CHARS = 100
 FIELDS = 100

@@ -16,11 +16,11 @@ import anyio.to_thread
 from fastapi import Request
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled, check, deadline
-from dragoman.service.core.admission import Limit
-from dragoman.service.core.errors import ClientDisconnected, Unavailable, classify
-from dragoman.service.core.settings import Settings
-from dragoman.service.core.turns import Turn, Turns, held
-from dragoman.service.inference.batching import Cancelled
+from dragoman.engine.core.admission import Limit
+from dragoman.engine.core.errors import ClientDisconnected, Unavailable, classify
+from dragoman.engine.settings import Settings
+from dragoman.engine.core.turns import Turn, Turns, held
+from dragoman.engine.models.batching import Cancelled
 
 T = TypeVar("T")
 

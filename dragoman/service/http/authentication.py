@@ -11,13 +11,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dragoman.service.access.authenticator import Access, Caller
 from dragoman.service.access.keys import SCOPES, claimed_id
-from dragoman.service.core.errors import Forbidden, TooManyRequests, Unauthorized
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import Forbidden, TooManyRequests, Unauthorized
+from dragoman.engine.settings import Settings
 from dragoman.service.http.bodies import bearer
 from dragoman.service.http.errors import error_response
 from dragoman.service.http.same_site import READING, check_same_site
 from dragoman.service.http.visitors import Visitors
-from dragoman.service.observability.refusals import report_refusal
+from dragoman.engine.observability.refusals import report_refusal
 
 METRICS = "/metrics"
 LIVE = "/healthz"

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.routing import Match, Route
 
-from dragoman.service.core.errors import (
+from dragoman.engine.core.errors import (
     ClientDisconnected,
     InternalError,
     InvalidRequest,

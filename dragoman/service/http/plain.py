@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from starlette.types import Send
 
-from dragoman.service.core.errors import ServiceError
+from dragoman.engine.core.errors import ServiceError
 
 NOSNIFF = "nosniff"
 NO_STORE = "no-store"

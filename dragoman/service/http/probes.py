@@ -12,7 +12,7 @@ import anyio.to_thread
 from fastapi import Request
 from pydantic import BaseModel
 
-from dragoman.service.core.errors import Unavailable
+from dragoman.engine.core.errors import Unavailable
 
 _FRESH_SECONDS = 1.0
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from dragoman.service.core.errors import Forbidden
+from dragoman.engine.core.errors import Forbidden
 
 READING = ("GET", "HEAD")
 """Methods that change nothing."""

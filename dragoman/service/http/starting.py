@@ -15,7 +15,7 @@ import anyio
 import anyio.to_thread
 from starlette.types import Receive, Scope, Send
 
-from dragoman.service.core.errors import Unavailable
+from dragoman.engine.core.errors import Unavailable
 from dragoman.service.http.plain import NO_STORE, NOSNIFF, send_error, send_plain
 from dragoman.service.http.request_id import request_identifier
 

@@ -14,9 +14,9 @@ import anyio.to_thread
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
-from dragoman.service.core.errors import MalformedBody, TooLarge, TooManyRequests, Unavailable, UploadTooSlow
-from dragoman.service.core.memory import BodyMemory, BodyShare
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import MalformedBody, TooLarge, TooManyRequests, Unavailable, UploadTooSlow
+from dragoman.engine.core.memory import BodyMemory, BodyShare
+from dragoman.engine.settings import Settings
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from fastapi import Request
 
-from dragoman.service.core.errors import ClientDisconnected, Unavailable
+from dragoman.engine.core.errors import ClientDisconnected, Unavailable
 
 _POLL_SECONDS = 0.25
 

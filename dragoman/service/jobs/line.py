@@ -11,20 +11,20 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from dragoman.service.core.errors import ServiceError
+from dragoman.engine.core.errors import ServiceError
 from dragoman.service.core.line import LineId, LineRejected, parse_object
-from dragoman.service.core.settings import Settings
-from dragoman.service.core.trec import one_collection
+from dragoman.engine.settings import Settings
+from dragoman.engine.core.trec import one_collection
 from dragoman.service.core.validation import Body, describe
-from dragoman.service.inference.batching import Cancelled
-from dragoman.service.reading.qa import QuestionAnswering
+from dragoman.engine.models.batching import Cancelled
+from dragoman.engine.qa.qa import QuestionAnswering
 from dragoman.service.rerank.request import RerankRequests
 from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.schemas.qa import QaRequest
 from dragoman.service.schemas.rerank import DocumentFields, RerankV1
 from dragoman.service.schemas.search import Method, SearchRequest
-from dragoman.service.search.service import Search
-from dragoman.service.tables.snapshot import Snapshot
+from dragoman.engine.search.service import Search
+from dragoman.engine.tables.snapshot import Snapshot
 
 JobType = Literal["rerank", "search", "qa"]
 _PLACED = re.compile("[0-9]+:")

@@ -11,10 +11,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session, defer
 
-from dragoman.service.core.errors import Conflict, NotFound
+from dragoman.engine.core.errors import Conflict, NotFound
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Job, JobLine, now
-from dragoman.service.tables.views import ActiveVersion
+from dragoman.engine.tables.views import ActiveVersion
 
 UPLOADING, DELETED = "uploading", "deleted"
 VALIDATING, IN_PROGRESS, FINALIZING, COMPLETED = "validating", "in_progress", "finalizing", "completed"

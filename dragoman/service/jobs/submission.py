@@ -15,11 +15,11 @@ from sqlalchemy import func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from dragoman.files.streams import Line, lines, unpacked
-from dragoman.service.core.admission import Limit
-from dragoman.service.core.errors import Conflict, InvalidRequest, TooLarge, classify
-from dragoman.service.core.limits import BATCH_BYTES, BATCH_LINES
+from dragoman.engine.core.admission import Limit
+from dragoman.engine.core.errors import Conflict, InvalidRequest, TooLarge, classify
+from dragoman.engine.core.limits import BATCH_BYTES, BATCH_LINES
 from dragoman.service.core.line import LineRejected, parse_object
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 from dragoman.service.jobs.line import JobType, LineAnswers, parse_line, run_names
 from dragoman.service.jobs.repository import FAILED, PENDING, UNFINISHED, UPLOADING, VALIDATING, pins
 from dragoman.service.schemas.qa import QaRequest
@@ -28,7 +28,7 @@ from dragoman.service.schemas.search import Method, SearchRequest
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Job, JobLine, now
 from dragoman.service.tables.service import Tables
-from dragoman.service.tables.views import ActiveVersion
+from dragoman.engine.tables.views import ActiveVersion
 
 
 @dataclass(frozen=True, slots=True)

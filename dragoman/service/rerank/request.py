@@ -11,18 +11,18 @@ from typing import Protocol
 from dragoman.deadline import checked
 from dragoman.lexicon.text.tokens import Analysis
 from dragoman.ranking.about import sigmoid
-from dragoman.service.core.errors import InvalidRequest
-from dragoman.service.core.priority import wait_limit
-from dragoman.service.core.settings import Settings
-from dragoman.service.inference.scoring import Pending, Scores
-from dragoman.service.query.language import FALLBACK, Detection, detect, detect_by_words
-from dragoman.service.query.readers import readers_of
-from dragoman.service.query.text import AnalysedText
-from dragoman.service.query.translation import tables_used, undecided, why_untranslated
-from dragoman.service.rerank.scoring import Reranking
+from dragoman.engine.core.errors import InvalidRequest
+from dragoman.engine.core.priority import wait_limit
+from dragoman.engine.settings import Settings
+from dragoman.engine.models.scoring import Pending, Scores
+from dragoman.engine.query.language import FALLBACK, Detection, detect, detect_by_words
+from dragoman.engine.query.readers import readers_of
+from dragoman.engine.query.text import AnalysedText
+from dragoman.engine.query.translation import tables_used, undecided, why_untranslated
+from dragoman.engine.rerank.scoring import Reranking
 from dragoman.service.schemas.search import TableUsed
 from dragoman.service.tables.service import check_active, check_detectable
-from dragoman.service.tables.snapshot import Snapshot, TableRegistry
+from dragoman.engine.tables.snapshot import Snapshot, TableRegistry
 
 _SAMPLE = 300
 """Characters by which the language of a query or a document is detected."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dragoman.service.core.errors import InternalError
+from dragoman.engine.core.errors import InternalError
 from dragoman.service.rerank.request import Ranking
 from dragoman.service.schemas.rerank import (
     ApiVersion,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 
-from dragoman.service.core.names import check_name
+from dragoman.engine.core.names import check_name
 from dragoman.service.core.validation import Body, LanguageCode, Text
 
 UNINDEXED_LISTED = 1000

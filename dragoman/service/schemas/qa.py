@@ -6,7 +6,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
 
-from dragoman.service.core.limits import QUERY_CHARS, TEXT_CHARS
+from dragoman.engine.core.limits import QUERY_CHARS, TEXT_CHARS
 from dragoman.service.core.validation import Body, LanguageCode, Names, NotBlank, ReaderLanguages
 from dragoman.service.schemas.search import Degraded, ExplainedHit, Gloss, Hit, QueryRead
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
-from dragoman.service.core.limits import QUERY_CHARS
+from dragoman.engine.core.limits import QUERY_CHARS
 from dragoman.service.core.validation import Body, LanguageCode, Names, NotBlank
 from dragoman.service.schemas.qa import AnswerDocument
 from dragoman.service.schemas.search import Degraded, ExplainedHit, Hit, QueryRead

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PlainValidator, SkipValidation, StrictBool, StrictInt
 
 from dragoman.service.core.json import check_text, check_value
-from dragoman.service.core.limits import DOCUMENTS, QUERY_CHARS, TEXT_CHARS
+from dragoman.engine.core.limits import DOCUMENTS, QUERY_CHARS, TEXT_CHARS
 from dragoman.service.core.validation import (
     FIELDS,
     AtFirstFault,

@@ -15,7 +15,7 @@ from pydantic import (
     field_validator,
 )
 
-from dragoman.service.core.limits import QUERY_CHARS
+from dragoman.engine.core.limits import QUERY_CHARS
 from dragoman.service.core.validation import (
     AtFirstFault,
     Body,

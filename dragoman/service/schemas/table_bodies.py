@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dragoman.lexicon.formats.items import Detected
-from dragoman.service.core.numbers import significant
+from dragoman.engine.core.numbers import significant
 from dragoman.service.schemas.tables import (
     DetectedLayout,
     EntryBody,
@@ -17,7 +17,7 @@ from dragoman.service.schemas.tables import (
     Translation,
 )
 from dragoman.service.tables.contents import WrittenEntry
-from dragoman.service.tables.lookup import Lookup
+from dragoman.engine.tables.lookup import Lookup
 from dragoman.service.tables.repository import TableInfo
 from dragoman.service.tables.service import Patched, Upload, Uploaded
 

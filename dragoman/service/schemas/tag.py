@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from dragoman.service.core.limits import TEXT_CHARS, TEXTS
+from dragoman.engine.core.limits import TEXT_CHARS, TEXTS
 from dragoman.service.core.validation import AtFirstFault, Body, LanguageCode, Text
 from dragoman.service.schemas.search import Degraded
 

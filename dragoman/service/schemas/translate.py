@@ -7,7 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from dragoman.service.core.limits import TEXT_CHARS, TEXTS
+from dragoman.engine.core.limits import TEXT_CHARS, TEXTS
 from dragoman.service.core.validation import AtFirstFault, Body, LanguageCode, Text
 
 Passage = Annotated[Text, Field(max_length=TEXT_CHARS)]

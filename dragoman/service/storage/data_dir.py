@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from dragoman.service.core.errors import Conflict, Unavailable
+from dragoman.engine.core.errors import Conflict, Unavailable
 
 _LOCK = "lock"
 _FILES = (_LOCK, "demo.json", "dragoman.db", "dragoman.db-wal", "dragoman.db-shm")

@@ -31,8 +31,8 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
-from dragoman.service.core.errors import Unavailable
-from dragoman.service.core.names import without_folders
+from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.core.names import without_folders
 from dragoman.service.storage.instance_lock import DatabaseClaim, instance_name, mark_connections, retry_while_taken
 from dragoman.service.storage.models import Base, Collection, ServiceInstance, now
 

@@ -7,7 +7,7 @@ import sqlite3
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from dragoman.service.core.errors import DISK_FULL, Conflict, ServiceError, StorageFull, Unavailable, classifies
+from dragoman.engine.core.errors import DISK_FULL, Conflict, ServiceError, StorageFull, Unavailable, classifies
 
 _CHANGED = "another request changed the same thing at the same time"
 

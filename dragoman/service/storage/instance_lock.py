@@ -20,7 +20,7 @@ from typing import Any
 
 from sqlalchemy import Engine, event
 
-from dragoman.service.core.errors import Unavailable
+from dragoman.engine.core.errors import Unavailable
 
 _GATE = 7_203_915_002
 _MARKS = 720_391_503

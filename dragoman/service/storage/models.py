@@ -25,7 +25,7 @@ from sqlalchemy import DateTime as SqlDateTime
 from sqlalchemy import text as sql
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from dragoman.service.core.names import ID_CHARS
+from dragoman.engine.core.names import ID_CHARS
 
 BigKey = BigInteger().with_variant(Integer, "sqlite")
 

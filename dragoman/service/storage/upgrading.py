@@ -10,7 +10,7 @@ from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from sqlalchemy import Connection
 
-from dragoman.service.core.errors import Unavailable
+from dragoman.engine.core.errors import Unavailable
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dragoman import deadline
-from dragoman.service.core.errors import InvalidRequest, NotFound
-from dragoman.service.core.settings import Settings
-from dragoman.service.tables.compiled import CompiledTables, Loaded
+from dragoman.engine.core.errors import InvalidRequest, NotFound
+from dragoman.engine.settings import Settings
+from dragoman.engine.tables.compiled import CompiledTables, Loaded
 from dragoman.service.tables.contents import (
     EXPORT_FORMATS,
     Difference,
@@ -17,9 +17,9 @@ from dragoman.service.tables.contents import (
     exported,
     listed,
 )
-from dragoman.service.tables.lookup import Lookup, TermLookup, shown
+from dragoman.engine.tables.lookup import Lookup, TermLookup, shown
 from dragoman.service.tables.repository import TableInfo, TableRepository, VersionInfo
-from dragoman.service.tables.views import ActiveVersion
+from dragoman.engine.tables.views import ActiveVersion
 
 
 class TableBrowser:

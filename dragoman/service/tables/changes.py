@@ -9,12 +9,12 @@ from dragoman.lexicon.formats.build import Normalised
 from dragoman.lexicon.formats.items import Detected, Notice, Rejection
 from dragoman.lexicon.table.compose import Kind
 from dragoman.lexicon.text.languages import check_language
-from dragoman.service.core.errors import InvalidRequest
-from dragoman.service.core.names import check_name
-from dragoman.service.tables.compiled import content_checksum
+from dragoman.engine.core.errors import InvalidRequest
+from dragoman.engine.core.names import check_name
+from dragoman.engine.tables.compiled import content_checksum
 from dragoman.service.tables.reading import ReadAs
 from dragoman.service.tables.repository import Counts, NewVersion
-from dragoman.service.tables.views import ActiveVersion
+from dragoman.engine.tables.views import ActiveVersion
 
 
 @dataclass(frozen=True, slots=True)

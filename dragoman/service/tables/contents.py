@@ -18,7 +18,7 @@ from dragoman import deadline
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.written import WrittenForms, entries_from
 from dragoman.lexicon.text.tokens import fold
-from dragoman.service.core.errors import InvalidRequest
+from dragoman.engine.core.errors import InvalidRequest
 from dragoman.service.storage.database import EntryRow
 from dragoman.service.tables.repository import entry_rows
 

@@ -12,7 +12,7 @@ from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.vocabulary import Vocabulary
 from dragoman.lexicon.table.written import WrittenForms, entry_number
 from dragoman.lexicon.text.tokens import fold_term, other_keys
-from dragoman.service.core.errors import InvalidRequest, TooLarge
+from dragoman.engine.core.errors import InvalidRequest, TooLarge
 from dragoman.service.tables.repository import entry_rows
 
 

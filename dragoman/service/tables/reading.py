@@ -10,9 +10,9 @@ from dragoman.lexicon.formats.detection.encodings import allowed
 from dragoman.lexicon.formats.detection.separators import separator_named
 from dragoman.lexicon.formats.items import ROLES, SKIPPED, Choices
 from dragoman.lexicon.formats.reader import FORMATS, Limits, TableFormatError, TableTooLarge, read
-from dragoman.service.core.errors import InvalidRequest, TooLarge
-from dragoman.service.core.settings import Settings
-from dragoman.service.tables.odds import odds_between
+from dragoman.engine.core.errors import InvalidRequest, TooLarge
+from dragoman.engine.settings import Settings
+from dragoman.engine.tables.odds import odds_between
 
 _DECIMALS = {".": ".", ",": ",", "point": ".", "comma": ","}
 _MOST_COLUMNS = 256

@@ -11,19 +11,19 @@ from dragoman.lexicon.formats.build import Normalised
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.written import WrittenForms
 from dragoman.lexicon.text.tokens import Analysis
-from dragoman.service.core.errors import Conflict, NotFound, Unavailable, classify
-from dragoman.service.core.priority import in_background
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import Conflict, NotFound, Unavailable, classify
+from dragoman.engine.core.priority import in_background
+from dragoman.engine.settings import Settings
 from dragoman.service.storage.database import EntryRow, Store
 from dragoman.service.tables.browsing import TableBrowser
 from dragoman.service.tables.changes import Patched, Upload, Uploaded, checked, counted, new_version
-from dragoman.service.tables.compiled import CompiledTables, content_checksum
-from dragoman.service.tables.lookup import Lookup, TermLookup
+from dragoman.engine.tables.compiled import CompiledTables, content_checksum
+from dragoman.engine.tables.lookup import Lookup, TermLookup
 from dragoman.service.tables.patching import Patch, patched
 from dragoman.service.tables.reading import read_table
 from dragoman.service.tables.repository import Counts, NewVersion, TableInfo, TableRepository, check_languages
-from dragoman.service.tables.snapshot import Snapshot, TableRegistry
-from dragoman.service.tables.views import ActiveVersion
+from dragoman.engine.tables.snapshot import Snapshot, TableRegistry
+from dragoman.engine.tables.views import ActiveVersion
 
 __all__ = ["Patched", "Tables", "Upload", "Uploaded", "check_active", "check_detectable"]
 

@@ -23,7 +23,7 @@ from dragoman_lab.benchmarks.load.memory import mebibytes
 _ADDRESS = re.compile(r'listens on (http://[^\s"]+)')
 _LOAD_DEMO = (
     "import sys; from pathlib import Path;"
-    " from dragoman.service.core.settings import Settings; from dragoman.service.runtime import Runtime;"
+    " from dragoman.engine.settings import Settings; from dragoman.service.runtime import Runtime;"
     " settings = getattr(Settings, 'load', Settings);"  # which a checkout from before settings had groups lacks
     " runtime = Runtime(settings(data_dir=Path(sys.argv[1]), rerank='never'));"
     " runtime.start(serving=False); demo.load(runtime); runtime.close()"

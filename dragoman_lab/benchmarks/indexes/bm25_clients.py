@@ -80,8 +80,8 @@ class Engine:
         from dragoman.indexes.analysis.pipeline import analysis
         from dragoman.lexicon.query import Bridge, psq, smt, untranslated
         from dragoman.lexicon.table.compose import Member, analysed, merge
-        from dragoman.service.core.settings import Settings
-        from dragoman.service.query.translation import BM25_OF, identical
+        from dragoman.engine.settings import Settings
+        from dragoman.engine.query.translation import BM25_OF, identical
         from dragoman.service.tables.reading import read_table
 
         self.parameters = BM25_OF

@@ -1,4 +1,4 @@
-"""Fit the weights by which `dragoman.service.query.language` adds up what speaks for a language.
+"""Fit the weights by which `dragoman.engine.query.language` adds up what speaks for a language.
 
     python -m dragoman_lab.benchmarks.languages.fitting --data DATA
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from dragoman.service.query.language import Evidence, evidence
+from dragoman.engine.query.language import Evidence, evidence
 from dragoman_lab.benchmarks.languages.short_queries import LANGUAGES, Query, drawn
 
 MIXED = ("cs", "da", "de", "en", "es", "fi", "fr", "id", "it", "kk", "nl", "pt", "ru", "sr", "sw", "tr", "vi")

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from dragoman.service.query.language import detect
+from dragoman.engine.query.language import detect
 from dragoman_lab.evaluation.test_collection import part_of
 
 Part = Literal["learn", "tune", "test"]

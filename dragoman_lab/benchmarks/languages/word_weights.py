@@ -1,12 +1,12 @@
 """Train the model of words by which short texts' languages are told, and write its weights.
 
     python -m dragoman_lab.benchmarks.languages.word_weights --data DATA \
-        --output dragoman/service/query/weights/words.safetensors
+        --output dragoman/engine/query/weights/words.safetensors
 
 It learns from parts of one to eight words of parallel text (`DATA/parallel`) and from entries of dictionaries
 (`DATA/dictionaries`), in 23 languages; a text that `short_queries` may draw for tuning or test is left out. One text in
 eight gets some English words, as titles of films and songs are in texts of all languages. Takes some minutes on two
-cores. The weights are those of :mod:`dragoman.service.query.word_model`, in a byte each.
+cores. The weights are those of :mod:`dragoman.engine.query.word_model`, in a byte each.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from torch import Tensor, nn
 
-from dragoman.service.query.word_model import UNUSUAL, WORD_CHARS, buckets, text_words
+from dragoman.engine.query.word_model import UNUSUAL, WORD_CHARS, buckets, text_words
 from dragoman_lab.benchmarks.languages.short_queries import lines_of, part
 
 LANGUAGES = tuple("am ar cs de el en es fa fi fr hi id it ja nl pt ru so sw th tr vi zh".split(" "))  # noqa: SIM905

@@ -13,7 +13,7 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from dragoman.service.server import _listen

@@ -29,7 +29,7 @@ import httpx
 import numpy as np
 
 from dragoman.cli import demo
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 
 _ADDRESS = re.compile(r"http://\S+")

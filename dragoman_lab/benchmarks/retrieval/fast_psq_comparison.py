@@ -42,8 +42,8 @@ from dragoman.lexicon.query import Bridge, psq
 from dragoman.lexicon.table.compose import Member, analysed, merge
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import Analysis
-from dragoman.service.core.settings import Settings
-from dragoman.service.query.translation import identical
+from dragoman.engine.settings import Settings
+from dragoman.engine.query.translation import identical
 from dragoman.service.tables.reading import read_table
 from dragoman_lab.benchmarks.retrieval.distractors import distractors
 from dragoman_lab.evaluation.test_collection import SPLITS, Benchmark, load_benchmark

@@ -18,7 +18,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from dragoman.lexicon.text.tokens import words
-from dragoman.service.query.language import Knows, detect
+from dragoman.engine.query.language import Knows, detect
 from dragoman_lab.evaluation.test_collection import SPLITS, Split, part_of
 
 Sides = dict[str, set[str]]

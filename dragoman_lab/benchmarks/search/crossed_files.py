@@ -17,7 +17,7 @@ from typing import Any
 
 import dragoman
 from dragoman.cli.demo import load
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 
 PACKAGE = Path(dragoman.__file__).parent

@@ -21,7 +21,7 @@ from rich.table import Table
 
 from dragoman.lexicon.formats.reader import RawEntry, TableFormatError, read
 from dragoman.lexicon.text.tokens import fold_term
-from dragoman.service.tables.odds import odds_between
+from dragoman.engine.tables.odds import odds_between
 from dragoman_lab.benchmarks.tables.generated import Case, Entries, case
 
 _NAMED = ("moses",)

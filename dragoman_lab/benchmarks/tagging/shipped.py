@@ -19,7 +19,7 @@ from rich.table import Table
 
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
-from dragoman.service.inference.tagging import TaggerTask
+from dragoman.engine.models.tagging import TaggerTask
 from dragoman.tagging.shipped import shipped
 from dragoman.tagging.tagger import Tagger, best_labels, load_tagger
 from dragoman.tagging.words import word_states

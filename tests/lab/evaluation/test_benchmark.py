@@ -5,7 +5,7 @@ from pathlib import Path
 import ir_measures
 import pytest
 
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.service.tables.service import Upload
 from dragoman_lab.evaluation.benchmark import Evaluation, active_tables, choice, run

@@ -11,7 +11,7 @@ from dragoman.lexicon.formats.detection import encodings
 from dragoman.lexicon.formats.detection.headers import read_header
 from dragoman.lexicon.formats.items import Choices, Detected, Header, Item, Notice, RawEntry, Rejection
 from dragoman.lexicon.formats.reader import TableFormatError, read
-from dragoman.service.tables.odds import odds_between
+from dragoman.engine.tables.odds import odds_between
 
 WORDS = [("house", "Haus"), ("tree", "Baum"), ("heart attack", "Herzinfarkt"), ("bridge", "Brücke"), ("knee", "Knie")]
 

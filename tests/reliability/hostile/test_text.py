@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from dragoman.indexes.analysis.pipeline import LONGEST_WORD, analysis
 from dragoman.lexicon.text.passages import passages
 from dragoman.lexicon.text.tokens import fold, fold_term, words
-from dragoman.service.query.language import detect
+from dragoman.engine.query.language import detect
 
 PIECES = (
     *"aAlsSIzßéİ.,'’·“\"״׳ 01٣३\u00a0\u066c．＇-_\n!?…;。",

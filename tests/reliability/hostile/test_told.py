@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from dragoman.service.core.names import without_folders
-from dragoman.service.observability.logs import configure_log
+from dragoman.engine.core.names import without_folders
+from dragoman.engine.observability.logs import configure_log
 from tests.service.access_client import ask, authorization, identifier, make_key
 from tests.service.job_client import FINISHED, NDJSON, body, search_lines
 from tests.service.serving import Server, server, wait_for

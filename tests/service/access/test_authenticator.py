@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.service.access.keys import recognised
-from dragoman.service.core.errors import Unauthorized
+from dragoman.engine.core.errors import Unauthorized
 from dragoman.service.http.authentication import check_routes
 from tests.service import postgresql
 from tests.service.access_client import ask, authorization, identifier, keys_command, make_key

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dragoman.service.reading.reasoning import split
+from dragoman.engine.qa.reasoning import split
 from tests.service.api.errorbody import check_error
 from tests.service.api.test_qa import write_documents
 from tests.service.backbones import tiny_bridge

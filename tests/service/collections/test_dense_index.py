@@ -13,8 +13,8 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from dragoman.service.collections.dense.index import Coverage
-from dragoman.service.core.errors import NotFound, Unavailable
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import NotFound, Unavailable
+from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from tests.service.modelling import GERMAN, WordEncoder, ask, reasons

@@ -12,9 +12,9 @@ import pytest
 from dragoman.indexes.dense import index as dense_index
 from dragoman.service.collections.dense import registry as dense_registry
 from dragoman.service.collections.dense.index import Coverage
-from dragoman.service.core.settings import Settings
-from dragoman.service.inference import batching
-from dragoman.service.inference.batches import Item
+from dragoman.engine.settings import Settings
+from dragoman.engine.models import batching
+from dragoman.engine.models.batches import Item
 from tests.service.modelling import GERMAN, WordEncoder, ask
 from tests.service.searching import add, running
 

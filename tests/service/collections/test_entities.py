@@ -12,9 +12,9 @@ import pytest
 
 from dragoman.service.collections import entities
 from dragoman.service.collections.entities import EntityCoverage
-from dragoman.service.core.errors import Unavailable
-from dragoman.service.core.settings import Settings
-from dragoman.service.inference import models
+from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.settings import Settings
+from dragoman.engine.models import models
 from tests.service.searching import add, running
 
 pytestmark = pytest.mark.slow

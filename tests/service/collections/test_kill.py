@@ -10,7 +10,7 @@ from threading import Thread
 import httpx
 import pytest
 
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 from tests.service.searching import found, ndjson, running
 from tests.service.serving import Server
 from tests.service.small_batches import SMALL_BATCHES

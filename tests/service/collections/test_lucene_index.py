@@ -19,8 +19,8 @@ from dragoman.service.collections import changes as replay
 from dragoman.service.collections.builds import IndexState
 from dragoman.service.collections.lucene import index as collection_index
 from dragoman.service.collections.lucene.index import CollectionIndex
-from dragoman.service.core.errors import NotFound, StorageFull, Unavailable
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import NotFound, StorageFull, Unavailable
+from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest
 from dragoman.service.storage.models import Collection, Document

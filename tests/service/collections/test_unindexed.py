@@ -16,8 +16,8 @@ from dragoman.indexes.documents import IndexedDocument, Row
 from dragoman.indexes.java.jvm import JavaError
 from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.service.collections import unindexed
-from dragoman.service.core.errors import NotFound
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import NotFound
+from dragoman.engine.settings import Settings
 from tests.service.searching import add, found, running
 from tests.service.serving import wait_for
 

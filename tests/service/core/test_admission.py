@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.service.core.admission import Limit
-from dragoman.service.core.errors import TooManyRequests
+from dragoman.engine.core.admission import Limit
+from dragoman.engine.core.errors import TooManyRequests
 
 
 def test_what_comes_above_the_limit_is_refused_until_a_place_is_free() -> None:

@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 
 from dragoman import installation
 from dragoman.lexicon.text.languages import UnknownLanguage
-from dragoman.service.core.errors import (
+from dragoman.engine.core.errors import (
     ERRORS,
     Conflict,
     InvalidRequest,

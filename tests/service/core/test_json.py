@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.service.core.errors import MalformedBody, TooLarge
+from dragoman.engine.core.errors import MalformedBody, TooLarge
 from dragoman.service.core.json import check_depth, check_text, check_value, count_values, parse
 
 VALUES = st.recursive(

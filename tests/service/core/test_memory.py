@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.service.core.errors import Unavailable
-from dragoman.service.core.memory import BodyMemory, BodyShare, MemoryBreaker, anonymous_memory, machine_memory
+from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.core.memory import BodyMemory, BodyShare, MemoryBreaker, anonymous_memory, machine_memory
 
 MIB = 1 << 20
 

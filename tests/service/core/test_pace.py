@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.service.core.errors import TooManyRequests
-from dragoman.service.core.pace import Pace
+from dragoman.engine.core.errors import TooManyRequests
+from dragoman.engine.core.pace import Pace
 
 COUNTS = st.integers(0, 10_000)
 DONE = st.lists(st.tuples(COUNTS, st.floats(0, 1e6)), max_size=40)

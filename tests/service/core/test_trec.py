@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.service.core.trec import RunLine, one_collection, trec_run
+from dragoman.engine.core.trec import RunLine, one_collection, trec_run
 
 _names = st.text("ab.-", min_size=1, max_size=3)
 _documents = st.tuples(_names, st.text(max_size=8))

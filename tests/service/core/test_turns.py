@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.service.core.errors import ClientDisconnected, Unavailable
-from dragoman.service.core.turns import Turn, Turns, caller, held, on_behalf_of, turn, waiting_for_models
+from dragoman.engine.core.errors import ClientDisconnected, Unavailable
+from dragoman.engine.core.turns import Turn, Turns, caller, held, on_behalf_of, turn, waiting_for_models
 
 
 def test_one_caller_leaves_a_turn_to_another() -> None:

@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from dragoman.service.core.errors import Unavailable
+from dragoman.engine.core.errors import Unavailable
 from dragoman.service.http.probes import SharedCheck
 
 

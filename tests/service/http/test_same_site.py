@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.service.core.errors import Forbidden
+from dragoman.engine.core.errors import Forbidden
 from dragoman.service.http.same_site import check_same_site
 from tests.service.access_client import make_key
 from tests.service.api.errorbody import check_error

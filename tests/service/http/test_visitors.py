@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.service.core.errors import TooManyRequests
+from dragoman.engine.core.errors import TooManyRequests
 from dragoman.service.http.visitors import _ADDRESSES, Visitors, client_address
 
 

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman.deadline import check
-from dragoman.service.core.errors import ClientDisconnected, TooManyRequests, Unavailable
-from dragoman.service.inference.batches import Limits
-from dragoman.service.inference.batching import UNFINISHED, Worker
-from dragoman.service.inference.gathering import gathered
+from dragoman.engine.core.errors import ClientDisconnected, TooManyRequests, Unavailable
+from dragoman.engine.models.batches import Limits
+from dragoman.engine.models.batching import UNFINISHED, Worker
+from dragoman.engine.models.gathering import gathered
 
 pytestmark = pytest.mark.slow
 
@@ -397,7 +397,7 @@ def _check(task: str, text: str, future: Any) -> None:
 def test_a_thread_that_is_left_at_its_work_is_left_with_the_process(seconds: float, status: int) -> None:
     program = f"""
 import time
-from dragoman.service.inference import batching as worker
+from dragoman.engine.models import batching as worker
 worker._WAIT_SECONDS = 0.2
 working = worker.Worker(lambda task, items: time.sleep({seconds}) or items, 10, lambda task: worker.Limits(1, 1))
 working.submit("task", ["item"])

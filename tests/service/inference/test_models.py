@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from dragoman.indexes.dense.file import read_header
-from dragoman.service.core.errors import Unavailable
-from dragoman.service.core.settings import Settings
-from dragoman.service.inference.models import Models
-from dragoman.service.observability.metrics import Metrics
+from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.settings import Settings
+from dragoman.engine.models.models import Models
+from dragoman.engine.observability.metrics import Metrics
 from dragoman_lab.evaluation.benchmark import run
 from dragoman_lab.evaluation.serving import TableFile
 from dragoman_lab.evaluation.test_collection import BenchmarkError
@@ -214,13 +214,13 @@ def test_a_model_that_failed_to_load_is_not_tried_with_every_request(monkeypatch
         tried.append(time.monotonic())
         raise OSError("no such file\nand more")
 
-    monkeypatch.setattr("dragoman.service.inference.models.LOADERS", {"encoder": fail})
+    monkeypatch.setattr("dragoman.engine.models.models.LOADERS", {"encoder": fail})
     models = Models(Settings.load(), Metrics())
     for _ in range(3):
         with pytest.raises(Unavailable, match=r"the encoder cannot be loaded: no such file$"):
             models.encode("a")
     assert len(tried) == 1
-    monkeypatch.setattr("dragoman.service.inference.models._RETRY_SECONDS", 0.0)
+    monkeypatch.setattr("dragoman.engine.models.models._RETRY_SECONDS", 0.0)
     with pytest.raises(Unavailable):
         models.encode("a")
     assert len(tried) == 2
@@ -237,7 +237,7 @@ def test_vectors_do_not_depend_on_who_shares_the_batch(veco: Path) -> None:
 
 
 def _encode() -> Any:
-    from dragoman.service.inference.models import Encode
+    from dragoman.engine.models.models import Encode
 
     return Encode()
 
@@ -251,7 +251,7 @@ import sys
 from pathlib import Path
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 import dragoman.service.app, dragoman.service.api.reading.translate
 runtime = Runtime(Settings.load(data_dir=Path(sys.argv[1])))
 runtime.start()

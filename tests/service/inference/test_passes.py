@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.service.inference.models import Encode, Score, _is_urgent
-from dragoman.service.inference.reading import _in_passes
-from dragoman.service.inference.tagging import SHORT_QUERY, Tagging
+from dragoman.engine.models.models import Encode, Score, _is_urgent
+from dragoman.engine.models.reading import _in_passes
+from dragoman.engine.models.tagging import SHORT_QUERY, Tagging
 
 
 @given(st.lists(st.integers(1, 40), max_size=30), st.integers(1, 100))

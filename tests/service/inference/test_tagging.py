@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from dragoman.lexicon.text.passages import PASSAGE_LENGTH
-from dragoman.service.inference.batches import Limits
-from dragoman.service.inference.batching import Worker
-from dragoman.service.inference.gathering import gathered
-from dragoman.service.inference.tagging import Tagging
+from dragoman.engine.models.batches import Limits
+from dragoman.engine.models.batching import Worker
+from dragoman.engine.models.gathering import gathered
+from dragoman.engine.models.tagging import Tagging
 from dragoman.tagging.tagger import Tag
 
 read: list[str] = []

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from dragoman.ranking.about import HybridAbout, RerankerAbout
 from dragoman.service.core.validation import describe
-from dragoman.service.inference.wire import ModelBody, ScoreBody
+from dragoman.service.worker.wire import ModelBody, ScoreBody
 
 ABOUT = RerankerAbout("a", "forward", True, 0.75, ["en-de"])
 

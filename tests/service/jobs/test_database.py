@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.instance_lock import DatabaseClaim, mark_connections, retry_while_taken
 from tests.service import job_client, postgresql

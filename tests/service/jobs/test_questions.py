@@ -15,11 +15,11 @@ from torch import Tensor
 
 from dragoman.reasoning.inference import SpanScorer
 from dragoman.service.app import create_app
-from dragoman.service.core.errors import Unavailable
-from dragoman.service.core.settings import Settings
-from dragoman.service.inference import models
+from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.settings import Settings
+from dragoman.engine.models import models
 from dragoman.service.jobs.executor import JobExecutor
-from dragoman.service.search.dense import DenseStage
+from dragoman.engine.search.dense import DenseStage
 from tests.service.api.errorbody import check_error
 from tests.service.backbones import tiny_reader
 from tests.service.job_client import NDJSON, finished, job, read, submit

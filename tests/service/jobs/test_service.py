@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, update
 
-from dragoman.service.core.errors import Conflict, TooLarge, TooManyRequests
-from dragoman.service.core.priority import Traffic, background, in_background, wait_limit
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import Conflict, TooLarge, TooManyRequests
+from dragoman.engine.core.priority import Traffic, background, in_background, wait_limit
+from dragoman.engine.settings import Settings
 from dragoman.service.jobs import repository, scheduler, submission
 from dragoman.service.jobs.repository import JobInfo
 from dragoman.service.jobs.submission import NewJob

@@ -8,7 +8,7 @@ import logging
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.service.observability.logs import LimitedHandler
+from dragoman.engine.observability.logs import LimitedHandler
 
 
 def record(line: int, message: str, level: int = logging.WARNING) -> logging.LogRecord:

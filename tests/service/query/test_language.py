@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dragoman.service.query.language import detect
+from dragoman.engine.query.language import detect
 
 CANDIDATES = [
     "en",

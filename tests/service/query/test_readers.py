@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.lexicon.text.languages import LANGUAGES
-from dragoman.service.core.limits import READER_LANGUAGES
-from dragoman.service.query.readers import accepted_languages, readers_of
+from dragoman.engine.core.limits import READER_LANGUAGES
+from dragoman.engine.query.readers import accepted_languages, readers_of
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import PlainAnalysis
-from dragoman.service.query.translation import is_function_word
+from dragoman.engine.query.translation import is_function_word
 
 
 def named(text: str, language: str, word: str) -> bool:

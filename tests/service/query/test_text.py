@@ -6,7 +6,7 @@ from threading import Barrier, Thread
 from typing import Any
 
 from dragoman.lexicon.text.tokens import PlainAnalysis
-from dragoman.service.query.text import AnalysedText
+from dragoman.engine.query.text import AnalysedText
 
 
 def test_a_text_is_analysed_once() -> None:

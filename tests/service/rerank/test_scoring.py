@@ -10,14 +10,14 @@ import pytest
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.ranking.about import RerankerAbout
 from dragoman.ranking.limits import readable
-from dragoman.service.core.errors import ClientDisconnected, TooManyRequests, Unavailable
-from dragoman.service.core.settings import Settings
-from dragoman.service.inference.scoring import Pending, ScoreRequest, Scores
-from dragoman.service.query.text import AnalysedText
-from dragoman.service.rerank.scoring import Reranking
+from dragoman.engine.core.errors import ClientDisconnected, TooManyRequests, Unavailable
+from dragoman.engine.settings import Settings
+from dragoman.engine.models.scoring import Pending, ScoreRequest, Scores
+from dragoman.engine.query.text import AnalysedText
+from dragoman.engine.rerank.scoring import Reranking
 from dragoman.service.runtime import Runtime
 from dragoman.service.tables.service import Upload
-from dragoman.service.tables.snapshot import Snapshot
+from dragoman.engine.tables.snapshot import Snapshot
 
 pytestmark = pytest.mark.slow
 

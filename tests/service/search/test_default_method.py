@@ -13,9 +13,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from dragoman.service.app import create_app
-from dragoman.service.core.settings import Settings
-from dragoman.service.inference import loading
-from dragoman.service.search.dense import DenseStage
+from dragoman.engine.settings import Settings
+from dragoman.engine.models import loading
+from dragoman.engine.search.dense import DenseStage
 from tests.service.job_client import finished, read, submit
 from tests.service.modelling import WordEncoder, standing_in
 

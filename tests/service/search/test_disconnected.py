@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dragoman.service.core.errors import ClientDisconnected
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import ClientDisconnected
+from dragoman.engine.settings import Settings
 from dragoman.service.schemas.search import SearchRequest
 from tests.service.modelling import GERMAN, LinkScorer, UpperTranslator, WordEncoder, standing_in
 from tests.service.searching import add, running

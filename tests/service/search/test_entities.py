@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from dragoman.service.app import create_app
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 from tests.service.searching import ndjson
 
 pytestmark = pytest.mark.slow

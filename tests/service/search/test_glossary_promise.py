@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from dragoman.service.collections.texts import BEGINNING
-from dragoman.service.core.errors import InvalidRequest
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import InvalidRequest
+from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from dragoman.service.tables.patching import Patch, Removal

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from dragoman.deadline import DeadlinePassed, deadline
-from dragoman.service.core import stages
-from dragoman.service.core.priority import background
-from dragoman.service.query.text import AnalysedText
+from dragoman.engine.core import stages
+from dragoman.engine.core.priority import background
+from dragoman.engine.query.text import AnalysedText
 from dragoman.service.schemas.search import SearchRequest
-from dragoman.service.search.hits import add_hits
-from dragoman.service.search.ranked import Retrieval
-from dragoman.service.search.room import Room
+from dragoman.engine.search.hits import add_hits
+from dragoman.engine.search.ranked import Retrieval
+from dragoman.engine.search.room import Room
 from tests.service.search.shown.test_evidence import Counted, document_of, part_of
 
 TEXT = "Über dem Tal lag Asche. " * 100

@@ -7,10 +7,10 @@ import time
 import pytest
 
 from dragoman.indexes.lucene.index import LuceneIndex
-from dragoman.service.core.errors import TooManyRequests, Unavailable
-from dragoman.service.core.priority import background
-from dragoman.service.core.settings import Settings
-from dragoman.service.inference.models import Encode
+from dragoman.engine.core.errors import TooManyRequests, Unavailable
+from dragoman.engine.core.priority import background
+from dragoman.engine.settings import Settings
+from dragoman.engine.models.models import Encode
 from dragoman.service.schemas.search import SearchResponse
 from tests.service.modelling import GERMAN, WordEncoder, ask, reasons
 from tests.service.searching import add, running

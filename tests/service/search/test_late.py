@@ -13,7 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from dragoman.service.app import create_app
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 
 pytestmark = pytest.mark.slow
 

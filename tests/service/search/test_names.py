@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchResponse
 from dragoman.service.tables.service import Upload

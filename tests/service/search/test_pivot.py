@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from dragoman.service.core.errors import Unavailable
-from dragoman.service.core.priority import background
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.core.priority import background
+from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from dragoman.service.tables.service import Upload
-from dragoman.service.tables.snapshot import Snapshot, Unserved
+from dragoman.engine.tables.snapshot import Snapshot, Unserved
 from tests.service.searching import add, running
 
 pytestmark = pytest.mark.slow

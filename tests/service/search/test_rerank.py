@@ -18,11 +18,11 @@ from dragoman.indexes.analysis.pipeline import WordAnalysis
 from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.ranking.about import LEAST_SHARE, HybridAbout, RerankerAbout, sigmoid
 from dragoman.service.collections.service import Collections
-from dragoman.service.core.errors import InvalidRequest, Unavailable
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import InvalidRequest, Unavailable
+from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import SearchRequest, SearchResponse
-from dragoman.service.search.dense import DenseStage
+from dragoman.engine.search.dense import DenseStage
 from dragoman.service.tables.service import Upload
 from tests.service.modelling import LinkScorer, WordEncoder, standing_in
 from tests.service.serving import wait_for

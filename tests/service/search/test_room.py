@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.service.schemas.search import Contribution, Entity, Gloss, Highlight
-from dragoman.service.search.room import Room, contribution_size, entity_size, gloss_size, highlight_size
+from dragoman.engine.search.room import Room, contribution_size, entity_size, gloss_size, highlight_size
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 NUMBER = st.integers(0, 10**7)

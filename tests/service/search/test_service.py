@@ -9,8 +9,8 @@ from threading import Event, Thread
 
 import pytest
 
-from dragoman.service.core.errors import NotFound, Unavailable
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import NotFound, Unavailable
+from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.search import ExplainedHit, SearchRequest
 from dragoman.service.tables.service import Upload

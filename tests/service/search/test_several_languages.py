@@ -10,7 +10,7 @@ import regex
 from numpy.typing import NDArray
 
 from dragoman.indexes.dense.language_means import LanguageMeans
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 from dragoman.service.schemas.search import SearchResponse
 from tests.service.modelling import SAME, WIDTH, WordEncoder, ask, standing_in
 from tests.service.searching import add, running

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.service.core.errors import NotInstalled
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import NotInstalled
+from dragoman.engine.settings import Settings
 from tests.service.modelling import UpperTranslator, WordEncoder, ask, reasons, standing_in
 from tests.service.searching import add, running
 

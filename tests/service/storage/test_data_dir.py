@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dragoman.service.core.errors import Conflict, Unavailable
+from dragoman.engine.core.errors import Conflict, Unavailable
 from dragoman.service.storage import data_dir
 from dragoman.service.storage.data_dir import DataDirectory
 from tests.service.serving import dragoman, server

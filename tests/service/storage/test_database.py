@@ -15,7 +15,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import func, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
-from dragoman.service.core.errors import Unavailable
+from dragoman.engine.core.errors import Unavailable
 from dragoman.service.storage.database import HEAD, Store, insert_entries
 from dragoman.service.storage.models import Base, Collection, Document, TableEntry, TableVersion, TranslationTable
 from dragoman.service.storage.upgrading import MIGRATIONS

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from sqlalchemy import select
 
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.instance_lock import DatabaseTaken
 from dragoman.service.storage.models import Collection, ServiceInstance

@@ -13,8 +13,8 @@ from dragoman.lexicon.formats.build import Normalised, normalise
 from dragoman.lexicon.formats.items import Choices, RawEntry
 from dragoman.lexicon.formats.reader import read
 from dragoman.lexicon.text.tokens import fold_term
-from dragoman.service.core.errors import InvalidRequest, TooLarge
-from dragoman.service.tables.compiled import content_checksum
+from dragoman.engine.core.errors import InvalidRequest, TooLarge
+from dragoman.engine.tables.compiled import content_checksum
 from dragoman.service.tables.contents import COLUMNS, Content, ExportFormat, difference, exported, listed
 from dragoman.service.tables.patching import Addition, Patch, Removal, patched
 from dragoman.service.tables.repository import entry_rows

@@ -10,8 +10,8 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from dragoman.service.core.errors import Unavailable
-from dragoman.service.core.settings import Settings
+from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.settings import Settings
 from dragoman.service.tables import service as tables
 from dragoman.service.tables.service import Upload
 from tests.service.api.errorbody import check_error

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import TableEntry, TableVersion
 from tests.service.searching import ndjson

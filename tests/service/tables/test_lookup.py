@@ -11,10 +11,10 @@ import pytest
 from dragoman.deadline import DeadlinePassed
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import PlainAnalysis, Token
-from dragoman.service.core.errors import Unavailable
-from dragoman.service.tables import lookup
-from dragoman.service.tables.lookup import TermLookup
-from dragoman.service.tables.views import ActiveVersion
+from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.tables import lookup
+from dragoman.engine.tables.lookup import TermLookup
+from dragoman.engine.tables.views import ActiveVersion
 
 TABLE = Table.from_entries("en", "de", [("house", "haus", 1.0, 1.0)])
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep, with_readers
-from dragoman.service.core.errors import NotInstalled
+from dragoman.engine.core.errors import NotInstalled
 from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
 from dragoman.service.http.middleware import note_degraded
-from dragoman.service.inference.batching import Cancelled
-from dragoman.service.inference.reading import reader_place
+from dragoman.engine.models.batching import Cancelled
+from dragoman.engine.models.reading import reader_place
 from dragoman.service.schemas.qa import ConfiguredReader, QaRequest, QaResponse, StatementResponse
 
 router = APIRouter(prefix="/v1/qa", route_class=StrictRoute, tags=["reading"])

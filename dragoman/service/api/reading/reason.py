@@ -13,16 +13,16 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
-from dragoman.service.core.errors import NotInstalled, Unavailable
+from dragoman.engine.core.errors import NotInstalled, Unavailable
 from dragoman.service.http.admission import Threads, caller_of
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id, unexpected
 from dragoman.service.http.middleware import note_degraded
 from dragoman.service.http.waiting import wait_for_futures
-from dragoman.service.inference.batching import Cancelled
-from dragoman.service.inference.generation import bridge_place
-from dragoman.service.inference.translating import about_bridge
-from dragoman.service.reading.reasoning import Underway
+from dragoman.engine.models.batching import Cancelled
+from dragoman.engine.models.generation import bridge_place
+from dragoman.engine.models.translating import about_bridge
+from dragoman.engine.qa.reasoning import Underway
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.reason import ConfiguredReasoner, ReasonRequest, ReasonResponse
 

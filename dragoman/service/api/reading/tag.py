@@ -8,14 +8,14 @@ from dataclasses import asdict
 from fastapi import APIRouter, Request
 
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
-from dragoman.service.core.errors import InvalidRequest, NotInstalled
-from dragoman.service.core.settings import Settings
-from dragoman.service.core.turns import on_behalf_of
+from dragoman.engine.core.errors import InvalidRequest, NotInstalled
+from dragoman.engine.settings import Settings
+from dragoman.engine.core.turns import on_behalf_of
 from dragoman.service.http.admission import caller_of
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.middleware import note_degraded
 from dragoman.service.http.waiting import wait_for_futures
-from dragoman.service.inference.tagging import TaggerTask, Tagging, tagger_model, tagger_place
+from dragoman.engine.models.tagging import TaggerTask, Tagging, tagger_model, tagger_place
 from dragoman.service.schemas.search import Degraded
 from dragoman.service.schemas.tag import ConfiguredTaggers, Tagged, TagRequest, TagResponse
 

@@ -23,8 +23,8 @@ from dragoman.indexes.dense.file import DenseHeader, OtherEncoder, read_header
 from dragoman.indexes.dense.index import DenseHit, DenseIndex, Embedded
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.lexicon.text.passages import Span, passages, sentences
-from dragoman.service.core.errors import NotFound, Unavailable
-from dragoman.service.inference.encoding import Embedding, EncodedQuery, EncoderInfo, PassageText
+from dragoman.engine.core.errors import NotFound, Unavailable
+from dragoman.engine.models.encoding import Embedding, EncodedQuery, EncoderInfo, PassageText
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection, Document
 

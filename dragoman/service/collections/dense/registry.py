@@ -25,11 +25,11 @@ from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.service.collections.changes import database_generation
 from dragoman.service.collections.dense.index import Coverage, DenseCollection, Unembedded
-from dragoman.service.core.errors import ClientDisconnected, NotFound, ServiceError, TooManyRequests, Unavailable
-from dragoman.service.core.turns import waiting_for_models
-from dragoman.service.inference.batching import Cancelled
-from dragoman.service.inference.encoding import Embedding, EncodedQuery, EncoderInfo
-from dragoman.service.inference.models import Embed, Models
+from dragoman.engine.core.errors import ClientDisconnected, NotFound, ServiceError, TooManyRequests, Unavailable
+from dragoman.engine.core.turns import waiting_for_models
+from dragoman.engine.models.batching import Cancelled
+from dragoman.engine.models.encoding import Embedding, EncodedQuery, EncoderInfo
+from dragoman.engine.models.models import Embed, Models
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection
 

@@ -30,7 +30,7 @@ from dragoman.service.collections.changes import (
     purge_tombstones,
 )
 from dragoman.service.collections.unindexed import Unindexed, UnindexedList, isolated, written
-from dragoman.service.core.errors import NotFound, Unavailable, classify
+from dragoman.engine.core.errors import NotFound, Unavailable, classify
 from dragoman.service.storage.database import Store
 
 logger = logging.getLogger("dragoman")

@@ -21,7 +21,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from dragoman.service.core.errors import MalformedBody, Unavailable
+from dragoman.engine.core.errors import MalformedBody, Unavailable
 from dragoman.service.http.connections.exchange import PART, Exchange, has_two_lengths
 from dragoman.service.http.connections.table import Connections
 from dragoman.service.http.plain import raw_error, send_error

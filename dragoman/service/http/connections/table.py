@@ -7,7 +7,7 @@ import resource
 from dataclasses import dataclass
 from typing import Protocol
 
-from dragoman.service.core.settings import Settings
+from dragoman.engine.settings import Settings
 from dragoman.service.http.connections.parsing import ParsingTurns
 
 logger = logging.getLogger("dragoman")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dragoman.service.query.word_model import WordModel, buckets, text_words
+from dragoman.engine.query.word_model import WordModel, buckets, text_words
 from dragoman_lab.benchmarks.languages.short_queries import drawn, part, summary
 from dragoman_lab.benchmarks.languages.word_weights import LANGUAGES, Text, train
 

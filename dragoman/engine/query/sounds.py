@@ -1,0 +1,61 @@
+"""Matching of query words by sound: for some words of a query, and in some of its time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.core.stages import optional
+from dragoman.service.schemas.search import Degraded
+
+STAGE = "translate"
+MOST_WORDS = 32
+"""The words of a query that are matched by sound in one language. A text has fewer names that no table has."""
+
+Alike = Sequence[tuple[str, float]]
+
+
+class Sounds:
+    """Finds the index terms of one language that sound like query terms, the first :data:`MOST_WORDS` of them."""
+
+    def __init__(self, language: str, find: Callable[[str], Alike]) -> None:
+        self._language = language
+        self._find = find
+        self._asked: dict[str, Alike] = {}
+        self._left: set[str] = set()
+        self._late: Unavailable | None = None
+
+    def __call__(self, term: str) -> Alike:
+        """What sounds like ``term``; nothing after the words or the time for it are used up."""
+        known = self._asked.get(term)
+        if known is not None:
+            return known
+        if len(self._asked) >= MOST_WORDS or self._late is not None:
+            self._left.add(term)
+            return ()
+        try:
+            with optional():
+                found = self._asked[term] = self._find(term)
+        except Unavailable as fault:
+            self._late = fault
+            self._left.add(term)
+            return ()
+        return found
+
+    @property
+    def truncated(self) -> list[str]:
+        """The message that words were left out, as there were too many."""
+        if not self._left or self._late is not None:
+            return []
+        return [
+            f"query: only the first {len(self._asked)} of {len(self._asked) + len(self._left)} words that no table has"
+            f" were matched by sound with words in {self._language}"
+        ]
+
+    @property
+    def degraded(self) -> list[Degraded]:
+        """The message that words were left out, as there was no time."""
+        if self._late is None:
+            return []
+        reason = f"{len(self._left)} words were not matched by sound with words in {self._language}: {self._late}"
+        return [Degraded.of(STAGE, reason, self._late.error_type)]

@@ -1,0 +1,35 @@
+"""The smt translation of a query, by whatever marks its words have where these are often left out."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from dragoman.indexes.analysis.languages import analyser
+from dragoman.lexicon.query import Alternative, TermGroup, TranslatedQuery, smt
+from dragoman.lexicon.text.folding import OFTEN_WITHOUT_MARKS, without_marks
+from dragoman.lexicon.text.tokens import Token
+from dragoman.engine.tables.views import PivotView, View
+
+
+def weighted(
+    tokens: Sequence[Token], view: View | PivotView | None, source: str, target: str, aside: Callable[[Token], bool]
+) -> TranslatedQuery:
+    """As :func:`~dragoman.lexicon.query.smt`, with the words that a table has without marks, and documents have."""
+    table = view.surface if view is not None else None
+    if table is not None and source in OFTEN_WITHOUT_MARKS:
+        tokens = [one if one.word in table else one._replace(word=without_marks(one.word)) for one in tokens]
+    query = smt(tokens, table, aside=aside, sequential=analyser(target).syllables)
+    if target not in OFTEN_WITHOUT_MARKS:
+        return query
+    return replace(query, groups=[_without_marks(group) for group in query.groups])
+
+
+def _without_marks(group: TermGroup) -> TermGroup:
+    weights: dict[tuple[str, int], float] = defaultdict(float)
+    for one in group.alternatives:
+        weights[without_marks(one.term), one.origin] += one.weight
+    return replace(
+        group, alternatives=[Alternative(term, weight, origin) for (term, origin), weight in weights.items()]
+    )

@@ -1,0 +1,141 @@
+"""Scores documents for a query across languages, with the reranker and the active tables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from dragoman.deadline import checked
+from dragoman.lexicon.text.tokens import PART, Analysis, Token
+from dragoman.ranking.about import RerankerAbout
+from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
+from dragoman.ranking.limits import LINKS, LINKS_OF_DOCUMENT, QUERY_WORDS, readable
+from dragoman.engine.core.errors import ClientDisconnected, Unavailable
+from dragoman.engine.core.priority import in_background
+from dragoman.engine.models.batching import Cancelled
+from dragoman.engine.models.scoring import Pending, ScoreRequest, Scores, Scoring, Text
+from dragoman.engine.query.links import lexical_links, linked_words
+from dragoman.engine.query.text import AnalysedText
+from dragoman.engine.tables.snapshot import Snapshot
+
+_LEAST_SECONDS = 0.001
+
+
+class Reranking:
+    """Scores documents of any languages for a query. Safe from any thread."""
+
+    def __init__(self, scoring: Scoring, analysis: Callable[[str], Analysis]) -> None:
+        self._scoring = scoring
+        self._analysis = analysis
+
+    def about(self, cancelled: Cancelled | None = None, seconds: float | None = None) -> RerankerAbout:
+        """The model that scores; waits for it for at most ``seconds``.
+
+        Raises:
+            Unavailable: there is none, or it cannot be reached.
+        """
+        return self._scoring.about(cancelled, seconds)
+
+    def begin(
+        self,
+        query: AnalysedText,
+        documents: Sequence[AnalysedText],
+        snapshot: Snapshot,
+        seconds: float,
+        cancelled: Cancelled | None = None,
+    ) -> Pending:
+        """Start scoring documents with the tables of one snapshot.
+
+        Raises:
+            Unavailable: the documents were not analysed in time, or the client disconnected. In background work also:
+                a table for these languages cannot be served now.
+            ServiceError: see :meth:`Scoring.begin`.
+        """
+        until = time.monotonic() + seconds
+        about = self._scoring.about(cancelled, seconds)
+        self._scoring.admit(len(documents), seconds)
+        shorter = [_readable(document) for document in documents]
+        found = _words_of(shorter, until, cancelled)
+        request = self._request(query, shorter, found, snapshot, about)
+        pending = self._scoring.begin(request, max(_LEAST_SECONDS, until - time.monotonic()))
+        most = _links_of_one(len(documents))
+        cut = {number for number, one in enumerate(shorter) if one is not documents[number]}
+        cut |= {number for number, one in enumerate(request.links) if len(one.left) >= most}
+        return replace(pending, finish=lambda: _checked(pending.finish(), about, cut))
+
+    def _request(
+        self,
+        query: AnalysedText,
+        documents: Sequence[AnalysedText],
+        found: Sequence[Words],
+        snapshot: Snapshot,
+        about: RerankerAbout,
+    ) -> ScoreRequest:
+        language, tokens = query.language, query.tokens[:QUERY_WORDS]
+        terms: dict[str, set[str]] = {}
+        for document, words in zip(documents, found, strict=True):
+            own = terms.setdefault(document.language, set())
+            own.update(filter(None, words.terms), *words.further.values())
+        references: dict[str, TranslationReference] = {}
+        for target, own in terms.items():
+            if in_background() and (missing := snapshot.missing(language, target)) is not None:
+                raise Unavailable(f"a required table cannot be served now: {missing}")
+            view = snapshot.view(language, target)
+            words_linked = linked_words(query.text, tokens, language, view)
+            references[target] = TranslationReference(
+                _words(words_linked),
+                view.analysed if view is not None else None,
+                direction=about.direction,
+                glossaries=view.glossaries if view is not None else frozenset(),
+                extra=lexical_links(words_linked, target, view, self._analysis, own) if target != language else None,
+            )
+        most = _links_of_one(len(documents))
+        links = [
+            NO_LINKS if about.placebo else references[document.language].links(words, most)
+            for document, words in checked(zip(documents, found, strict=True))
+        ]
+        texts = [Text(document.text, words.spans) for document, words in zip(documents, found, strict=True)]
+        return ScoreRequest(Text(query.text, _words(tokens).spans), texts, links)
+
+
+def _links_of_one(documents: int) -> int:
+    """How many links each of so many documents may have."""
+    return min(LINKS_OF_DOCUMENT, LINKS // max(1, documents))
+
+
+def _readable(document: AnalysedText) -> AnalysedText:
+    """A document, or as much of a very long one as is read."""
+    text = readable(document.text)
+    return document if len(text) == len(document.text) else replace(document, text=text)
+
+
+def _words_of(documents: Sequence[AnalysedText], until: float, cancelled: Cancelled | None) -> list[Words]:
+    found = []
+    for document in checked(documents):
+        if time.monotonic() >= until:
+            raise Unavailable("the documents were not analysed in time")
+        if cancelled is not None and cancelled():
+            raise ClientDisconnected("the client disconnected")
+        found.append(_words(document.tokens))
+    return found
+
+
+def _checked(scores: Scores, linked: RerankerAbout, cut: set[int]) -> Scores:
+    """The scores, with the documents ``cut`` before scoring added to those that the model truncated.
+
+    Raises:
+        Unavailable: the model that scored reads tables differently from the one that the links were made for.
+    """
+    if (scores.about.direction, scores.about.placebo) != (linked.direction, linked.placebo):
+        raise Unavailable("the worker now has a model that reads tables differently; try again")
+    return replace(scores, truncated=sorted(cut.union(scores.truncated)))
+
+
+def _words(tokens: Sequence[Token]) -> Words:
+    further = {
+        place: tuple(term.removeprefix(PART) for term in token.further)
+        for place, token in enumerate(tokens)
+        if token.further
+    }
+    return Words([token.term for token in tokens], [(token.start, token.end) for token in tokens], further)

@@ -1,0 +1,176 @@
+"""Dense search: ranks documents by the inner product of the query's vector and the vectors of their passages.
+
+Across several languages, what makes the query nearer to all passages of one of them is taken off
+(:mod:`dragoman.indexes.dense.language_means`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.indexes.dense.index import DenseHit
+from dragoman.indexes.fusion import calibrated
+from dragoman.service.collections.dense.index import Coverage
+from dragoman.service.collections.dense.registry import DenseIndexes
+from dragoman.service.collections.service import CollectionInfo
+from dragoman.engine.core.errors import NotFound, Unavailable
+from dragoman.engine.models.models import Models
+from dragoman.service.schemas.search import Degraded
+from dragoman.engine.search.ranked import RankedDocument, Retrieval, StageScore
+
+STAGE = "dense"
+_MOST_FETCHED = 1_000
+"""Documents of a collection in several languages that are fetched, at most, where those of one language would come
+first otherwise."""
+
+
+_Near = tuple[float, RankedDocument, DenseHit]
+"""The inner product of a document's best passage without what is common to its language, the document, the passage."""
+
+
+class DenseStage:
+    """Ranks the documents of several collections by their best passages. Safe from any thread."""
+
+    def __init__(
+        self,
+        dense: DenseIndexes,
+        models: Models,
+        languages_by_keys: Callable[[Sequence[int]], Mapping[int, str]],
+        embed_seconds: float,
+    ) -> None:
+        self._dense = dense
+        self._models = models
+        self._languages_by_keys = languages_by_keys
+        self._embed_seconds = embed_seconds
+
+    def complete(self, collections: Sequence[CollectionInfo]) -> bool:
+        """Whether the embeddings of all collections are complete and the encoder has not failed to load.
+
+        False if there is no document to embed.
+        """
+        if self._models.failure("encoder") is not None:
+            return False
+        filled = [one for one in collections if one.documents]
+        try:
+            found = [self._dense.coverage(one.key, one.generation) for one in filled]
+        except NotFound:
+            return False
+        return bool(filled) and all(one is not None and one.missing == one.failed for one in found)
+
+    def rank(self, found: Retrieval, k: int) -> None:
+        """Rank the ``k`` best documents of all collections; one encoder makes their scores comparable.
+
+        Documents without an embedding are embedded first, until the configured timeout. The documents that other
+        stages ranked get their scores too.
+
+        Raises:
+            TooManyRequests: the encoder's queue is full.
+            Unavailable: the encoder cannot be loaded, or no document has an embedding yet.
+        """
+        encoder = self._models.encoder(found.cancelled)
+        query = self._models.encode(found.query.text, found.cancelled)
+        generations = {one.key: one.generation for one in found.collections}
+        coverage = self._dense.catch_up(generations, encoder, self._embed_seconds, found.cancelled)
+        excess = encoder.means.excess(query.vector, {one for own in found.collections for one in own.languages})
+        degraded: list[Degraded] = []
+        near: list[_Near] = []
+        by_collection = found.by_collection()
+        for collection in found.collections:
+            reached = coverage.get(collection.key)
+            if reached is None:
+                reason = f"collection '{collection.name}' was not searched: it has been deleted"
+                degraded.append(Degraded.of(STAGE, reason, NotFound.error_type))
+                continue
+            degraded.extend(_missing(collection.name, reached))
+            try:
+                near.extend(
+                    self._near(found, collection, query.vector, k, by_collection.get(collection.key, ()), excess)
+                )
+            except (NotFound, Unavailable) as fault:
+                reason = f"collection '{collection.name}' was not searched: {fault}"
+                degraded.append(Degraded.of(STAGE, reason, fault.error_type))
+        _check_embedded(coverage.values())
+        _add(found, near, k, encoder.unrelated_cosine)
+        found.degraded += degraded
+        if all(one.states for one in coverage.values() if one.total) and len(query.states):
+            found.encoded = query
+
+    def _near(
+        self,
+        found: Retrieval,
+        collection: CollectionInfo,
+        vector: NDArray[np.float32],
+        k: int,
+        ranked: Sequence[RankedDocument],
+        excess: Mapping[str, float],
+    ) -> list[_Near]:
+        """The hits of a collection, more where it has several languages, and the documents that others ``ranked``."""
+        known = {one.key: one for one in ranked}
+        languages: Mapping[int, str] = {}
+        if found.permitted is not None:
+            permitted = found.permitted.get(collection.key, ())
+            hits = self._dense.score(collection.key, vector, permitted, collection.generation)
+        else:
+            fetched = max(k, min(k * len(collection.languages), _MOST_FETCHED))
+            hits = self._dense.search(collection.key, vector, fetched, collection.generation)
+            there = {hit.key for hit in hits}
+            if more := [key for key in known if key not in there]:
+                hits += self._dense.score(collection.key, vector, more, collection.generation)
+        if len(collection.languages) > 1:
+            languages = self._languages_by_keys([hit.key for hit in hits if hit.key not in known])
+        own = collection.languages[0] if collection.languages else collection.language
+        near = []
+        for hit in hits:
+            one = known.get(hit.key) or RankedDocument(collection, hit.key, languages.get(hit.key, own))
+            near.append((hit.score - excess.get(one.language, 0.0), one, hit))
+        return near
+
+    def maxsim(self, found: Retrieval, most: int) -> dict[int, NDArray[np.float32]] | None:
+        """MaxSim (subwords,) of the first documents by key; NaN if a document's states are not kept.
+
+        None if one of the collections does not keep states any more.
+        """
+        assert found.encoded is not None
+        similarities: dict[int, NDArray[np.float32]] = {}
+        for collection, documents in found.by_collection(most).items():
+            keys = [one.key for one in documents]
+            try:
+                rows = self._dense.maxsim(collection, found.encoded, keys)
+            except (NotFound, Unavailable):
+                return None
+            if rows is None:
+                return None
+            similarities.update(zip(keys, rows, strict=True))
+        return similarities
+
+
+def _add(found: Retrieval, near: Sequence[_Near], k: int, floor: float) -> None:
+    """Note the scores, those of the ``k`` nearest with their ranks; ``floor`` is the cosine of unrelated sentences."""
+    for rank, (similarity, one, hit) in enumerate(sorted(near, key=lambda entry: -entry[0]), 1):
+        one.dense = StageScore(hit.score, calibrated(similarity, floor), rank if rank <= k else None)
+        if rank <= k:
+            one.passage = hit
+        if one.bm25 is None:
+            one.score, one.first_stage = similarity, hit.score
+            found.documents.append(one)
+
+
+def _check_embedded(counts: Collection[Coverage]) -> None:
+    total = sum(one.total for one in counts)
+    if total and total == sum(one.missing for one in counts):
+        if total == sum(one.failed for one in counts):
+            raise Unavailable(f"none of the {total} documents could be embedded; the log says why")
+        raise Unavailable(f"none of the {total} documents has an embedding yet; they are being made")
+
+
+def _missing(name: str, coverage: Coverage) -> list[Degraded]:
+    waiting = coverage.missing - coverage.failed
+    missing = []
+    if waiting:
+        missing.append(f"{waiting} of {coverage.total} documents have no embedding yet")
+    if coverage.failed:
+        missing.append(f"{coverage.failed} of {coverage.total} documents could not be embedded")
+    return [Degraded.of(STAGE, f"collection '{name}': {reason}", "not_embedded") for reason in missing]

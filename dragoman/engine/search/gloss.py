@@ -1,0 +1,125 @@
+"""Glosses: the content words of hits, each with its best translations into the query's language."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from weakref import WeakKeyDictionary
+
+from dragoman.indexes.analysis.languages import analyser
+from dragoman.lexicon.phrases import units
+from dragoman.lexicon.query import LEAST_PROBABILITY
+from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.table.vocabulary import Vocabulary
+from dragoman.lexicon.text.function_words import folded_function_words
+from dragoman.lexicon.text.tokens import Analysis, Token
+from dragoman.service.schemas.search import Gloss, TextField
+from dragoman.engine.search.ranked import RankedDocument
+from dragoman.engine.tables.snapshot import Snapshot
+from dragoman.engine.tables.views import View
+
+BEST = 3
+"""How many translations a word has at most."""
+
+_ENTRIES = 50
+_NEIGHBOURS = 500
+_CACHED_WORDS = 100_000
+_GLOSSES: WeakKeyDictionary[Table, dict[tuple[str, str], list[str]]] = WeakKeyDictionary()
+"""The translations of words and index terms, by analysed table."""
+
+
+class Glosses:
+    """Glosses in one language, by the tables of one snapshot. Safe from any thread."""
+
+    def __init__(self, language: str, snapshot: Snapshot, analysis: Callable[[str], Analysis]) -> None:
+        self._language = language
+        self._snapshot = snapshot
+        self._analysis = analysis
+
+    def of(self, document: RankedDocument) -> list[Gloss]:
+        """The glosses of the title, then of the snippet; words without a translation have none.
+
+        Empty if the document is in this language already, or if no table translates from its language.
+        """
+        language, hit, words = document.whole.language, document.hit, document.words
+        if (language, self._language) not in self._snapshot.views:
+            return []
+        if words is None:
+            title = self._of(self._analysis(language).tokens(hit.title or ""), language, "title", 0)
+            return [*title, *self.of_text(hit.snippet, language, hit.snippet_start)]
+        before = len(document.whole.text) - len(document.stored.text)
+        return [
+            *self._of((one for one in words if one.end < before), language, "title", 0),
+            *self._of((one for one in words if one.start >= before), language, "text", -before),
+        ]
+
+    def of_text(self, text: str, language: str, offset: int) -> list[Gloss]:
+        """The glosses of a part of a text that begins at ``offset``, in code points."""
+        return self._of(self._analysis(language).tokens(text), language, "text", offset)
+
+    def _of(self, tokens: Iterable[Token], language: str, field: TextField, offset: int) -> list[Gloss]:
+        view, aside = self._snapshot.views.get((language, self._language)), folded_function_words(language)
+        if view is None:
+            return []
+        if analyser(language).syllables:
+            tokens = units(list(tokens), view.analysed)
+        return [
+            Gloss(field=field, start=offset + token.start, end=offset + token.end, translations=found)
+            for token in tokens
+            if token.term and token.word not in aside and (found := self._translations(token, language, view))
+        ]
+
+    def _translations(self, token: Token, language: str, view: View) -> list[str]:
+        cache = _GLOSSES.setdefault(view.analysed, {})
+        key = (token.word, token.term)
+        known = cache.get(key)
+        if known is not None:
+            return known
+        if len(cache) >= _CACHED_WORDS:
+            cache.clear()
+        return cache.setdefault(key, self._looked_up(token, language, view))
+
+    def _looked_up(self, token: Token, language: str, view: View) -> list[str]:
+        """The translations by P(query term | document term) of the index term, as a search matches it.
+
+        Index terms are stems: each is written as it is in the most probable translation of the word itself, or else of
+        its other forms, or else as any word of the tables with this stem.
+        """
+        entries = view.analysed.translations(token.term, best=BEST)
+        terms = [entry.term for entry in entries if entry.p_forward >= LEAST_PROBABILITY]
+        written = self._written([token.word], view)
+        if not written.keys() >= set(terms):
+            written = self._written(_forms(view.surface.sources, self._analysis(language), token.term), view) | written
+        return list(dict.fromkeys(written.get(term) or self._any_word(term, view.surface.targets) for term in terms))
+
+    def _written(self, words: Iterable[str], view: View) -> dict[str, str]:
+        """The translations of some words, and the words in them, by index term."""
+        entries = [entry for word in words for entry in view.surface.translations(word, best=_ENTRIES)]
+        analysis = self._analysis(self._language)
+        analysis.tokens("\n".join(entry.term for entry in entries))  # at once: the terms of words are cached
+        found: dict[str, str] = {}
+        for entry in sorted(entries, key=lambda entry: -entry.p_forward):
+            tokens = [one for one in analysis.tokens(entry.term) if one.term]
+            for one in tokens:
+                found.setdefault(one.term, one.word)
+            found.setdefault(" ".join(one.term for one in tokens), entry.term)
+        return found
+
+    def _any_word(self, term: str, words: Vocabulary) -> str:
+        analysis = self._analysis(self._language)
+        return " ".join(min(_forms(words, analysis, one), key=len, default=one) for one in term.split(" "))
+
+
+def _forms(words: Vocabulary, analysis: Analysis, term: str) -> list[str]:
+    """The words with this index term, of those that begin as the term does."""
+    beginning = term[: max(2, len(term) - 1)]
+    first = bisect_left(range(len(words)), beginning, key=words.__getitem__)
+    near: list[str] = []
+    for number in range(first, min(first + _NEIGHBOURS, len(words))):
+        word = words[number]
+        if not word.startswith(beginning):
+            break
+        if " " not in word:
+            near.append(word)
+    analysis.tokens("\n".join(near))  # at once: the terms of words are cached
+    return [word for word in near if [one.term for one in analysis.tokens(word)] == [term]]

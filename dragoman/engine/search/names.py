@@ -1,0 +1,62 @@
+"""The names in a query: found by the tagger, so that they stay whole when the query is translated."""
+
+from __future__ import annotations
+
+from dragoman.engine.core.errors import ClientDisconnected, NotInstalled, ServiceError
+from dragoman.engine.core.priority import in_background, wait_limit
+from dragoman.engine.settings import Settings
+from dragoman.engine.models.gathering import gathered
+from dragoman.engine.models.models import Models
+from dragoman.engine.models.tagging import Tagging, tagger_place
+from dragoman.engine.query.translation import QueryName
+from dragoman.service.schemas.search import Degraded, SearchRequest
+from dragoman.engine.search.ranked import Retrieval
+
+STAGE = "names"
+LEAST_SCORE = 0.5
+"""Names of a lower probability are read as other words are."""
+PERSON = "PER"
+
+
+class NameFinder:
+    """Finds the names in queries. Safe from any thread."""
+
+    def __init__(self, models: Models, settings: Settings) -> None:
+        self._models = models
+        self._settings = settings
+
+    def wanted(self, request: SearchRequest) -> bool:
+        """Whether a search finds names: one that needs the models anyway, or that says so itself."""
+        if not request.names or request.method in ("dense", "none", "smt"):
+            return False
+        if request.method != "hybrid" and "names" not in request.model_fields_set:
+            return False
+        try:
+            tagger_place(self._settings, "ner")
+        except NotInstalled:
+            return False
+        return True
+
+    def find(self, found: Retrieval) -> None:
+        """Note the names in a query that may stay whole.
+
+        Those of persons do so by their words as well. Names of places, organisations and works are mostly made of words
+        that are translated ("United Nations"): they stay whole only where a table has all of one.
+
+        Raises:
+            ServiceError: in background work, they cannot be found now.
+        """
+        try:
+            self._models.tagger("ner", found.cancelled)
+            underway = Tagging(self._models.worker, "ner", [found.query.text], query=True)
+            gathered(underway.futures, wait_limit(self._settings.worker.worker_seconds), found.cancelled)
+            (tags,) = underway.results()
+        except ClientDisconnected:
+            raise
+        except ServiceError as fault:
+            if in_background():
+                raise
+            reason = f"names in the query were translated as other words: {fault}"
+            found.degraded.append(Degraded.of(STAGE, reason, fault.error_type))
+            return
+        found.names = [QueryName(one.start, one.end, one.label == PERSON) for one in tags if one.score >= LEAST_SCORE]

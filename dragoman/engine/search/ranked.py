@@ -1,0 +1,144 @@
+"""A search on its way: the query as it is understood, and the documents that one stage after the other ranks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dragoman.indexes.bm25 import Ranking
+from dragoman.indexes.dense.index import DenseHit
+from dragoman.indexes.explanation import Statistics
+from dragoman.lexicon.text.tokens import Token
+from dragoman.service.collections.service import CollectionInfo
+from dragoman.service.collections.texts import StoredText
+from dragoman.engine.models.batching import Cancelled
+from dragoman.engine.models.encoding import EncodedQuery
+from dragoman.engine.observability.tracing import span
+from dragoman.engine.query.text import AnalysedText
+from dragoman.engine.query.translation import QueryName, Translated
+from dragoman.service.schemas.search import Degraded, Hit, Method, QueryRead, SearchRequest
+from dragoman.engine.search.room import Room
+from dragoman.engine.tables.snapshot import Snapshot
+
+Permitted = Mapping[int, Sequence[int]]
+"""The keys of the documents that a search may find, by the key of their collection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The BM25 ranking of one language's documents in one collection."""
+
+    collection: CollectionInfo
+    translated: Translated
+    ranking: Ranking
+    statistics: Statistics
+
+
+@dataclass(slots=True)
+class StageScore:
+    """A document's score in one stage; it adds ``weight * value`` to a fused score."""
+
+    score: float
+    """BM25 in its part, the inner product of the vectors, or the match of late interaction."""
+    value: float
+    """What is weighted: from 0 to 1, and comparable across collections and languages."""
+    rank: int | None = None
+    """None if the stage scored the document, but did not rank it."""
+    weight: float | None = None
+    """None if the score is not fused."""
+
+
+@dataclass(slots=True, eq=False)
+class RankedDocument:
+    """A document that a search found, and what each stage adds to it."""
+
+    collection: CollectionInfo
+    key: int
+    language: str
+    score: float = 0.0
+    """What orders the documents after the latest stage."""
+    first_stage: float = 0.0
+    """Its score before late interaction and reranking."""
+    part: Part | None = None
+    """The BM25 ranking whose query it matches, or None."""
+    bm25: StageScore | None = None
+    dense: StageScore | None = None
+    late: StageScore | None = None
+    rerank: float | None = None
+    """The reranker's score, a probability."""
+    linked: NDArray[np.bool_] | None = None
+    """For each group of the translated query (groups,), whether it has a good translation of it; None if not known."""
+    passage: DenseHit | None = None
+    """Its best passage, if dense search ranked it."""
+    stored: StoredText = field(init=False, repr=False)
+    """As it was read from the database, once it was."""
+    whole: AnalysedText = field(init=False, repr=False)
+    """Its title and the text that was read, together, as indexed."""
+    words: Sequence[Token] | None = field(default=None, init=False, repr=False)
+    """The words of the title and the snippet as they are in ``whole``; None if it was not analysed whole."""
+    hit: Hit = field(init=False, repr=False)
+    """What the response says of it, in the end."""
+
+
+@dataclass(slots=True)
+class Retrieval:
+    """One search: each stage takes it and adds to it. ``documents`` are the best first."""
+
+    request: SearchRequest
+    query: AnalysedText
+    snapshot: Snapshot
+    """The tables that are used."""
+    collections: Sequence[CollectionInfo]
+    room: Room
+    """What the answer may hold."""
+    cancelled: Cancelled | None = None
+    language_probability: float = 1.0
+    """How sure the query's language is."""
+    permitted: Permitted | None = None
+    """The documents that may be found; None for all."""
+    names: Sequence[QueryName] = ()
+    """The names in the query."""
+    translations: list[Translated] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    encoded: EncodedQuery | None = None
+    """The query for late interaction; None if a collection does not keep the states of subwords."""
+    documents: list[RankedDocument] = field(default_factory=list)
+    ranked_by: Method | None = None
+    """The method that made the scores: of a hybrid search, the other one where one ranking was unavailable."""
+    degraded: list[Degraded] = field(default_factory=list)
+    truncated: list[str] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter)
+    seconds: dict[str, float] = field(default_factory=dict)
+    """How long each stage took."""
+
+    @property
+    def understood(self) -> QueryRead:
+        """The query as it was understood."""
+        return QueryRead(
+            text=self.request.query,
+            language=self.query.language,
+            detected=self.request.query_language is None,
+            language_probability=round(self.language_probability, 4),
+        )
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Measure the block as a stage, or as a part of it."""
+        started = time.perf_counter()
+        try:
+            with span(name):
+                yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
+
+    def by_collection(self, most: int | None = None) -> dict[int, list[RankedDocument]]:
+        """The documents, or the first ones, by the key of their collection."""
+        found: dict[int, list[RankedDocument]] = {}
+        for one in self.documents[:most]:
+            found.setdefault(one.collection.key, []).append(one)
+        return found

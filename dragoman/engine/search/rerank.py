@@ -1,0 +1,170 @@
+"""The rerank stage of a search: reorders the best hits of the first stage, or keeps their order and says why."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from dragoman.deadline import DeadlinePassed, WorkCancelled
+from dragoman.ranking.about import Floats, RerankerAbout, interpolated, sigmoid
+from dragoman.engine.core.errors import ClientDisconnected, InvalidRequest, ServiceError
+from dragoman.engine.core.priority import in_background, wait_limit
+from dragoman.engine.settings import Settings
+from dragoman.engine.core.stages import optional
+from dragoman.engine.models.scoring import Scores
+from dragoman.engine.observability.metrics import Metrics
+from dragoman.engine.rerank.scoring import Reranking
+from dragoman.service.schemas.search import Degraded, RerankOptions, SearchRequest
+from dragoman.engine.search.ranked import RankedDocument, Retrieval
+
+logger = logging.getLogger("dragoman")
+
+STAGE = "rerank"
+
+_ATTAINABLE = ("psq", "smt", "none")
+"""Methods whose scores are shares of the highest attainable score; `first_stage_weight` was fitted to these."""
+Joining = Callable[[Floats, Floats], Floats]
+"""The final logits of documents, of their standalone scores and those of the first stage."""
+_DEPTH, _FIRST_DEPTH = 50, 10
+"""The greatest depth of searches without a rerank field, and that before any speed is known."""
+
+
+class UnknownReranker(InvalidRequest):
+    """The request names a reranker that does not exist."""
+
+
+class RerankStage:
+    """Reranks the hits of searches. Safe from any thread."""
+
+    def __init__(self, reranking: Reranking, settings: Settings, metrics: Metrics, available: bool) -> None:
+        """``available``: there is a reranker for searches that do not set ``rerank``."""
+        self._reranking = reranking
+        self._settings = settings
+        self._metrics = metrics
+        self._available = available
+        self._seconds_a_document: float | None = None
+        """Of the last reranks, smoothed; None before the first."""
+
+    def options(self, request: SearchRequest) -> RerankOptions | None:
+        """The rerank options of a search; None if it is not reranked."""
+        if request.rerank is False:
+            return None
+        if request.rerank is not None:
+            return request.rerank
+        usable = self._available and self._settings.search.rerank == "auto" and request.method in _ATTAINABLE
+        return RerankOptions(depth=self._affordable()) if usable else None
+
+    def _affordable(self) -> int:
+        """The depth that the latency budget allows, at the speed of the last reranks."""
+        if in_background():
+            return _DEPTH
+        if self._seconds_a_document is None:
+            return _FIRST_DEPTH
+        budget = self._settings.search.rerank_budget_ms / 1000
+        return max(1, min(_DEPTH, int(budget / self._seconds_a_document)))
+
+    def _note_speed(self, seconds: float, documents: int) -> None:
+        known, found = self._seconds_a_document, seconds / documents
+        self._seconds_a_document = found if known is None else (known + found) / 2
+
+    def rerank(self, found: Retrieval, options: RerankOptions) -> None:
+        """Order the best ``options.depth`` documents by the scores of the reranker and the first stage combined.
+
+        The others follow in their order. If reranking fails, the order stays and ``degraded`` has the reason;
+        background work fails instead.
+
+        Raises:
+            InvalidRequest: there is no reranker of the requested name.
+            ServiceError: background work cannot be done now.
+        """
+        result = "degraded"
+        try:
+            with found.stage(STAGE), optional():
+                result = self._rerank(found, options)
+        except (UnknownReranker, ClientDisconnected, DeadlinePassed, WorkCancelled):
+            raise
+        except ServiceError as fault:
+            if in_background():
+                raise
+            found.degraded.append(_degraded(fault))
+        except Exception as fault:
+            logger.error("reranking failed", exc_info=fault)
+            found.degraded.append(_degraded(ServiceError("the reranker failed")))
+        self._metrics.rerank(result)
+
+    def _rerank(self, found: Retrieval, options: RerankOptions) -> str:
+        """``reranked``; ``partial``: some documents could not be scored; or ``nothing``: there are none to rerank."""
+        seconds = wait_limit(self._settings.search.rerank_seconds)
+        until = time.monotonic() + seconds
+        about = self._reranking.about(found.cancelled, seconds)
+        _check_name(options, about)
+        chosen = found.documents[: options.depth]
+        if found.request.rerank is None:  # the model was not measured within one language
+            language = found.query.language
+            without = {f"{language}-{language}", *about.not_for}
+            if {f"{language}-{one.language}" for one in chosen} <= without:
+                chosen = []  # mixed with other hits they are reranked too, or they would all follow those
+        if not chosen:
+            return "nothing"
+        seconds = max(0.001, until - time.monotonic())
+        started = time.monotonic()
+        pending = self._reranking.begin(
+            found.query, [one.whole for one in chosen], found.snapshot, seconds, found.cancelled
+        )
+        scores = pending.result(until, found.cancelled)
+        self._note_speed(time.monotonic() - started, len(chosen))
+        _check_name(options, scores.about)
+        _reorder(found, chosen, scores, self._joining(found, scores.about))
+        beginnings = {number for number, one in enumerate(chosen) if not one.stored.complete}
+        cut = [chosen[number].stored.id for number in sorted(beginnings.union(scores.truncated))]
+        found.truncated += [f"rerank: of document {id!r} only the beginning was read" for id in cut]
+        if scores.query_cut:
+            found.truncated.append("rerank: only the beginning of the query was read, to leave room for the documents")
+        unscored = scores.values.count(None)
+        if unscored:
+            reason = f"{unscored} of {len(chosen)} hits could not be scored and follow the others"
+            found.degraded.append(Degraded.of(STAGE, f"{reason}: {next(iter(scores.failed.values()))}", "partial"))
+        return "partial" if unscored else "reranked"
+
+    def _joining(self, found: Retrieval, about: RerankerAbout) -> Joining | None:
+        """How the first stage's scores join the reranker's; None where nothing was fitted to such scores."""
+        if found.request.method == "hybrid" and self._settings.search.hybrid_fusion != "convex":
+            return None
+        if found.ranked_by in _ATTAINABLE:
+            return partial(interpolated, weight=about.first_stage_weight)
+        return about.hybrid.logits if found.ranked_by == "hybrid" and about.hybrid is not None else None
+
+
+def _check_name(options: RerankOptions, about: RerankerAbout) -> None:
+    if options.model is not None and options.model != about.name:
+        raise UnknownReranker(f"rerank.model: there is no reranker named {options.model!r}; there is {about.name!r}")
+
+
+def _reorder(found: Retrieval, chosen: Sequence[RankedDocument], scores: Scores, joining: Joining | None) -> None:
+    """Order the scored documents by the reranker's and the first stage's scores combined; ties keep their order.
+
+    Without ``joining`` the reranker's scores alone order them. The others follow, with their scores scaled to be lower.
+    """
+    scored = [(one, value) for one, value in zip(chosen, scores.values, strict=True) if value is not None]
+    if not scored:
+        return
+    together = np.array([value for _, value in scored])
+    if joining is not None:
+        together = joining(together, np.array([one.score for one, _ in scored]))
+    for (one, value), score in zip(scored, together.tolist(), strict=True):
+        one.rerank, one.score = sigmoid(value), sigmoid(score)
+    ordered = [scored[number][0] for number in np.argsort(-together, kind="stable")]
+    others = sorted((one for one in found.documents if one.rerank is None), key=lambda one: -one.score)
+    least, highest = ordered[-1].score, max((one.score for one in others), default=0.0)
+    scale = least / highest if highest > 0 else 0.0
+    for one in others:
+        one.score = min(one.score * scale, least)
+    found.documents = [*ordered, *others]
+
+
+def _degraded(fault: ServiceError) -> Degraded:
+    return Degraded.of(STAGE, f"hits are in first-stage order: {fault}", fault.error_type)

@@ -1,0 +1,392 @@
+"""Search from request to response, with one snapshot of the active tables from first stage to explanation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from dragoman.deadline import checked
+from dragoman.indexes.analysis.pipeline import LONGEST_WORD
+from dragoman.lexicon.text.tokens import Analysis
+from dragoman.service.collections.changes import indexed_text
+from dragoman.service.collections.lucene.registry import Indexes
+from dragoman.service.collections.service import CollectionInfo, Collections
+from dragoman.engine.core.admission import Limit
+from dragoman.engine.core.errors import InvalidRequest, TooManyRequests, Unavailable
+from dragoman.engine.core.priority import Traffic, in_background
+from dragoman.engine.settings import Settings
+from dragoman.engine.core.stages import optional
+from dragoman.engine.core.trec import RunLine
+from dragoman.engine.core.turns import caller
+from dragoman.engine.models.batching import Cancelled
+from dragoman.engine.models.text_translation import Translations
+from dragoman.engine.observability.metrics import Metrics
+from dragoman.engine.observability.tracing import span
+from dragoman.engine.query.language import FALLBACK, Detection, detect
+from dragoman.engine.query.readers import readers_of
+from dragoman.engine.query.text import AnalysedText
+from dragoman.engine.query.translation import described, foreign_words, undecided, unknown_everywhere
+from dragoman.service.schemas.search import Degraded, Method, SearchRequest, SearchResponse, Suggestion, Timings
+from dragoman.engine.search.bm25 import FirstStage
+from dragoman.engine.search.dense import DenseStage
+from dragoman.engine.search.entities import EntityStage
+from dragoman.engine.search.fusion import SearchRanking
+from dragoman.engine.search.gloss import Glosses
+from dragoman.engine.search.hits import add_hits
+from dragoman.engine.search.names import NameFinder
+from dragoman.engine.search.ranked import Retrieval
+from dragoman.engine.search.rerank import RerankStage
+from dragoman.engine.search.room import Room, gloss_size
+from dragoman.engine.search.suggestions import other_readings
+from dragoman.service.tables.service import check_active, check_detectable
+from dragoman.engine.tables.snapshot import Snapshot, TableRegistry
+
+MODEL_METHODS = ("dense", "hybrid")
+"""The methods that need the sentence encoder."""
+
+
+class Run(NamedTuple):
+    """The lines of a TREC run, best first, the degraded stages, and the method used."""
+
+    lines: list[RunLine]
+    degraded: list[Degraded]
+    method: Method
+
+
+class Search:
+    """Answers searches. Every method may be called from any thread."""
+
+    def __init__(
+        self,
+        collections: Collections,
+        indexes: Indexes,
+        registry: TableRegistry,
+        analysis: Callable[[str], Analysis],
+        settings: Settings,
+        metrics: Metrics,
+        dense: DenseStage,
+        translations: Translations,
+        rerank: RerankStage,
+        traffic: Traffic,
+        names: NameFinder,
+        entities: EntityStage,
+    ) -> None:
+        self._collections = collections
+        self._registry = registry
+        self._analysis = analysis
+        self._settings = settings
+        self._metrics = metrics
+        self._first_stage = FirstStage(indexes, analysis)
+        self._ranking = SearchRanking(self._first_stage, dense, settings)
+        self._dense = dense
+        self._translations = translations
+        self._rerank = rerank
+        self._traffic = traffic
+        self._names = names
+        self._entities = entities
+        self._waiting = Limit(settings.search.concurrent_model_searches, "searches are waiting for the models")
+
+    def search(
+        self,
+        request: SearchRequest,
+        request_id: str,
+        cancelled: Cancelled | None = None,
+        snapshot: Snapshot | None = None,
+    ) -> SearchResponse:
+        """The best documents for a query, with evidence; uses the tables of ``snapshot``, or of the current one.
+
+        Raises:
+            InvalidRequest: a field is not allowed; the message names it.
+            NotFound: there is no such collection or table.
+            TooManyRequests: the queue for the models is full.
+            Unavailable: none of the collections can be searched now, dense search is not possible, or snippets are to
+                be translated and there is no translator.
+        """
+        snapshot = snapshot or self._registry.snapshot
+        with self._traffic.live():
+            found = self.retrieve(request, cancelled, snapshot)
+            suggestions = self._suggestions_in_time(found, snapshot)
+            translation = described(found.query, found.translations, found.names, found.truncated)
+        return SearchResponse(
+            request_id=request_id,
+            query=found.understood,
+            method=found.request.method or "psq",
+            hits=[one.hit for one in found.documents],
+            translation=translation,
+            suggestions=suggestions,
+            degraded=found.degraded,
+            truncated=found.truncated,
+            timings_ms=_timings(found),
+        )
+
+    def retrieve(
+        self, request: SearchRequest, cancelled: Cancelled | None = None, snapshot: Snapshot | None = None
+    ) -> Retrieval:
+        """The documents of :meth:`search`, as they were read and with their hits."""
+        with self._traffic.live(), self._begun(request, cancelled, snapshot) as found:
+            self._rank(found, read=True)
+            found.truncated[:0] = _cut_words(found.query)
+            before = len(found.degraded)
+            add_hits(found)
+            self._metrics.degraded(found.degraded[before:])
+            self._entities.add(found)
+            if found.request.gloss:
+                self._gloss(found)
+            found.truncated += found.room.messages()
+            if found.request.translate_snippets:
+                with found.stage("translate_snippets"):
+                    self._translate_snippets(found)
+        return found
+
+    def run(self, request: SearchRequest, cancelled: Cancelled | None = None) -> Run:
+        """The lines of a TREC run, best first.
+
+        Raises:
+            ServiceError: as :meth:`search`.
+        """
+        with self._traffic.live(), self._begun(request, cancelled) as found:
+            self._rank(found, read=False)
+        if "rerank" in found.seconds:
+            ids = {one.key: one.stored.id for one in found.documents}
+        else:
+            ids = self._collections.ids_by_keys([one.key for one in found.documents])
+        lines = [RunLine(one.collection.name, ids[one.key], one.score) for one in found.documents if one.key in ids]
+        cut = [Degraded.of("truncated", reason, "truncated") for reason in found.truncated]
+        return Run(lines, [*found.degraded, *cut], found.request.method or "psq")
+
+    def default_method(self, request: SearchRequest) -> Method:
+        """The method of a search that names none: hybrid where the embeddings are complete, else psq.
+
+        Raises:
+            NotFound: there is no such collection.
+        """
+        return self._default_method(self._collections.chosen(request.collections))
+
+    def _default_method(self, collections: Sequence[CollectionInfo]) -> Method:
+        return "hybrid" if self._dense.complete(collections) else "psq"
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The tables that a search uses now."""
+        return self._registry.snapshot
+
+    def glosses(self, language: str, snapshot: Snapshot) -> Glosses:
+        """The translations of words into a language, by the tables of one snapshot."""
+        return Glosses(language, snapshot, self._analysis)
+
+    def waits(self, request: SearchRequest) -> bool:
+        """Whether a search waits for the models, or may do so."""
+        return (
+            request.method is None
+            or request.method in MODEL_METHODS
+            or request.translate_snippets
+            or self._names.wanted(request)
+            or self._rerank.options(request) is not None
+        )
+
+    @contextmanager
+    def _begun(
+        self, request: SearchRequest, cancelled: Cancelled | None, snapshot: Snapshot | None = None
+    ) -> Iterator[Retrieval]:
+        """A search whose request is valid, admitted and understood; it counts as one that waits until the block ends.
+
+        Where too many wait for the models, a search by words is not reranked, and one whose request names no method is
+        made by psq.
+        """
+        started = time.perf_counter()
+        self._check(request)
+        collections = self._collections.chosen(request.collections)
+        chosen = request.method or self._default_method(collections)
+        with ExitStack() as held:
+            degraded: list[Degraded] = []
+            wanted = request.model_copy(update={"method": chosen})
+            encodes = chosen in MODEL_METHODS or request.translate_snippets
+            if (encodes or self._rerank.options(wanted) is not None) and not in_background():
+                try:
+                    held.enter_context(self._waiting.place(caller()))
+                except TooManyRequests as fault:
+                    if encodes and (request.method is not None or request.rerank or request.translate_snippets):
+                        raise
+                    wanted = wanted.model_copy(update={"method": "psq" if encodes else chosen, "rerank": False})
+                    stage, instead = ("dense", "ranked by psq") if encodes else ("rerank", "in first-stage order")
+                    degraded.append(Degraded.of(stage, f"hits are {instead}: {fault}", fault.error_type))
+            yield self._understood(wanted, collections, cancelled, snapshot, degraded, started)
+
+    def _understood(
+        self,
+        request: SearchRequest,
+        collections: Sequence[CollectionInfo],
+        cancelled: Cancelled | None,
+        snapshot: Snapshot | None,
+        degraded: list[Degraded],
+        started: float,
+    ) -> Retrieval:
+        """The query in its language, given or detected, and the tables that are used for it."""
+        snapshot = snapshot or self._registry.snapshot
+        check_active(request.tables or (), snapshot)
+        languages = {language for collection in collections for language in collection.languages}
+        found = self._language(request, languages, snapshot)
+        language = found.language
+        if not found.decided:
+            degraded.append(Degraded.of("detect", undecided(language), "undecided"))
+        if request.tables is not None:
+            snapshot = self._registry.select(snapshot, request.tables, language, languages)
+        query, cut = _cut(AnalysedText(request.query, language, self._analysis), self._settings.search.query_words)
+        return Retrieval(
+            request,
+            query,
+            snapshot,
+            collections,
+            Room(self._settings.search.answer_bytes),
+            cancelled,
+            found.probability,
+            degraded=degraded,
+            truncated=cut,
+            started=started,
+        )
+
+    def _language(self, request: SearchRequest, languages: Collection[str], snapshot: Snapshot) -> Detection:
+        """The query's language: given, or one of the readers', the collections' and the tables' languages."""
+        if request.query_language is not None:
+            return Detection.given(request.query_language)
+        check_detectable(snapshot, languages)
+        candidates = {FALLBACK, *languages, *snapshot.languages}
+        readers = readers_of(request.reader_languages, self._settings.search.readers)
+        return detect(request.query, candidates, snapshot.knows, partial(_reach, languages, snapshot), readers)
+
+    def _rank(self, found: Retrieval, *, read: bool) -> None:
+        """Rank the documents, and read them from the database, once, if ``read`` or if they are reranked."""
+        request = found.request
+        self._entities.limit(found)
+        foreign = {one for collection in found.collections for one in collection.languages} - {found.query.language}
+        if foreign and self._names.wanted(request):
+            with span("names"):
+                self._names.find(found)
+        found.seconds["translate"] = time.perf_counter() - found.started
+        options = self._rerank.options(request)
+        self._ranking.rank(found, request.top_k if options is None else max(request.top_k, options.depth))
+        if read or options is not None:
+            self._read(found)
+        if options is not None:
+            self._rerank.rerank(found, options)
+            del found.documents[request.top_k :]
+        for stage, seconds in found.seconds.items():
+            self._metrics.stage(stage, seconds)
+        self._metrics.degraded(found.degraded)
+        words, oov = foreign_words(found.translations), unknown_everywhere(found.translations)
+        self._metrics.query(found.query.language, len(words), len(oov))
+
+    def _read(self, found: Retrieval) -> None:
+        """Read the documents; those that were deleted meanwhile, or of which no found passage is left, are left out."""
+        stored = self._collections.by_keys([one.key for one in found.documents])
+        left = []
+        for one in found.documents:
+            if one.key not in stored:
+                continue
+            one.stored = stored[one.key]
+            if one.passage is not None and one.passage.generation != one.stored.generation:
+                if one.part is None:
+                    continue
+                one.passage = None
+            one.whole = AnalysedText(
+                indexed_text(one.stored.title, one.stored.text), one.stored.language, self._analysis
+            )
+            left.append(one)
+        found.documents = left
+
+    def _gloss(self, found: Retrieval) -> None:
+        """Gloss the hits, as many as there is time for."""
+        glosses = self.glosses(found.query.language, found.snapshot)
+        try:
+            with found.stage("gloss"), optional():
+                for one in checked(found.documents):
+                    one.hit.gloss = found.room.fitting("glosses", one.hit.rank, glosses.of(one), gloss_size)
+        except Unavailable as fault:
+            self._late(found, "gloss", "the last hits have no gloss", fault)
+
+    def _late(self, found: Retrieval, stage: str, effect: str, fault: Unavailable) -> None:
+        late = Degraded.of(stage, f"{effect}: {fault}", fault.error_type)
+        self._metrics.degraded([late])
+        found.degraded.append(late)
+
+    def _suggestions_in_time(self, found: Retrieval, snapshot: Snapshot) -> list[Suggestion]:
+        try:
+            with optional():
+                return self._suggestions(found, snapshot)
+        except Unavailable as fault:
+            self._late(found, "suggestions", "the query was not read as one in another language", fault)
+            return []
+
+    def _suggestions(self, found: Retrieval, snapshot: Snapshot) -> list[Suggestion]:
+        request = found.request
+        if request.method in ("none", "dense") or request.entities or found.parts:
+            return []
+        targets = {one for collection in found.collections for one in collection.languages}
+
+        def tables(source: str) -> Snapshot:
+            return (
+                snapshot if request.tables is None else self._registry.select(snapshot, request.tables, source, targets)
+            )
+
+        sources = {one for one in snapshot.languages if any(snapshot.view(one, target) for target in targets)}
+        return other_readings(found, sources, tables, self._first_stage)
+
+    def _translate_snippets(self, found: Retrieval) -> None:
+        hits = [one.hit for one in found.documents]
+        snippets = [(hit.language, hit.snippet) for hit in hits]
+        translated, degraded = self._translations.snippets(snippets, found.query.language, found.cancelled)
+        for hit, text in zip(hits, translated, strict=True):
+            hit.snippet_translation = text
+        self._metrics.degraded(degraded)
+        found.degraded += degraded
+
+    def _check(self, request: SearchRequest) -> None:
+        settings = self._settings
+        if request.translate_snippets:
+            self._translations.check_configured()
+        if len(request.query) > settings.search.query_chars:
+            raise InvalidRequest(f"query: longer than {settings.search.query_chars} characters")
+        if request.top_k > settings.search.top_k_max:
+            raise InvalidRequest(f"top_k: must be at most {settings.search.top_k_max}")
+        if request.rerank and request.rerank.depth > settings.search.rerank_depth_max:
+            raise InvalidRequest(f"rerank.depth: must be at most {settings.search.rerank_depth_max}")
+        for field, names in (("collections", request.collections), ("tables", request.tables)):
+            if len(names or ()) > settings.search.search_names:
+                raise InvalidRequest(
+                    f"{field}: {len(names or ())} of them; at most {settings.search.search_names} are allowed"
+                )
+
+
+def _cut(query: AnalysedText, most: int) -> tuple[AnalysedText, list[str]]:
+    """The query, or the beginning of one with more words, and the message that says so."""
+    tokens = query.tokens
+    if len(tokens) <= most:
+        return query, []
+    shorter = replace(query, text=query.text[: tokens[most - 1].end])
+    return shorter, [f"query: only the first {most} of {len(tokens)} words were searched"]
+
+
+def _cut_words(query: AnalysedText) -> list[str]:
+    """Messages for query words that are too long to be indexed whole, and are searched by their beginnings."""
+    if len(query.text) <= LONGEST_WORD:
+        return []
+    return [
+        f"query: of the word at character {token.start} only the first {LONGEST_WORD} characters count"
+        for token in query.tokens
+        if len(token.word) >= LONGEST_WORD and token.end - token.start > LONGEST_WORD
+    ]
+
+
+def _timings(found: Retrieval) -> Timings:
+    spent = {"rerank": 0.0} | found.seconds | {"total": time.perf_counter() - found.started}
+    return Timings(**{stage: round(1000 * seconds, 3) for stage, seconds in spent.items()})
+
+
+def _reach(languages: Collection[str], snapshot: Snapshot, source: str) -> float:
+    """The share of the searched languages that equal the query's language or have a table for it."""
+    reached = [one for one in languages if one == source or snapshot.view(source, one) is not None]
+    return len(reached) / max(1, len(languages))

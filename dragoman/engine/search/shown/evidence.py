@@ -1,0 +1,277 @@
+"""Finds the evidence for the match of a document: the window of its text that shows it best, and the matches in it.
+
+A text up to a limit is analysed whole. Of a longer one, only the places that are likely to match are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Literal
+
+import regex
+
+from dragoman.deadline import check
+from dragoman.indexes.analysis.languages import has_words_among_terms
+from dragoman.indexes.explanation import explain, rarity
+from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, Alternative, TermGroup, TranslatedQuery
+from dragoman.lexicon.text.passages import SENTENCE_END, Span
+from dragoman.lexicon.text.tokens import Token
+from dragoman.engine.core.numbers import significant
+from dragoman.engine.query.translation import Translated, query_term
+from dragoman.service.schemas.search import Contribution, Highlight, MatchKind, TextField
+from dragoman.engine.search.ranked import Part, RankedDocument
+from dragoman.engine.search.shown.places import Key, Work, keys_of, likely_places
+from dragoman.engine.search.shown.snippets import (
+    SNIPPET_LENGTH,
+    Match,
+    Matcher,
+    Window,
+    best_window,
+    inside,
+    sentence_window,
+    value,
+)
+
+_WITHOUT_TABLE: dict[int, MatchKind] = {IDENTICAL: "identical", TRANSLITERATED: "sound"}
+_SHORT = 2_000
+"""A text up to this length, in code points, is analysed whole whatever was analysed before it."""
+_MOST_HIGHLIGHTS = 1_000
+"""How many highlights a title or a snippet has at most."""
+_AROUND = 2 * SNIPPET_LENGTH
+_EDGE = 200
+"""Within how many code points from its edge an excerpt is cut at the end of a sentence, or of a word."""
+_UNSURE = 32
+"""How near to an edge inside a word, or a run without spaces, the words of an excerpt may not be those of the text."""
+_SPACE = regex.compile(r"[ \n\r\t\u3000]")
+"""White space that is never part of a number."""
+
+
+@dataclass(slots=True)
+class Shown:
+    """What is shown of a document: a window of its text, the matches, and what they add to its BM25 score."""
+
+    snippet: str
+    start: int = 0
+    highlights: list[Highlight] = field(default_factory=list)
+    contributions: list[Contribution] = field(default_factory=list)
+    tokens: Sequence[Token] | None = None
+    """The words of title and text together; None if they were not analysed whole."""
+    limits: list[str] = field(default_factory=list)
+    """What is not shown of the document, or was not looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """The part of a text that begins at ``start``, and its words with offsets in the part."""
+
+    start: int
+    text: str
+    tokens: Sequence[Token]
+
+
+class Evidence:
+    """Finds the evidence in the documents of one BM25 ranking."""
+
+    def __init__(self, text: str, part: Part, work: Work) -> None:
+        query, statistics = part.translated.query, part.statistics
+        self._text = text
+        self._translated = part.translated
+        self._statistics = statistics
+        self._work = work
+        words = query.method == "smt" and not has_words_among_terms(part.translated.language)
+        self._form: Literal["term", "word"] = "word" if words else "term"
+        self._evidence = _as_evidence(part.translated)
+        self._matcher = Matcher(self._evidence, self._form, statistics.frequencies)
+        self._found_keys: list[Key] | None = None
+        self._importance = [group.weight * rarity(group, statistics, query.method != "smt") for group in query.groups]
+
+    def of(self, document: RankedDocument, explained: bool) -> Shown:
+        """That in a document; the window has the sentence that dense search found, and the best matches beside it.
+
+        If ``explained``, it has the contributions of the query's terms.
+        """
+        size = len(document.whole.text)
+        if document.stored.complete and (size <= _SHORT or self._work.analyse(size)):
+            return self._of_whole(document, explained)
+        return self._of_parts(document, explained)
+
+    @property
+    def _keys(self) -> list[Key]:
+        if self._found_keys is None:
+            translated = replace(self._translated, query=self._evidence)
+            self._found_keys = keys_of(translated, self._statistics.frequencies, self._importance)
+        return self._found_keys
+
+    def _of_whole(self, document: RankedDocument, explained: bool) -> Shown:
+        title, text, tokens = document.stored.title or "", document.stored.text, document.whole.tokens
+        own = _after(tokens, len(document.whole.text) - len(text))
+        matches = self._matcher.matches(own)
+        window = best_window(text, own, matches, self._importance, around=_around(document))
+        shown = Shown(text[window.start : window.end], window.start, tokens=tokens)
+        in_title = self._matcher.matches([token for token in tokens if token.end <= len(title)])
+        shown.highlights = [
+            *self._highlights("title", title, 0, in_title, shown),
+            *self._highlights("text", text, 0, inside(matches, window), shown),
+        ]
+        if explained:
+            shown.contributions = self._contributions(tokens)
+        return shown
+
+    def _of_parts(self, document: RankedDocument, explained: bool) -> Shown:
+        title = document.stored.title or ""
+        in_title = self._matcher.matches(document.whole.analysis(document.stored.language).tokens(title))
+        shown = Shown(beginning(document.stored.text))
+        around = _around(document)
+        scanned = ""
+        if around is not None:
+            places: Sequence[int] = [around.start]
+        else:
+            likely = likely_places(document.stored, self._keys, self._importance, self._work)
+            places = likely.starts
+            scanned = "" if likely.complete else f", and none after character {likely.scanned}"
+        looked, worth = 0, -1.0
+        best: tuple[Excerpt, list[Match]] | None = None
+        for excerpt in self._excerpts(document, places, elsewhere=around is None):
+            looked += len(excerpt.text)
+            matches = self._matcher.matches(excerpt.tokens)
+            local = None if around is None else Window(around.start - excerpt.start, around.end - excerpt.start)
+            window = best_window(excerpt.text, excerpt.tokens, matches, self._importance, around=local)
+            near = inside(matches, window)
+            if (valued := value(near, self._importance)) > worth:
+                worth, best = valued, (excerpt, near)
+                shown.snippet, shown.start = excerpt.text[window.start : window.end], excerpt.start + window.start
+        shown.highlights = self._highlights("title", title, 0, in_title, shown)
+        if best is not None:
+            shown.highlights += self._highlights("text", best[0].text, best[0].start, best[1], shown)
+        limit = f"only {looked} characters, at the places that seemed to match best, were analysed{scanned}"
+        shown.limits.append(limit + ("; it has no contributions" if explained else ""))
+        return shown
+
+    def _excerpts(self, document: RankedDocument, places: Sequence[int], elsewhere: bool) -> Iterator[Excerpt]:
+        """The text around each place, analysed; also its beginning if no place matches and one ``elsewhere`` may."""
+        ends: list[Span] = []
+        matched = False
+        for place in places:
+            if any(start <= place < end - SNIPPET_LENGTH for start, end in ends):
+                continue
+            check()
+            excerpt = excerpt_of(document, max(0, place - _AROUND), place + _AROUND)
+            if not excerpt.text:  # the document has been replaced since
+                continue
+            ends.append((excerpt.start, excerpt.start + len(excerpt.text)))
+            matched = matched or bool(self._matcher.matches(excerpt.tokens))
+            yield excerpt
+        if elsewhere and not matched:
+            check()
+            size = len(document.stored.text)
+            yield excerpt_of(document, 0, size if self._work.analyse(size) else _SHORT)
+
+    def _highlights(
+        self, field: TextField, text: str, offset: int, matches: Sequence[Match], shown: Shown
+    ) -> list[Highlight]:
+        if len(matches) > _MOST_HIGHLIGHTS:
+            shown.limits.append(f"{_MOST_HIGHLIGHTS} of {len(matches)} matches in its {field} are listed")
+        return [self._highlight(field, text, offset, match) for match in matches[:_MOST_HIGHLIGHTS]]
+
+    def _highlight(self, field: TextField, text: str, offset: int, match: Match) -> Highlight:
+        group = self._translated.query.groups[match.group]
+        member = None
+        if self._translated.view is not None and match.origin not in _WITHOUT_TABLE:
+            member = self._translated.view.members[match.origin]
+        return Highlight(
+            field=field,
+            start=offset + match.start,
+            end=offset + match.end,
+            match=_WITHOUT_TABLE.get(match.origin, "table"),
+            document_term=text[match.start : match.end],
+            query_term=query_term(self._text, group),
+            probability=significant(match.probability),
+            table=member.name if member else None,
+            version=member.version if member else None,
+        )
+
+    def _contributions(self, tokens: Sequence[Token]) -> list[Contribution]:
+        kept = [token for token in tokens if token.term]
+        translated = self._translated
+        counts = self._matcher.counts(kept)
+        scores = explain(translated.query, self._statistics, counts, len(kept), translated.bm25)
+        return [
+            Contribution(query_term=query_term(self._text, group), **asdict(score))
+            for group, score in zip(translated.query.groups, scores, strict=True)
+        ]
+
+
+def excerpt_of(document: RankedDocument, low: int, high: int) -> Excerpt:
+    """The text from about ``low`` to ``high``, cut at the ends of sentences or words, with its words."""
+    stored = document.stored
+    text = stored.part(low, high)
+    first, unsure_first = (0, False) if low == 0 else _cut_before(text)
+    whole = len(text) < high - low or (stored.complete and high >= len(stored.text))
+    last, unsure_last = (len(text), False) if whole else _cut_after(text, first)
+    text = text[first:last]
+    tokens = document.whole.analysis(stored.language).tokens(text)
+    least, most = _UNSURE if unsure_first else 0, len(text) - (_UNSURE if unsure_last else 0)
+    if unsure_first or unsure_last:
+        tokens = [token for token in tokens if least <= token.start and token.end <= most]
+    return Excerpt(low + first, text, tokens)
+
+
+def beginning(text: str) -> str:
+    """As much of the beginning of a text as a snippet shows, without its words."""
+    if len(text) <= SNIPPET_LENGTH:
+        return text
+    end = max((space.start() for space in _SPACE.finditer(text, 0, SNIPPET_LENGTH + 1)), default=SNIPPET_LENGTH)
+    return text[: end or SNIPPET_LENGTH]
+
+
+def of_sentence(document: RankedDocument, sentence: Span) -> Shown:
+    """A sentence of a document with those near it, without any evidence."""
+    low = max(0, sentence[0] - _AROUND)
+    text = document.stored.part(low, sentence[1] + _AROUND)
+    if not text:  # the document has been replaced since
+        return Shown(beginning(document.stored.text))
+    window = sentence_window(text, (max(0, sentence[0] - low), min(sentence[1] - low, len(text))))
+    return Shown(text[window.start : window.end], low + window.start)
+
+
+def _around(document: RankedDocument) -> Window | None:
+    """The best sentence, unless it is the title."""
+    sentence = document.passage.sentence if document.passage is not None else None
+    return Window(*sentence) if sentence and sentence[1] else None
+
+
+def _cut_before(text: str) -> tuple[int, bool]:
+    """Where the first sentence or word of a part begins, and whether it is unsure that there is one."""
+    found = SENTENCE_END.search(text, 0, _EDGE) or _SPACE.search(text, 0, _EDGE)
+    return (found.end(), False) if found else (0, True)
+
+
+def _cut_after(text: str, start: int) -> tuple[int, bool]:
+    """Where the last sentence or word of a part ends, and whether it is unsure that one does."""
+    low = max(start, len(text) - _EDGE)
+    ends = [found.end() for found in SENTENCE_END.finditer(text, low)][:-1] or [
+        found.start() for found in _SPACE.finditer(text, low)
+    ]
+    return (ends[-1], False) if ends else (len(text), True)
+
+
+def _after(tokens: Sequence[Token], start: int) -> Sequence[Token]:
+    """The tokens from ``start`` on, with offsets relative to it."""
+    if not start:
+        return tokens
+    return [one._replace(start=one.start - start, end=one.end - start) for one in tokens if one.start >= start]
+
+
+def _as_evidence(translated: Translated) -> TranslatedQuery:
+    """The query with P(query term | document term) as the weights; ``smt`` queries have other weights."""
+    if translated.query.method != "smt" or translated.view is None:
+        return translated.query
+    surface = translated.view.surface
+
+    def group_as_evidence(group: TermGroup) -> TermGroup:
+        backward = {entry.term: entry.p_backward for entry in surface.translations(group.query_word)}
+        alternatives = [Alternative(a.term, backward.get(a.term, a.weight), a.origin) for a in group.alternatives]
+        return replace(group, alternatives=alternatives)
+
+    return replace(translated.query, groups=[group_as_evidence(group) for group in translated.query.groups])

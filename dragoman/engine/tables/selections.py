@@ -1,0 +1,96 @@
+"""The merged views of the tables that requests choose by name, kept for the next request within a limit of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from threading import Lock
+
+from dragoman import deadline
+from dragoman.engine.tables.compiled import CompiledTables
+from dragoman.engine.tables.views import ActiveVersion, Pair, View
+
+_MOST = 32
+_WAIT_SECONDS = 0.1
+"""How long a request waits for another's compilation before it looks at its deadline."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    views: tuple[View, View]
+    """In both directions."""
+    size: int
+    """Of its files, bytes."""
+
+
+class Selections:
+    """The views of chosen tables that were used last. Thread-safe.
+
+    Their files are in a folder of their own, and are deleted when others take their place. A request that still has a
+    view of deleted files can go on with it; the disk is freed when it ends.
+    """
+
+    def __init__(self, files: CompiledTables, most_bytes: int, forgotten: Callable[[View, View], object]) -> None:
+        """``most_bytes`` limits all files together, except that the last used view is kept in any case.
+
+        ``forgotten`` is called with both directions of each view that is let go.
+        """
+        self._files = files
+        self._most_bytes = most_bytes
+        self._forgotten = forgotten
+        self._kept: dict[str, _Selection] = {}
+        self._lock = Lock()
+        self._compiling = Lock()
+
+    def views(self, pair: Pair, members: tuple[ActiveVersion, ...]) -> tuple[View, View]:
+        """The merged view of some versions of one pair, in both directions; compiled now unless it is kept.
+
+        Raises:
+            DeadlinePassed: compiling it, or what others compile before it, takes too long.
+        """
+        key = self._files.key(pair, members)
+        if (kept := self._used(key)) is not None:
+            return kept.views
+        self._enter()
+        try:
+            selection = self._used(key) or self._compiled(pair, members)
+            with self._lock:
+                self._kept[key] = selection
+                self._limit()
+        finally:
+            self._compiling.release()
+        return selection.views
+
+    def keep_only(self, versions: Collection[ActiveVersion]) -> None:
+        """Let go of the views of any other version, and delete all files that no kept view has."""
+        with self._compiling, self._lock:
+            for key, selection in list(self._kept.items()):
+                if not set(versions).issuperset(selection.views[0].members):
+                    self._forget(key)
+            self._files.keep_only_selected(self._kept)
+
+    def _used(self, key: str) -> _Selection | None:
+        """What is kept, as the one that was used last."""
+        with self._lock:
+            if (selection := self._kept.pop(key, None)) is not None:
+                self._kept[key] = selection
+            return selection
+
+    def _enter(self) -> None:
+        deadline.check()
+        while not self._compiling.acquire(timeout=_WAIT_SECONDS):
+            deadline.check()
+
+    def _compiled(self, pair: Pair, members: tuple[ActiveVersion, ...]) -> _Selection:
+        view = self._files.selected(pair, members)
+        return _Selection((view, view.inverse()), view.surface.nbytes + view.analysed.nbytes)
+
+    def _limit(self) -> None:
+        while len(self._kept) > _MOST or (
+            len(self._kept) > 1 and sum(kept.size for kept in self._kept.values()) > self._most_bytes
+        ):
+            self._forget(next(iter(self._kept)))
+
+    def _forget(self, key: str) -> None:
+        self._forgotten(*self._kept.pop(key).views)
+        self._files.remove_selected(key)

@@ -1,0 +1,209 @@
+"""The point-in-time snapshot of the active translation tables that searches use; immutable, replaced as a whole."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from threading import Lock
+
+from dragoman.engine.core.errors import classify
+from dragoman.engine.core.names import without_folders
+from dragoman.engine.tables.compiled import CompiledTables, named
+from dragoman.engine.tables.selections import Selections
+from dragoman.engine.tables.views import ActiveVersion, Pair, Pivots, PivotView, View, route
+
+logger = logging.getLogger("dragoman")
+
+
+@dataclass(frozen=True, slots=True)
+class Unserved:
+    """Active versions of one language pair that cannot be compiled now, and why."""
+
+    members: tuple[ActiveVersion, ...]
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{named(self.members)}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The active versions at one moment, with their compiled views. It never changes; a request uses one."""
+
+    versions: tuple[ActiveVersion, ...] = ()
+    views: dict[Pair, View] = field(default_factory=dict)
+    """By source and target language, with both directions of every pair."""
+    unserved: dict[Pair, Unserved] = field(default_factory=dict)
+    """Active versions that are not in ``versions``, because they cannot be compiled."""
+    pivots: Pivots = field(default_factory=Pivots, compare=False, repr=False)
+    """A cache, shared with the snapshots that are selected from this one."""
+
+    def view(self, source: str, target: str) -> View | PivotView | None:
+        """What translates ``source`` to ``target``: tables of this pair, and by way of another language what they lack.
+
+        None if there is nothing, or if tables that the pair needs cannot be served now.
+        """
+        direct = self.views.get((source, target))
+        legs = [view for pair in self._route(source, target) if (view := self.views.get(pair)) is not None]
+        if len(legs) < 2 or (direct is None and self.missing(source, target)):
+            return direct
+        return self.pivots.of(direct, *legs)
+
+    def missing(self, source: str, target: str) -> Unserved | None:
+        """The unserved active versions between two languages, or on the way by another language; else None."""
+        for pair in ((source, target), *self._route(source, target)):
+            found = self.unserved.get((min(pair), max(pair)))
+            if found is not None:
+                return found
+        return None
+
+    def _route(self, source: str, target: str) -> tuple[Pair, ...]:
+        unserved = {pair for one, other in self.unserved for pair in ((one, other), (other, one))}
+        return route(source, target, self.views.keys() | unserved)
+
+    @property
+    def members(self) -> dict[Pair, tuple[ActiveVersion, ...]]:
+        """The versions of each view, by the two languages in alphabetical order."""
+        return {pair: view.members for pair, view in self.views.items() if pair[0] < pair[1]}
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(version.name for version in self.versions)
+
+    @property
+    def languages(self) -> frozenset[str]:
+        """All languages that an active table translates from or to."""
+        return frozenset(language for pair in self.views for language in pair)
+
+    def knows(self, language: str, word: str) -> bool:
+        """Whether an active table has the folded word on its ``language`` side."""
+        return any(view.surface.sources.index(word) >= 0 for pair, view in self.views.items() if pair[0] == language)
+
+
+class TableRegistry:
+    """Holds the current :class:`Snapshot`, and compiles a new one before it becomes current.
+
+    Only one thread at a time may change it (the caller has a lock); any thread may read snapshots.
+    """
+
+    def __init__(self, files: CompiledTables, selection_bytes: int) -> None:
+        """``selection_bytes`` limits the compiled files of the tables that requests choose."""
+        self.files = files
+        self._snapshot = Snapshot()
+        self._previous: dict[Pair, tuple[ActiveVersion, ...]] = {}
+        """The members of the views of the snapshot before. Their files are kept, but are not open."""
+        self._compiling = Lock()
+        self._selections = Selections(files, selection_bytes, lambda *views: self._snapshot.pivots.forget(*views))
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The current snapshot. A request reads it once."""
+        return self._snapshot
+
+    def prepare(self, versions: Iterable[ActiveVersion], allow_unserved: bool = False) -> Snapshot:
+        """The snapshot of these versions, with every view compiled; the current one stays in place.
+
+        A pair that cannot be compiled is ``unserved`` in it if it was before, or with ``allow_unserved``.
+
+        Raises:
+            Exception: compiling failed.
+        """
+        ordered = tuple(sorted(versions, key=lambda version: version.name))
+        views: dict[Pair, View] = {}
+        unserved: dict[Pair, Unserved] = {}
+        with self._compiling:
+            for pair in sorted({version.pair for version in ordered}):
+                members = tuple(version for version in ordered if version.pair == pair)
+                current = self._snapshot.views.get(pair)
+                if current is not None and current.members == members:
+                    views |= {way: self._snapshot.views[way] for way in (pair, pair[::-1])}
+                    continue
+                try:
+                    _add(views, pair, self.files.view(pair, members))
+                except Exception as fault:
+                    before = self._snapshot.unserved.get(pair)
+                    if not allow_unserved and (before is None or before.members != members):
+                        raise
+                    unserved[pair] = _unserved(members, fault, before)
+        served = tuple(version for version in ordered if version.pair not in unserved)
+        return Snapshot(served, views, unserved)
+
+    def install(self, snapshot: Snapshot, ready: Iterable[ActiveVersion]) -> None:
+        """Make ``snapshot`` the current one.
+
+        Files of versions that are not ``ready`` are deleted. Files of views are kept for this snapshot and for the
+        previous one, which makes a rollback fast.
+        """
+        with self._compiling:
+            if snapshot.versions != self._snapshot.versions:
+                self._previous = self._snapshot.members
+            self._snapshot = snapshot
+        self.clean(ready)
+        self._selections.keep_only(snapshot.versions)
+
+    def clean(self, ready: Iterable[ActiveVersion]) -> None:
+        """Delete the files of versions that are not ``ready``, and those of views of neither snapshot."""
+        ready = list(ready)
+        with self._compiling:
+            present = {version.id for version in ready}
+            if any(version.id not in present for members in self._previous.values() for version in members):
+                self._previous = {}  # nothing of a version that was deleted stays
+            views = [*self._previous.items(), *self._snapshot.members.items()]
+            self.files.keep_only(ready, {self.files.key(pair, members) for pair, members in views})
+
+    def at(self, versions: Iterable[ActiveVersion]) -> Snapshot:
+        """The snapshot of these versions, active or not, compiled where necessary.
+
+        A pair that cannot be compiled is ``unserved`` in it.
+        """
+        current, ordered = self._snapshot, tuple(sorted(versions, key=lambda version: version.name))
+        if current.versions == ordered and not current.unserved:
+            return current
+        views: dict[Pair, View] = {}
+        unserved: dict[Pair, Unserved] = {}
+        for pair in sorted({version.pair for version in ordered}):
+            members = tuple(version for version in ordered if version.pair == pair)
+            whole, before = current.views.get(pair), current.unserved.get(pair)
+            if before is not None and before.members == members:
+                unserved[pair] = before  # the background thread retries it
+                continue
+            try:
+                if whole and whole.members == members:
+                    _add(views, pair, whole)
+                else:
+                    views[pair], views[pair[::-1]] = self._selections.views(pair, members)
+            except Exception as fault:
+                unserved[pair] = _unserved(members, fault, None)
+        return Snapshot(tuple(version for version in ordered if version.pair not in unserved), views, unserved)
+
+    def select(self, snapshot: Snapshot, names: Collection[str], source: str, targets: Iterable[str]) -> Snapshot:
+        """A snapshot of only the tables with these names, for queries in ``source`` and documents in ``targets``.
+
+        A new combination of tables is compiled now.
+        """
+        chosen = tuple(version for version in snapshot.versions if version.name in names)
+        views: dict[Pair, View] = {}
+        pairs = {pair for version in chosen for pair in (version.pair, version.pair[::-1])}
+        for target in targets:
+            for one, other in {(source, target), *route(source, target, pairs)} & pairs:
+                pair = (min(one, other), max(one, other))
+                members = tuple(version for version in chosen if version.pair == pair)
+                whole = snapshot.views[pair]
+                if whole.members == members:
+                    views |= {way: snapshot.views[way] for way in (pair, pair[::-1])}
+                elif pair not in views:
+                    views[pair], views[pair[::-1]] = self._selections.views(pair, members)
+        return Snapshot(chosen, views, pivots=snapshot.pivots)
+
+
+def _unserved(members: tuple[ActiveVersion, ...], fault: Exception, before: Unserved | None) -> Unserved:
+    found = Unserved(members, without_folders(str(classify(fault) or f"{type(fault).__name__}: {fault}")))
+    if found != before:
+        logger.error("%s cannot be served; all other tables are: %s", named(members), found.reason, exc_info=fault)
+    return found
+
+
+def _add(views: dict[Pair, View], pair: Pair, view: View) -> None:
+    views[pair] = view
+    views[pair[1], pair[0]] = view.inverse()
