@@ -67,8 +67,8 @@ def _make(archive: Path, home: Path, path: list[Path]) -> None:
 
 def main() -> None:
     """Import, search, replace and save documents in several languages."""
+    from dragoman.engine.search.request import SearchQuery
     from dragoman.engine.settings import Settings
-    from dragoman.service.schemas.search import SearchRequest
     from tests.service.searching import add, running
 
     with running(Settings.load(data_dir=Path(sys.argv[1], "data"), rerank="never", embed="on_demand")) as runtime:
@@ -76,7 +76,7 @@ def main() -> None:
             runtime.collections.create(language, language)
             for text in ("Hafen 7", "harbour"):
                 add(runtime, language, {"id": "a", "text": text})
-            runtime.search.search(SearchRequest(query="harbour 7", query_language="en"), "x")
+            runtime.search.search(SearchQuery(query="harbour 7", query_language="en"), "x")
 
 
 if __name__ == "__main__":

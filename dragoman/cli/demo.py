@@ -13,11 +13,11 @@ from pathlib import Path
 
 import typer
 
+from dragoman.engine.core.errors import NotFound, ServiceError
+from dragoman.engine.observability.logs import configure_log
+from dragoman.engine.settings import Settings
 from dragoman.files.atomic import atomic_file
 from dragoman.lexicon.table.compose import Kind
-from dragoman.engine.core.errors import NotFound, ServiceError
-from dragoman.engine.settings import Settings
-from dragoman.engine.observability.logs import configure_log
 from dragoman.service.runtime import Runtime
 from dragoman.service.server import serve
 from dragoman.service.tables.service import Upload

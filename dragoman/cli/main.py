@@ -238,8 +238,8 @@ def _user_error(fault: Exception) -> str | None:
     """The message for a fault that the user can fix, or None for any other fault."""
     from pydantic import ValidationError
 
-    from dragoman.lexicon.formats.reader import TableFormatError
     from dragoman.engine.core.errors import ServiceError, classify
+    from dragoman.lexicon.formats.reader import TableFormatError
     from dragoman.service.tables.training.parallel_text import TrainingError
 
     if isinstance(fault, ValidationError):

@@ -14,8 +14,8 @@ from dragoman.door.files import Documents, Entries, document_lines, table_file
 from dragoman.door.progress import counted
 from dragoman.door.records import CollectionInfo, Document, Imported, TableInfo, Term, Uploaded
 from dragoman.door.results import Answers, Judgement, Ranked, SearchResults, Tag, Translations
-from dragoman.files.atomic import atomic_file
 from dragoman.engine.core.errors import Conflict, NotFound, Unavailable
+from dragoman.files.atomic import atomic_file
 
 T = TypeVar("T")
 

@@ -18,15 +18,16 @@ from uuid import uuid4
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from dragoman.door.calls import Call, Name
+from dragoman.engine.core.answer import fields_of
+from dragoman.engine.core.errors import Conflict, InvalidRequest, Unavailable, classify
+from dragoman.engine.models.batching import finish_computing
+from dragoman.engine.models.tagging import Tagging, tagger_model, tagger_place
+from dragoman.engine.settings import Settings
+from dragoman.engine.settings.settings import all_fields
 from dragoman.indexes.java import jvm
 from dragoman.service.collections.bodies import collection_body, document_body, import_body
 from dragoman.service.collections.service import CollectionInfo
-from dragoman.engine.core.errors import Conflict, InvalidRequest, Unavailable, classify
-from dragoman.engine.settings import Settings
-from dragoman.engine.settings.settings import all_fields
 from dragoman.service.core.validation import describe
-from dragoman.engine.models.batching import finish_computing
-from dragoman.engine.models.tagging import Tagging, tagger_model, tagger_place
 from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.collections import NewCollection
@@ -131,15 +132,15 @@ class Embedded:
             wanted = [info.key for info in self._runtime.collections.chosen(request.collections)]
             with suppress(Unavailable):  # then the default is a method without embeddings
                 self._runtime.dense.open_present(wanted)
-        return _dumped(self._runtime.search.search(request, uuid4().hex))
+        return fields_of(self._runtime.search.search(request.as_query(), uuid4().hex))
 
     def _ask(self, call: Call[Any]) -> Any:
-        return _dumped(self._runtime.qa.answer(_body(QaRequest, call), uuid4().hex))
+        return fields_of(self._runtime.qa.answer(_body(QaRequest, call).as_query(), uuid4().hex))
 
     def _rank(self, call: Call[Any]) -> Any:
         body = _body(RerankV1, call)
         until = self._until()
-        begun = self._runtime.rerank_requests.begin(body, body.texts())
+        begun = self._runtime.rerank_requests.begin(body.as_query(), body.texts())
         scores = begun.pending.result(until)
         found = begun.ranking(scores, raw=bool(body.raw_scores))
         check_scored(found, len(scores.values))

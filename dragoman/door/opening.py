@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dragoman.door.database import Database
-from dragoman.installation import require
 from dragoman.engine.core.errors import InvalidRequest
+from dragoman.installation import require
 
 if TYPE_CHECKING:
     from dragoman.door.asynchronous import AsyncDatabase

@@ -10,13 +10,13 @@ from typing import Any
 import anyio.to_thread
 from fastapi import FastAPI
 
+from dragoman.engine.core.errors import ERRORS
+from dragoman.engine.core.memory import BodyMemory, MemoryBreaker
+from dragoman.engine.settings import Settings
 from dragoman.service.access.authenticator import Access
 from dragoman.service.api import documentation
 from dragoman.service.api.health import check_dependencies
 from dragoman.service.api.routers import ROUTERS
-from dragoman.engine.core.errors import ERRORS
-from dragoman.engine.core.memory import BodyMemory, MemoryBreaker
-from dragoman.engine.settings import Settings
 from dragoman.service.http import errors
 from dragoman.service.http.addresses import HeadAsGet, TrailingSlash
 from dragoman.service.http.admission import Threads

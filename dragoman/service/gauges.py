@@ -9,12 +9,12 @@ from threading import Lock, Thread
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from dragoman.service.collections.lucene.registry import Indexes
-from dragoman.service.collections.unindexed import counts
 from dragoman.engine.models.scoring import Scoring
 from dragoman.engine.observability.metrics import gauge
-from dragoman.service.storage.database import Store
 from dragoman.engine.tables.snapshot import TableRegistry
+from dragoman.service.collections.lucene.registry import Indexes
+from dragoman.service.collections.unindexed import counts
+from dragoman.service.storage.database import Store
 
 _PROBE_SECONDS = 3.0
 

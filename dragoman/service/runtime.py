@@ -4,6 +4,25 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
+from dragoman.engine.core.errors import InvalidRequest, NotInstalled, Unavailable
+from dragoman.engine.core.priority import Traffic
+from dragoman.engine.models.loading import has_encoder, has_reranker
+from dragoman.engine.models.models import Models
+from dragoman.engine.models.scoring import LocalScoring, Scoring
+from dragoman.engine.models.text_translation import Translations
+from dragoman.engine.observability.gauges import WorkerState
+from dragoman.engine.observability.metrics import Metrics
+from dragoman.engine.qa.qa import QuestionAnswering
+from dragoman.engine.qa.reasoning import Reasoning
+from dragoman.engine.query import language
+from dragoman.engine.rerank.request import RerankRequests
+from dragoman.engine.rerank.scoring import Reranking
+from dragoman.engine.search.dense import DenseStage
+from dragoman.engine.search.entities import EntityStage
+from dragoman.engine.search.names import NameFinder
+from dragoman.engine.search.rerank import RerankStage
+from dragoman.engine.search.service import Search
+from dragoman.engine.settings import Settings
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.java import jvm
 from dragoman.service.access.audit import Audit
@@ -12,28 +31,9 @@ from dragoman.service.collections.dense.registry import DenseIndexes
 from dragoman.service.collections.entities import Entities
 from dragoman.service.collections.lucene.registry import Indexes
 from dragoman.service.collections.service import Collections
-from dragoman.engine.core.errors import InvalidRequest, NotInstalled, Unavailable
-from dragoman.engine.core.priority import Traffic
-from dragoman.engine.settings import Settings
 from dragoman.service.gauges import ServiceState
-from dragoman.engine.models.loading import has_encoder, has_reranker
-from dragoman.engine.models.models import Models
-from dragoman.engine.models.scoring import LocalScoring, Scoring
-from dragoman.engine.models.text_translation import Translations
 from dragoman.service.jobs.line import LineAnswers
 from dragoman.service.jobs.service import Jobs
-from dragoman.engine.observability.gauges import WorkerState
-from dragoman.engine.observability.metrics import Metrics
-from dragoman.engine.query import language
-from dragoman.engine.qa.qa import QuestionAnswering
-from dragoman.engine.qa.reasoning import Reasoning
-from dragoman.service.rerank.request import RerankRequests
-from dragoman.engine.rerank.scoring import Reranking
-from dragoman.engine.search.dense import DenseStage
-from dragoman.engine.search.entities import EntityStage
-from dragoman.engine.search.names import NameFinder
-from dragoman.engine.search.rerank import RerankStage
-from dragoman.engine.search.service import Search
 from dragoman.service.storage.data_dir import DataDirectory
 from dragoman.service.storage.database import Store
 from dragoman.service.tables.service import Tables

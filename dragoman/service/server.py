@@ -20,12 +20,12 @@ from typing import Any
 import uvicorn
 
 from dragoman.engine.core.errors import InvalidRequest, Unavailable
+from dragoman.engine.observability.tracing import traced
 from dragoman.engine.settings import DATABASE, Settings
 from dragoman.service.http.connections.ending import LastTimer
 from dragoman.service.http.connections.protocol import KEEP_ALIVE_SECONDS, protocol
 from dragoman.service.http.connections.table import ConnectionLimits, Connections, raise_file_limit
 from dragoman.service.http.starting import Application, StartingApp
-from dragoman.engine.observability.tracing import traced
 
 logger = logging.getLogger("dragoman")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from dragoman.backbone.encoder import Encoder
-from dragoman.service.schemas.search import Method
+from dragoman.engine.search.request import Method
 from dragoman_lab.backbone.config import ConfigError
 from dragoman_lab.backbone.text_files import text_files
 from dragoman_lab.evaluation.answer_candidates import ENDINGS, AnswerLists, Answers

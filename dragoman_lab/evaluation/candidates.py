@@ -14,15 +14,15 @@ from itertools import islice
 from pathlib import Path
 
 from dragoman.backbone.encoder import Encoder
+from dragoman.engine.query.links import lexical_links, linked_words
+from dragoman.engine.search.request import Method
+from dragoman.engine.tables.views import View
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.passages import sentences
 from dragoman.lexicon.text.tokens import Token, content_terms
 from dragoman.ranking.attention import Words
 from dragoman.ranking.passages import read
-from dragoman.engine.query.links import lexical_links, linked_words
-from dragoman.service.schemas.search import Method
-from dragoman.engine.tables.views import View
 from dragoman_lab.backbone.text_files import TextFile
 from dragoman_lab.evaluation.local_service import LocalService
 from dragoman_lab.evaluation.test_collection import Benchmark

@@ -18,8 +18,8 @@ from typing import Any
 import httpx
 from rich.progress import Progress
 
-from dragoman.service.api.search import DEGRADED_HEADER
 from dragoman.engine.core.trec import TREC_TYPE
+from dragoman.service.api.search import DEGRADED_HEADER
 from dragoman_lab.evaluation.serving import TableFile, checked, post, serve_temporarily
 from dragoman_lab.evaluation.test_collection import BenchmarkError
 

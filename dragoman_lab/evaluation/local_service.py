@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.engine.settings import Settings
-from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.search import Method, SearchRequest
-from dragoman.service.tables.service import Upload
 from dragoman.engine.tables.views import View
+from dragoman.service.runtime import Runtime
+from dragoman.service.tables.service import Upload
 from dragoman_lab.evaluation.serving import TableFile
 
 
@@ -45,7 +45,7 @@ class LocalService:
 
     def rank(self, query: str, language: str, collection: str, method: Method, top_k: int) -> list[tuple[str, float]]:
         """The ids and first-stage scores of the best documents, best first."""
-        request = SearchRequest(
+        request = SearchQuery(
             query=query, query_language=language, collections=[collection], method=method, top_k=top_k, rerank=False
         )
         return [(line.id, line.score) for line in self.runtime.search.run(request)[0]]

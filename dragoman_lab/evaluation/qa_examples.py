@@ -11,12 +11,12 @@ from typing import Any
 
 import regex
 
+from dragoman.engine.settings import Settings
 from dragoman.files.atomic import atomic_file
 from dragoman.files.streams import file_parts
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import content_terms
-from dragoman.engine.settings import Settings
 from dragoman.service.tables.reading import read_table
 from dragoman_lab.backbone.config import ConfigError
 from dragoman_lab.evaluation.cloze_examples import clozes, files_with

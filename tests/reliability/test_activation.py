@@ -19,8 +19,8 @@ import pytest
 from sqlalchemy import Engine, event
 from sqlalchemy.orm import Session
 
-from dragoman.lexicon.text.tokens import PlainAnalysis
 from dragoman.engine.settings import Settings
+from dragoman.lexicon.text.tokens import PlainAnalysis
 from dragoman.service.storage.database import Store
 from dragoman.service.tables.service import Tables, Upload
 from tests.service.searching import ndjson

@@ -24,8 +24,8 @@ import numpy as np
 import pytest
 import uvicorn
 
-from dragoman.service.app import create_app
 from dragoman.engine.settings import Settings
+from dragoman.service.app import create_app
 from dragoman.service.runtime import Runtime
 from tests.service.modelling import LinkScorer, WordEncoder, standing_in
 from tests.service.searching import ndjson

@@ -20,15 +20,15 @@ from fastapi.testclient import TestClient
 
 from dragoman.backbone.encoder import Encoder, OwnEncoder
 from dragoman.backbone.loading import load_encoder
+from dragoman.engine.models import models
+from dragoman.engine.models.batching import Worker
+from dragoman.engine.models.reading import Read
+from dragoman.engine.settings import Settings
 from dragoman.reasoning import inference
 from dragoman.reasoning.reading import Part, Reading, Request
 from dragoman.reasoning.spans import Span
 from dragoman.reasoning.structured_encoder import row_of
 from dragoman.service.app import create_app
-from dragoman.engine.settings import Settings
-from dragoman.engine.models import models
-from dragoman.engine.models.batching import Worker
-from dragoman.engine.models.reading import Read
 from tests.backbone.pretrained.hub_samples import write_checkpoints
 from tests.service.backbones import tiny_bert, tiny_reader, tiny_statement_reader, tiny_veco
 from tests.service.searching import ndjson

@@ -16,15 +16,16 @@ import pytest
 import regex
 from numpy.typing import NDArray
 
-from dragoman.indexes.dense.language_means import LanguageMeans
-from dragoman.ranking.about import RerankerAbout, StandaloneAbout
-from dragoman.engine.settings import Settings
 from dragoman.engine.models import models
 from dragoman.engine.models.encoding import EncoderInfo
 from dragoman.engine.models.loading import ENCODER, RerankerInfo
 from dragoman.engine.models.translating import TranslatorInfo
+from dragoman.engine.search.request import SearchQuery
+from dragoman.engine.search.response import SearchResponse
+from dragoman.engine.settings import Settings
+from dragoman.indexes.dense.language_means import LanguageMeans
+from dragoman.ranking.about import RerankerAbout, StandaloneAbout
 from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.search import SearchRequest, SearchResponse
 
 if TYPE_CHECKING:
     from dragoman.backbone.translator import Translation
@@ -209,7 +210,7 @@ def standing_in(
 
 
 def ask(runtime: Runtime, query: str, method: str = "dense", **more: Any) -> SearchResponse:
-    request = SearchRequest(query=query, method=method, query_language=more.pop("query_language", "en"), **more)
+    request = SearchQuery(query=query, method=method, query_language=more.pop("query_language", "en"), **more)
     return runtime.search.search(request, "id")
 
 

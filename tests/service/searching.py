@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from dragoman.engine.settings import Settings
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.query import untranslated
-from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
 
 

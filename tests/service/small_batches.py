@@ -9,8 +9,8 @@ from __future__ import annotations
 import sys
 
 from dragoman.cli import main as command_line
-from dragoman.service.collections import importing
 from dragoman.engine.models import models
+from dragoman.service.collections import importing
 from dragoman.service.jobs import scheduler, submission
 
 SMALL_BATCHES = [sys.executable, "-m", "tests.service.small_batches"]

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from dragoman.cli import main as command_line
-from dragoman.engine.settings import Settings
 from dragoman.engine.models import models
 from dragoman.engine.models.encoding import EncoderInfo
 from dragoman.engine.models.loading import ENCODER, RerankerInfo
 from dragoman.engine.models.translating import TranslatorInfo
+from dragoman.engine.settings import Settings
 from tests.service import small_batches
 from tests.service.modelling import LinkScorer, Piece, UpperTranslator, WordEncoder
 

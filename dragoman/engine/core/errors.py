@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled
+from dragoman.engine.core.names import without_folders
 from dragoman.files.streams import NotGzip, StreamFault, StreamTooLarge
 from dragoman.installation import advice
 from dragoman.lexicon.text.languages import UnknownLanguage
-from dragoman.engine.core.names import without_folders
 
 
 class ServiceError(Exception):

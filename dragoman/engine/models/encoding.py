@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.indexes.dense.language_means import LanguageMeans
 from dragoman.engine.core.errors import InternalError
+from dragoman.indexes.dense.language_means import LanguageMeans
 
 if TYPE_CHECKING:
     from dragoman.backbone.sentences import TokenStates

@@ -10,11 +10,11 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from dragoman.reasoning.shipped import shipped
 from dragoman.engine.core.errors import InternalError, NotInstalled
-from dragoman.engine.settings import Settings
 from dragoman.engine.models.batching import UNFINISHED
 from dragoman.engine.models.reading import ENCODER_PACKAGE, OFF
+from dragoman.engine.settings import Settings
+from dragoman.reasoning.shipped import shipped
 
 if TYPE_CHECKING:
     from dragoman.reasoning.layalign.decoding import Stream

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dragoman.ranking.about import LATE, RerankerAbout
-from dragoman.ranking.maxsim import MAX_RARITY
 from dragoman.engine.core.errors import Unavailable
-from dragoman.engine.settings import Settings
 from dragoman.engine.models.encoding import EncoderInfo, SentenceEncoder
 from dragoman.engine.models.generation import load_reasoner
 from dragoman.engine.models.reading import load_reader, load_statement_reader
 from dragoman.engine.models.tagging import load_tagger
 from dragoman.engine.models.translating import load_translator
+from dragoman.engine.settings import Settings
+from dragoman.ranking.about import LATE, RerankerAbout
+from dragoman.ranking.maxsim import MAX_RARITY
 
 if TYPE_CHECKING:
     from dragoman.backbone.encoder import Encoder

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from threading import Lock, Thread, local
 from typing import TYPE_CHECKING, Any
 
-from dragoman.installation import advice
 from dragoman.engine.core.errors import InternalError, NotInstalled, ServiceError, Unavailable
 from dragoman.engine.core.memory import return_freed
 from dragoman.engine.core.names import without_folders
 from dragoman.engine.core.priority import wait_limit
-from dragoman.engine.settings import Settings
 from dragoman.engine.models.batches import Limits
 from dragoman.engine.models.batching import Cancelled, Worker
 from dragoman.engine.models.encoding import EncodedQuery, EncoderInfo, embedded, encoded_queries
@@ -28,6 +26,8 @@ from dragoman.engine.models.reading import Judge, Read, judgements, spans
 from dragoman.engine.models.tagging import SHORT_QUERY, TaggerTask, TagTexts, tagger_model, tags
 from dragoman.engine.models.translating import Translate, TranslatorInfo, translated
 from dragoman.engine.observability.metrics import Metrics
+from dragoman.engine.settings import Settings
+from dragoman.installation import advice
 
 if TYPE_CHECKING:
     from dragoman.backbone.encoder import Encoder

@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from dragoman.reasoning.shipped import shipped
 from dragoman.engine.core.errors import InternalError, NotInstalled
 from dragoman.engine.settings import Settings
+from dragoman.reasoning.shipped import shipped
 
 if TYPE_CHECKING:
     from dragoman.reasoning.inference import SpanScorer, StatementScorer

@@ -10,11 +10,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dragoman.lexicon.text.passages import passages
 from dragoman.engine.core.errors import InternalError, NotInstalled
-from dragoman.engine.settings import Settings
 from dragoman.engine.models.batching import Worker
 from dragoman.engine.models.reading import ENCODER_PACKAGE, OFF
+from dragoman.engine.settings import Settings
+from dragoman.lexicon.text.passages import passages
 from dragoman.tagging.shipped import shipped
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import regex
 
-from dragoman.lexicon.text.passages import Span, sentences
+from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import ClientDisconnected, InvalidRequest, ServiceError
 from dragoman.engine.core.priority import wait_limit
-from dragoman.engine.settings import Settings
 from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.generation import Generate, Generation
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.translating import Translate, TranslatorInfo, translator_place
-from dragoman.service.schemas.search import Degraded
+from dragoman.engine.settings import Settings
+from dragoman.lexicon.text.passages import Span, sentences
 
 if TYPE_CHECKING:
     from dragoman.reasoning.layalign.reasoner import Reasoner

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dragoman.engine.core.errors import InvalidRequest, NotInstalled
 from dragoman.engine.core.names import model_name
-from dragoman.engine.settings import Settings
 from dragoman.engine.models.generation import shipped_bridge
 from dragoman.engine.models.reading import OFF
+from dragoman.engine.settings import Settings
 
 if TYPE_CHECKING:
     from dragoman.backbone.translator import Translation

@@ -24,9 +24,9 @@ from opentelemetry.trace import (
 )
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from dragoman.installation import command
 from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.settings import Settings
+from dragoman.installation import command
 
 _ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
 _PROPAGATOR = TraceContextTextMapPropagator()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dragoman.engine.settings import Settings
 from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.reading import Kind, Read
+from dragoman.engine.qa.response import QaAnswer, QaResponse
 from dragoman.engine.qa.texts import Asked, Text, computed, reading_of, sentence_around
-from dragoman.service.schemas.qa import QaAnswer, QaResponse
 from dragoman.engine.search.gloss import Glosses
+from dragoman.engine.settings import Settings
 
 if TYPE_CHECKING:
     from dragoman.reasoning.inference import SpanScorer

@@ -9,24 +9,27 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled
+from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import ClientDisconnected, InternalError, InvalidRequest, ServiceError
 from dragoman.engine.core.priority import Traffic, in_background, wait_limit
-from dragoman.engine.settings import Settings
 from dragoman.engine.core.turns import Turns, turn
 from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.reading import reader_place
 from dragoman.engine.observability.metrics import Metrics
-from dragoman.engine.query.language import FALLBACK, NEIGHBOURS, Detection, detect
-from dragoman.engine.query.readers import readers_of
-from dragoman.engine.query.translation import undecided
 from dragoman.engine.qa.answers import Answers
+from dragoman.engine.qa.request import QaQuery
+from dragoman.engine.qa.response import AnswerDocument, QaResponse, StatementResponse
 from dragoman.engine.qa.statements import Statements
 from dragoman.engine.qa.texts import Asked, Text
-from dragoman.service.schemas.qa import AnswerDocument, QaRequest, QaResponse, StatementResponse
-from dragoman.service.schemas.search import Degraded, Method, QueryRead, SearchRequest
+from dragoman.engine.query.language import FALLBACK, NEIGHBOURS, Detection, detect
+from dragoman.engine.query.readers import readers_of
+from dragoman.engine.query.response import QueryRead
+from dragoman.engine.query.translation import undecided
 from dragoman.engine.search.ranked import RankedDocument
+from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.engine.search.service import Search
+from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -53,7 +56,7 @@ class QuestionAnswering:
 
     def answer(
         self,
-        request: QaRequest,
+        request: QaQuery,
         request_id: str,
         cancelled: Cancelled | None = None,
         snapshot: Snapshot | None = None,
@@ -81,7 +84,7 @@ class QuestionAnswering:
                 return self._of_context(request, request.context, request_id, cancelled, snapshot)
             return self._of_documents(request, self._wanted(request, method), request_id, cancelled, snapshot)
 
-    def default_method(self, request: QaRequest) -> Method | None:
+    def default_method(self, request: QaQuery) -> Method | None:
         """The method by which documents are searched for as of now; None where a context is given.
 
         Raises:
@@ -89,9 +92,9 @@ class QuestionAnswering:
         """
         return None if request.context is not None else self._search.default_method(self._wanted(request))
 
-    def _wanted(self, request: QaRequest, method: Method | None = None) -> SearchRequest:
+    def _wanted(self, request: QaQuery, method: Method | None = None) -> SearchQuery:
         """The search for the documents to read."""
-        return SearchRequest(
+        return SearchQuery(
             query=request.asked,
             query_language=request.question_language,
             reader_languages=request.reader_languages,
@@ -102,7 +105,7 @@ class QuestionAnswering:
         )
 
     def _of_context(
-        self, request: QaRequest, context: str, request_id: str, cancelled: Cancelled | None, snapshot: Snapshot
+        self, request: QaQuery, context: str, request_id: str, cancelled: Cancelled | None, snapshot: Snapshot
     ) -> Response:
         work = self._work(request)
         reader = work.reader(cancelled)
@@ -131,8 +134,8 @@ class QuestionAnswering:
 
     def _of_documents(
         self,
-        request: QaRequest,
-        wanted: SearchRequest,
+        request: QaQuery,
+        wanted: SearchQuery,
         request_id: str,
         cancelled: Cancelled | None,
         snapshot: Snapshot,
@@ -171,9 +174,7 @@ class QuestionAnswering:
         self._metrics.stage(STAGE, time.perf_counter() - started)
         return response
 
-    def _asked_in(
-        self, request: QaRequest, of_context: str, reader: PackedReader, degraded: list[Degraded]
-    ) -> Detection:
+    def _asked_in(self, request: QaQuery, of_context: str, reader: PackedReader, degraded: list[Degraded]) -> Detection:
         """The language of the question or statement: given, or most likely that of its context or of a reader."""
         if request.question_language is not None:
             return Detection.given(request.question_language)
@@ -186,10 +187,10 @@ class QuestionAnswering:
             return nullcontext()
         return turn(self._turns, wait_limit(self._settings.worker.worker_seconds), cancelled)
 
-    def _work(self, request: QaRequest) -> Answers | Statements:
+    def _work(self, request: QaQuery) -> Answers | Statements:
         return self._answers if request.statement is None else self._statements
 
-    def _asked(self, request: QaRequest, language: str, snapshot: Snapshot) -> Asked:
+    def _asked(self, request: QaQuery, language: str, snapshot: Snapshot) -> Asked:
         glosses = self._search.glosses(language, snapshot) if request.gloss else None
         return Asked(_field(request), request.asked, language, glosses)
 
@@ -198,7 +199,7 @@ class QuestionAnswering:
         self._metrics.degraded([degraded])
         response.degraded.append(degraded)
 
-    def _check(self, request: QaRequest) -> None:
+    def _check(self, request: QaQuery) -> None:
         for name, text, most in (
             (_field(request), request.asked, self._settings.search.query_chars),
             ("context", request.context, self._settings.qa.qa_chars),
@@ -220,7 +221,7 @@ class QuestionAnswering:
         return found
 
 
-def _field(request: QaRequest) -> str:
+def _field(request: QaQuery) -> str:
     return "question" if request.statement is None else "statement"
 
 

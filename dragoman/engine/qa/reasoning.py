@@ -10,19 +10,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dragoman.engine.core.admission import Limit
+from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import InvalidRequest, Unavailable
-from dragoman.engine.settings import Settings
 from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.generation import Generate, Generation, bridge_place
 from dragoman.engine.models.models import Models
 from dragoman.engine.observability.metrics import Metrics
+from dragoman.engine.qa.request import ReasonQuery
+from dragoman.engine.qa.response import AnswerDocument, ReasonResponse, Usage
 from dragoman.engine.query.language import FALLBACK, NEIGHBOURS, Detection, detect
+from dragoman.engine.query.response import QueryRead
 from dragoman.engine.query.translation import undecided
-from dragoman.service.schemas.qa import AnswerDocument
-from dragoman.service.schemas.reason import ReasonRequest, ReasonResponse, Usage
-from dragoman.service.schemas.search import Degraded, QueryRead, SearchRequest
 from dragoman.engine.search.ranked import RankedDocument
+from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.search.service import Search
+from dragoman.engine.settings import Settings
 
 if TYPE_CHECKING:
     from dragoman.reasoning.layalign.reasoner import Reasoner
@@ -68,7 +70,7 @@ class Reasoning:
 
     def begin(
         self,
-        request: ReasonRequest,
+        request: ReasonQuery,
         request_id: str,
         cancelled: Cancelled | None = None,
         emit: Callable[[str], None] | None = None,
@@ -107,7 +109,7 @@ class Reasoning:
         return Underway(generation, future, response)
 
     def _found(
-        self, request: ReasonRequest, request_id: str, reasoner: Reasoner, cancelled: Cancelled | None
+        self, request: ReasonQuery, request_id: str, reasoner: Reasoner, cancelled: Cancelled | None
     ) -> tuple[ReasonResponse, str]:
         """A response without an answer, and the text to quote."""
         limits = f": {reasoner.limits}" if reasoner.limits else ""
@@ -128,7 +130,7 @@ class Reasoning:
                 language_probability=round(asked.probability, 4),
             )
             return ReasonResponse(query=query, degraded=degraded, truncated=[], **common), ""
-        wanted = SearchRequest(
+        wanted = SearchQuery(
             query=request.question,
             query_language=request.language,
             collections=request.collections,
@@ -144,7 +146,7 @@ class Reasoning:
         )
         return response, self._quoted(found.documents, reasoner, response)
 
-    def _asked_in(self, request: ReasonRequest, reasoner: Reasoner, degraded: list[Degraded]) -> Detection:
+    def _asked_in(self, request: ReasonQuery, reasoner: Reasoner, degraded: list[Degraded]) -> Detection:
         """The question's language: given, or one that the bridge learned or a neighbour of these; a guess is reported.
 
         Readers' languages are the more likely ones.

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dragoman.engine.settings import Settings
 from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.reading import Judge, Judged, Kind
+from dragoman.engine.qa.response import Evidence, StatementResponse
 from dragoman.engine.qa.texts import Asked, Text, computed, reading_of, sentence_around
-from dragoman.service.schemas.qa import Evidence, StatementResponse
+from dragoman.engine.settings import Settings
 
 if TYPE_CHECKING:
     from dragoman.reasoning.inference import StatementScorer

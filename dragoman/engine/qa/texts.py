@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled
-from dragoman.lexicon.text.passages import sentences
 from dragoman.engine.core.errors import InternalError, InvalidRequest, ServiceError
 from dragoman.engine.core.priority import wait_limit
-from dragoman.engine.settings import Settings
 from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.gathering import gathered
 from dragoman.engine.models.models import Models
-from dragoman.service.schemas.qa import AnswerDocument
+from dragoman.engine.qa.response import AnswerDocument
 from dragoman.engine.search.gloss import Glosses
+from dragoman.engine.settings import Settings
+from dragoman.lexicon.text.passages import sentences
 
 if TYPE_CHECKING:
     from dragoman.reasoning.inference import PackedReader

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import regex
 from lingua import Language, LanguageDetector, LanguageDetectorBuilder
 
+from dragoman.engine.query.word_model import modelled, text_words, word_confidences
 from dragoman.indexes.analysis.common_words import common_letters, common_words
 from dragoman.lexicon.text.tokens import fold, words
-from dragoman.engine.query.word_model import modelled, text_words, word_confidences
 
 FALLBACK = "en"
 """The assumed language of a query without evidence, such as a number."""

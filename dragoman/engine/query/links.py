@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 
 from dragoman.deadline import checked
+from dragoman.engine.query.translation import identical, is_function_word
+from dragoman.engine.tables.views import PivotView, View
 from dragoman.indexes.analysis.phonetic import PhoneticIndex
 from dragoman.lexicon.phrases import by_phrases
 from dragoman.lexicon.query import IDENTICAL, alternatives
 from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import Analysis, Token
-from dragoman.engine.query.translation import identical, is_function_word
-from dragoman.engine.tables.views import PivotView, View
 
 MIN_SIMILARITY = 0.7
 """Minimum phonetic similarity; stricter than in a search, because a document has no vocabulary to compare with."""

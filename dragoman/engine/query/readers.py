@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dragoman.lexicon.text.languages import UnknownLanguage, check_language
 from dragoman.engine.core.limits import READER_LANGUAGES
+from dragoman.lexicon.text.languages import UnknownLanguage, check_language
 
 _CHARS = 1_000
 """How much of a header is read."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.core.stages import optional
-from dragoman.service.schemas.search import Degraded
 
 STAGE = "translate"
 MOST_WORDS = 32

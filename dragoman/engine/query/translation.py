@@ -9,6 +9,15 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from dragoman.deadline import checked
+from dragoman.engine.core.answer import Degraded
+from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.core.numbers import significant
+from dragoman.engine.core.priority import in_background
+from dragoman.engine.query.response import QueryTerm, TableUsed, TermTranslation, Translation
+from dragoman.engine.query.text import AnalysedText
+from dragoman.engine.query.weighted import weighted
+from dragoman.engine.tables.snapshot import Snapshot
+from dragoman.engine.tables.views import ActiveVersion, PivotView, View
 from dragoman.indexes.analysis.languages import PLACED, analyser, has_words_among_terms
 from dragoman.indexes.bm25 import BM25
 from dragoman.lexicon.query import (
@@ -24,14 +33,6 @@ from dragoman.lexicon.query import (
 from dragoman.lexicon.table.table import Entry
 from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import Analysis, Token, content_terms, fold, is_elided
-from dragoman.engine.core.errors import Unavailable
-from dragoman.engine.core.numbers import significant
-from dragoman.engine.core.priority import in_background
-from dragoman.engine.query.text import AnalysedText
-from dragoman.engine.query.weighted import weighted
-from dragoman.service.schemas.search import Degraded, QueryTerm, TableUsed, TermTranslation, Translation
-from dragoman.engine.tables.snapshot import Snapshot
-from dragoman.engine.tables.views import ActiveVersion, PivotView, View
 
 BM25_OF = {"psq": BM25(k1=0.2, b=0.3), "smt": BM25(k1=1.2, b=0.75), "none": BM25(k1=0.9, b=0.4)}
 """The parameters of BM25 by translation method."""

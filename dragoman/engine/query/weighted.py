@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from dragoman.engine.tables.views import PivotView, View
 from dragoman.indexes.analysis.languages import analyser
 from dragoman.lexicon.query import Alternative, TermGroup, TranslatedQuery, smt
 from dragoman.lexicon.text.folding import OFTEN_WITHOUT_MARKS, without_marks
 from dragoman.lexicon.text.tokens import Token
-from dragoman.engine.tables.views import PivotView, View
 
 
 def weighted(

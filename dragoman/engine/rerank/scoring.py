@@ -7,10 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dragoman.deadline import checked
-from dragoman.lexicon.text.tokens import PART, Analysis, Token
-from dragoman.ranking.about import RerankerAbout
-from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
-from dragoman.ranking.limits import LINKS, LINKS_OF_DOCUMENT, QUERY_WORDS, readable
 from dragoman.engine.core.errors import ClientDisconnected, Unavailable
 from dragoman.engine.core.priority import in_background
 from dragoman.engine.models.batching import Cancelled
@@ -18,6 +14,10 @@ from dragoman.engine.models.scoring import Pending, ScoreRequest, Scores, Scorin
 from dragoman.engine.query.links import lexical_links, linked_words
 from dragoman.engine.query.text import AnalysedText
 from dragoman.engine.tables.snapshot import Snapshot
+from dragoman.lexicon.text.tokens import PART, Analysis, Token
+from dragoman.ranking.about import RerankerAbout
+from dragoman.ranking.attention import NO_LINKS, TranslationReference, Words
+from dragoman.ranking.limits import LINKS, LINKS_OF_DOCUMENT, QUERY_WORDS, readable
 
 _LEAST_SECONDS = 0.001
 

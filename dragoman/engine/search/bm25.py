@@ -10,6 +10,13 @@ from functools import partial
 import numpy as np
 
 from dragoman.deadline import checked
+from dragoman.engine.core.answer import Degraded
+from dragoman.engine.core.errors import NotFound, ServiceError, Unavailable, classify
+from dragoman.engine.core.names import without_folders
+from dragoman.engine.core.priority import in_background
+from dragoman.engine.query.sounds import Sounds
+from dragoman.engine.query.translation import Translated, translate, without_tables
+from dragoman.engine.search.ranked import Part, RankedDocument, Retrieval, StageScore
 from dragoman.indexes.bm25 import Hit
 from dragoman.indexes.errors import IndexFault
 from dragoman.indexes.fusion import normalised
@@ -18,13 +25,6 @@ from dragoman.lexicon.text.tokens import Analysis
 from dragoman.service.collections.builds import IndexState
 from dragoman.service.collections.lucene.registry import Indexes
 from dragoman.service.collections.service import CollectionInfo
-from dragoman.engine.core.errors import NotFound, ServiceError, Unavailable, classify
-from dragoman.engine.core.names import without_folders
-from dragoman.engine.core.priority import in_background
-from dragoman.engine.query.sounds import Sounds
-from dragoman.engine.query.translation import Translated, translate, without_tables
-from dragoman.service.schemas.search import Degraded
-from dragoman.engine.search.ranked import Part, RankedDocument, Retrieval, StageScore
 
 STAGE = "first_stage"
 _STALE = "it lacks the latest changes, or it is of an earlier version and being built anew"

@@ -11,15 +11,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.engine.core.answer import Degraded
+from dragoman.engine.core.errors import NotFound, Unavailable
+from dragoman.engine.models.models import Models
+from dragoman.engine.search.ranked import RankedDocument, Retrieval, StageScore
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.fusion import calibrated
 from dragoman.service.collections.dense.index import Coverage
 from dragoman.service.collections.dense.registry import DenseIndexes
 from dragoman.service.collections.service import CollectionInfo
-from dragoman.engine.core.errors import NotFound, Unavailable
-from dragoman.engine.models.models import Models
-from dragoman.service.schemas.search import Degraded
-from dragoman.engine.search.ranked import RankedDocument, Retrieval, StageScore
 
 STAGE = "dense"
 _MOST_FETCHED = 1_000

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from dragoman.deadline import checked
+from dragoman.engine.core.answer import Degraded
+from dragoman.engine.core.errors import InvalidRequest
+from dragoman.engine.search.ranked import Retrieval
+from dragoman.engine.search.response import Entity
+from dragoman.engine.search.room import entity_size
+from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.lexicon.query import LEAST_PROBABILITY
 from dragoman.service.collections.entities import Entities, EntityCoverage
 from dragoman.service.collections.entity_names import Mention, folded
 from dragoman.service.collections.service import CollectionInfo
-from dragoman.engine.core.errors import InvalidRequest
-from dragoman.service.schemas.search import Degraded, Entity
-from dragoman.engine.search.ranked import Retrieval
-from dragoman.engine.search.room import entity_size
-from dragoman.engine.tables.snapshot import Snapshot
 
 STAGE = "entities"
 

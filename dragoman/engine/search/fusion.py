@@ -5,18 +5,18 @@ from __future__ import annotations
 import logging
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled
-from dragoman.indexes.fusion import RRF_K, convex, rrf
+from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import ClientDisconnected, ServiceError, Unavailable
 from dragoman.engine.core.priority import in_background
-from dragoman.engine.settings import Settings
 from dragoman.engine.core.stages import optional
-from dragoman.service.schemas.search import Degraded
 from dragoman.engine.search.bm25 import STAGE as BM25_STAGE
 from dragoman.engine.search.bm25 import FirstStage
 from dragoman.engine.search.dense import STAGE, DenseStage
 from dragoman.engine.search.late import DEPTH as LATE_DEPTH
 from dragoman.engine.search.late import reorder
 from dragoman.engine.search.ranked import RankedDocument, Retrieval
+from dragoman.engine.settings import Settings
+from dragoman.indexes.fusion import RRF_K, convex, rrf
 
 logger = logging.getLogger("dragoman")
 

@@ -6,6 +6,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from weakref import WeakKeyDictionary
 
+from dragoman.engine.search.ranked import RankedDocument
+from dragoman.engine.search.response import Gloss, TextField
+from dragoman.engine.tables.snapshot import Snapshot
+from dragoman.engine.tables.views import View
 from dragoman.indexes.analysis.languages import analyser
 from dragoman.lexicon.phrases import units
 from dragoman.lexicon.query import LEAST_PROBABILITY
@@ -13,10 +17,6 @@ from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.vocabulary import Vocabulary
 from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import Analysis, Token
-from dragoman.service.schemas.search import Gloss, TextField
-from dragoman.engine.search.ranked import RankedDocument
-from dragoman.engine.tables.snapshot import Snapshot
-from dragoman.engine.tables.views import View
 
 BEST = 3
 """How many translations a word has at most."""

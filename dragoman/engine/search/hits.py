@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from typing import Any
 
 from dragoman.deadline import checked
-from dragoman.lexicon.text.passages import Span
-from dragoman.lexicon.text.tokens import Token
-from dragoman.service.collections.texts import StoredText
+from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.core.stages import optional
-from dragoman.service.schemas.search import (
-    Contribution,
-    Degraded,
-    ExplainedHit,
+from dragoman.engine.search.ranked import RankedDocument, Retrieval
+from dragoman.engine.search.response import (
     Fusion,
     Highlight,
     Hit,
@@ -22,10 +17,12 @@ from dragoman.service.schemas.search import (
     Scores,
     TextField,
 )
-from dragoman.engine.search.ranked import RankedDocument, Retrieval
 from dragoman.engine.search.room import contribution_size, highlight_size
 from dragoman.engine.search.shown.evidence import Evidence, Shown, beginning, of_sentence
 from dragoman.engine.search.shown.places import Work
+from dragoman.lexicon.text.passages import Span
+from dragoman.lexicon.text.tokens import Token
+from dragoman.service.collections.texts import StoredText
 
 STAGE = "highlights"
 
@@ -81,26 +78,25 @@ def _words(one: RankedDocument, shown: Shown) -> list[Token] | None:
 
 def _hit(rank: int, one: RankedDocument, shown: Shown, search: Retrieval) -> Hit:
     stored, request, room = one.stored, search.request, search.room
-    fields: dict[str, Any] = {
-        "rank": rank,
-        "id": stored.id,
-        "collection": one.collection.name,
-        "language": stored.language,
-        "score": one.score,
-        "scores": _scores(one),
-        "title": room.title(rank, stored.title),
-        "snippet": shown.snippet,
-        "snippet_start": shown.start,
-        "highlights": room.fitting("highlights", rank, shown.highlights, highlight_size),
-    }
-    if not request.explain:
-        return Hit(**fields)
-    if request.method == "hybrid":
-        fields["fusion"] = _fusion(one)
-    contributions: list[Contribution] = []
-    if search.parts and shown.tokens is not None:
-        contributions = room.all_or_none("contributions", rank, shown.contributions, contribution_size)
-    return ExplainedHit(**fields, contributions=contributions)
+    hit = Hit(
+        rank=rank,
+        id=stored.id,
+        collection=one.collection.name,
+        language=stored.language,
+        score=one.score,
+        scores=_scores(one),
+        title=room.title(rank, stored.title),
+        snippet=shown.snippet,
+        snippet_start=shown.start,
+        highlights=room.fitting("highlights", rank, shown.highlights, highlight_size),
+    )
+    if request.explain:
+        hit.contributions = []
+        if search.parts and shown.tokens is not None:
+            hit.contributions = room.all_or_none("contributions", rank, shown.contributions, contribution_size)
+        if request.method == "hybrid":
+            hit.fusion = _fusion(one)
+    return hit
 
 
 def _fusion(one: RankedDocument) -> Fusion:

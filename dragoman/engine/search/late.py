@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.deadline import checked
-from dragoman.ranking.maxsim import GLOSSARY, LINKED, inside, matches
 from dragoman.engine.models.encoding import EncodedQuery
 from dragoman.engine.search.ranked import Part, RankedDocument, Retrieval, StageScore
+from dragoman.ranking.maxsim import GLOSSARY, LINKED, inside, matches
 
 DEPTH = 50
 """Documents that are compared; the others follow them."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import ClientDisconnected, NotInstalled, ServiceError
 from dragoman.engine.core.priority import in_background, wait_limit
-from dragoman.engine.settings import Settings
 from dragoman.engine.models.gathering import gathered
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.tagging import Tagging, tagger_place
 from dragoman.engine.query.translation import QueryName
-from dragoman.service.schemas.search import Degraded, SearchRequest
 from dragoman.engine.search.ranked import Retrieval
+from dragoman.engine.search.request import SearchQuery
+from dragoman.engine.settings import Settings
 
 STAGE = "names"
 LEAST_SCORE = 0.5
@@ -25,11 +26,11 @@ class NameFinder:
         self._models = models
         self._settings = settings
 
-    def wanted(self, request: SearchRequest) -> bool:
+    def wanted(self, request: SearchQuery) -> bool:
         """Whether a search finds names: one that needs the models anyway, or that says so itself."""
-        if not request.names or request.method in ("dense", "none", "smt"):
+        if request.names is False or request.method in ("dense", "none", "smt"):
             return False
-        if request.method != "hybrid" and "names" not in request.model_fields_set:
+        if request.method != "hybrid" and request.names is None:
             return False
         try:
             tagger_place(self._settings, "ner")

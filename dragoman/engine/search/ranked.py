@@ -10,20 +10,23 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from dragoman.engine.core.answer import Degraded
+from dragoman.engine.models.batching import Cancelled
+from dragoman.engine.models.encoding import EncodedQuery
+from dragoman.engine.observability.tracing import span
+from dragoman.engine.query.response import QueryRead
+from dragoman.engine.query.text import AnalysedText
+from dragoman.engine.query.translation import QueryName, Translated
+from dragoman.engine.search.request import Method, SearchQuery
+from dragoman.engine.search.response import Hit
+from dragoman.engine.search.room import Room
+from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.indexes.bm25 import Ranking
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.explanation import Statistics
 from dragoman.lexicon.text.tokens import Token
 from dragoman.service.collections.service import CollectionInfo
 from dragoman.service.collections.texts import StoredText
-from dragoman.engine.models.batching import Cancelled
-from dragoman.engine.models.encoding import EncodedQuery
-from dragoman.engine.observability.tracing import span
-from dragoman.engine.query.text import AnalysedText
-from dragoman.engine.query.translation import QueryName, Translated
-from dragoman.service.schemas.search import Degraded, Hit, Method, QueryRead, SearchRequest
-from dragoman.engine.search.room import Room
-from dragoman.engine.tables.snapshot import Snapshot
 
 Permitted = Mapping[int, Sequence[int]]
 """The keys of the documents that a search may find, by the key of their collection."""
@@ -89,7 +92,7 @@ class RankedDocument:
 class Retrieval:
     """One search: each stage takes it and adds to it. ``documents`` are the best first."""
 
-    request: SearchRequest
+    request: SearchQuery
     query: AnalysedText
     snapshot: Snapshot
     """The tables that are used."""

@@ -10,16 +10,17 @@ from functools import partial
 import numpy as np
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled
-from dragoman.ranking.about import Floats, RerankerAbout, interpolated, sigmoid
+from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import ClientDisconnected, InvalidRequest, ServiceError
 from dragoman.engine.core.priority import in_background, wait_limit
-from dragoman.engine.settings import Settings
 from dragoman.engine.core.stages import optional
 from dragoman.engine.models.scoring import Scores
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.rerank.scoring import Reranking
-from dragoman.service.schemas.search import Degraded, RerankOptions, SearchRequest
 from dragoman.engine.search.ranked import RankedDocument, Retrieval
+from dragoman.engine.search.request import RerankOptions, SearchQuery
+from dragoman.engine.settings import Settings
+from dragoman.ranking.about import Floats, RerankerAbout, interpolated, sigmoid
 
 logger = logging.getLogger("dragoman")
 
@@ -49,7 +50,7 @@ class RerankStage:
         self._seconds_a_document: float | None = None
         """Of the last reranks, smoothed; None before the first."""
 
-    def options(self, request: SearchRequest) -> RerankOptions | None:
+    def options(self, request: SearchQuery) -> RerankOptions | None:
         """The rerank options of a search; None if it is not reranked."""
         if request.rerank is False:
             return None

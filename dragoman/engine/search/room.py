@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from dragoman.service.schemas.search import Contribution, Entity, Gloss, Highlight
+from dragoman.engine.search.response import Contribution, Entity, Gloss, Highlight
 
 T = TypeVar("T")
 

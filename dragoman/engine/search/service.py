@@ -10,15 +10,10 @@ from functools import partial
 from typing import NamedTuple
 
 from dragoman.deadline import checked
-from dragoman.indexes.analysis.pipeline import LONGEST_WORD
-from dragoman.lexicon.text.tokens import Analysis
-from dragoman.service.collections.changes import indexed_text
-from dragoman.service.collections.lucene.registry import Indexes
-from dragoman.service.collections.service import CollectionInfo, Collections
 from dragoman.engine.core.admission import Limit
+from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import InvalidRequest, TooManyRequests, Unavailable
 from dragoman.engine.core.priority import Traffic, in_background
-from dragoman.engine.settings import Settings
 from dragoman.engine.core.stages import optional
 from dragoman.engine.core.trec import RunLine
 from dragoman.engine.core.turns import caller
@@ -30,7 +25,6 @@ from dragoman.engine.query.language import FALLBACK, Detection, detect
 from dragoman.engine.query.readers import readers_of
 from dragoman.engine.query.text import AnalysedText
 from dragoman.engine.query.translation import described, foreign_words, undecided, unknown_everywhere
-from dragoman.service.schemas.search import Degraded, Method, SearchRequest, SearchResponse, Suggestion, Timings
 from dragoman.engine.search.bm25 import FirstStage
 from dragoman.engine.search.dense import DenseStage
 from dragoman.engine.search.entities import EntityStage
@@ -39,11 +33,18 @@ from dragoman.engine.search.gloss import Glosses
 from dragoman.engine.search.hits import add_hits
 from dragoman.engine.search.names import NameFinder
 from dragoman.engine.search.ranked import Retrieval
+from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.engine.search.rerank import RerankStage
+from dragoman.engine.search.response import SearchResponse, Suggestion, Timings
 from dragoman.engine.search.room import Room, gloss_size
 from dragoman.engine.search.suggestions import other_readings
-from dragoman.service.tables.service import check_active, check_detectable
-from dragoman.engine.tables.snapshot import Snapshot, TableRegistry
+from dragoman.engine.settings import Settings
+from dragoman.engine.tables.snapshot import Snapshot, TableRegistry, check_active, check_detectable
+from dragoman.indexes.analysis.pipeline import LONGEST_WORD
+from dragoman.lexicon.text.tokens import Analysis
+from dragoman.service.collections.changes import indexed_text
+from dragoman.service.collections.lucene.registry import Indexes
+from dragoman.service.collections.service import CollectionInfo, Collections
 
 MODEL_METHODS = ("dense", "hybrid")
 """The methods that need the sentence encoder."""
@@ -92,7 +93,7 @@ class Search:
 
     def search(
         self,
-        request: SearchRequest,
+        request: SearchQuery,
         request_id: str,
         cancelled: Cancelled | None = None,
         snapshot: Snapshot | None = None,
@@ -124,7 +125,7 @@ class Search:
         )
 
     def retrieve(
-        self, request: SearchRequest, cancelled: Cancelled | None = None, snapshot: Snapshot | None = None
+        self, request: SearchQuery, cancelled: Cancelled | None = None, snapshot: Snapshot | None = None
     ) -> Retrieval:
         """The documents of :meth:`search`, as they were read and with their hits."""
         with self._traffic.live(), self._begun(request, cancelled, snapshot) as found:
@@ -142,7 +143,7 @@ class Search:
                     self._translate_snippets(found)
         return found
 
-    def run(self, request: SearchRequest, cancelled: Cancelled | None = None) -> Run:
+    def run(self, request: SearchQuery, cancelled: Cancelled | None = None) -> Run:
         """The lines of a TREC run, best first.
 
         Raises:
@@ -158,7 +159,7 @@ class Search:
         cut = [Degraded.of("truncated", reason, "truncated") for reason in found.truncated]
         return Run(lines, [*found.degraded, *cut], found.request.method or "psq")
 
-    def default_method(self, request: SearchRequest) -> Method:
+    def default_method(self, request: SearchQuery) -> Method:
         """The method of a search that names none: hybrid where the embeddings are complete, else psq.
 
         Raises:
@@ -178,7 +179,7 @@ class Search:
         """The translations of words into a language, by the tables of one snapshot."""
         return Glosses(language, snapshot, self._analysis)
 
-    def waits(self, request: SearchRequest) -> bool:
+    def waits(self, request: SearchQuery) -> bool:
         """Whether a search waits for the models, or may do so."""
         return (
             request.method is None
@@ -190,7 +191,7 @@ class Search:
 
     @contextmanager
     def _begun(
-        self, request: SearchRequest, cancelled: Cancelled | None, snapshot: Snapshot | None = None
+        self, request: SearchQuery, cancelled: Cancelled | None, snapshot: Snapshot | None = None
     ) -> Iterator[Retrieval]:
         """A search whose request is valid, admitted and understood; it counts as one that waits until the block ends.
 
@@ -203,7 +204,7 @@ class Search:
         chosen = request.method or self._default_method(collections)
         with ExitStack() as held:
             degraded: list[Degraded] = []
-            wanted = request.model_copy(update={"method": chosen})
+            wanted = replace(request, method=chosen)
             encodes = chosen in MODEL_METHODS or request.translate_snippets
             if (encodes or self._rerank.options(wanted) is not None) and not in_background():
                 try:
@@ -211,14 +212,14 @@ class Search:
                 except TooManyRequests as fault:
                     if encodes and (request.method is not None or request.rerank or request.translate_snippets):
                         raise
-                    wanted = wanted.model_copy(update={"method": "psq" if encodes else chosen, "rerank": False})
+                    wanted = replace(wanted, method="psq" if encodes else chosen, rerank=False)
                     stage, instead = ("dense", "ranked by psq") if encodes else ("rerank", "in first-stage order")
                     degraded.append(Degraded.of(stage, f"hits are {instead}: {fault}", fault.error_type))
             yield self._understood(wanted, collections, cancelled, snapshot, degraded, started)
 
     def _understood(
         self,
-        request: SearchRequest,
+        request: SearchQuery,
         collections: Sequence[CollectionInfo],
         cancelled: Cancelled | None,
         snapshot: Snapshot | None,
@@ -249,7 +250,7 @@ class Search:
             started=started,
         )
 
-    def _language(self, request: SearchRequest, languages: Collection[str], snapshot: Snapshot) -> Detection:
+    def _language(self, request: SearchQuery, languages: Collection[str], snapshot: Snapshot) -> Detection:
         """The query's language: given, or one of the readers', the collections' and the tables' languages."""
         if request.query_language is not None:
             return Detection.given(request.query_language)
@@ -344,7 +345,7 @@ class Search:
         self._metrics.degraded(degraded)
         found.degraded += degraded
 
-    def _check(self, request: SearchRequest) -> None:
+    def _check(self, request: SearchQuery) -> None:
         settings = self._settings
         if request.translate_snippets:
             self._translations.check_configured()

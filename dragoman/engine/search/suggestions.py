@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from dragoman.deadline import checked
-from dragoman.lexicon.text.languages import LANGUAGES
 from dragoman.engine.core.errors import ClientDisconnected, ServiceError
-from dragoman.service.schemas.search import Suggestion
 from dragoman.engine.search.bm25 import FirstStage
 from dragoman.engine.search.ranked import Retrieval
+from dragoman.engine.search.response import Suggestion
 from dragoman.engine.tables.snapshot import Snapshot
+from dragoman.lexicon.text.languages import LANGUAGES
 
 _MOST_WORDS = 3
 """Longer queries are rarely taken as another language."""

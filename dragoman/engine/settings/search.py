@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from dragoman.lexicon.text.languages import check_language
 from dragoman.engine.core.limits import DOCUMENTS, KIB, MIB, NAMES, QUERY_CHARS, READER_LANGUAGES, TEXT_CHARS
 from dragoman.engine.settings.group import Group
+from dragoman.lexicon.text.languages import check_language
 
 
 class IndexSettings(Group):

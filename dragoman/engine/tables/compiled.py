@@ -12,11 +12,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from dragoman.engine.tables.views import ActiveVersion, Pair, View, glossaries
 from dragoman.lexicon.table.compose import Member, analysed, merge
 from dragoman.lexicon.table.table import CorruptTable, Table
 from dragoman.lexicon.table.written import WrittenForms
 from dragoman.lexicon.text.tokens import Analysis
-from dragoman.engine.tables.views import ActiveVersion, Pair, View, glossaries
 
 logger = logging.getLogger("dragoman")
 

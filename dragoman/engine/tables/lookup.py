@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from threading import Lock, Semaphore
 
 from dragoman import deadline
+from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.tables.views import ActiveVersion
 from dragoman.lexicon.table.forms import Forms
 from dragoman.lexicon.table.table import Entry, Table
 from dragoman.lexicon.table.written import WrittenForms
 from dragoman.lexicon.text.tokens import Analysis, fold_term, other_keys
-from dragoman.engine.core.errors import Unavailable
-from dragoman.engine.tables.views import ActiveVersion
 
 MOST_SHOWN = 1_000
 """Entries of a term that an answer has."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
-from dragoman.engine.core.errors import classify
+from dragoman.engine.core.errors import NotFound, Unavailable, classify
 from dragoman.engine.core.names import without_folders
+from dragoman.engine.core.priority import in_background
 from dragoman.engine.tables.compiled import CompiledTables, named
 from dragoman.engine.tables.selections import Selections
 from dragoman.engine.tables.views import ActiveVersion, Pair, Pivots, PivotView, View, route
@@ -207,3 +208,25 @@ def _unserved(members: tuple[ActiveVersion, ...], fault: Exception, before: Unse
 def _add(views: dict[Pair, View], pair: Pair, view: View) -> None:
     views[pair] = view
     views[pair[1], pair[0]] = view.inverse()
+
+
+def check_active(names: Sequence[str], snapshot: Snapshot) -> None:
+    """Raise :class:`NotFound` if a name has no active table, :class:`Unavailable` if its table is not served."""
+    for place, name in enumerate(names):
+        if name not in snapshot.names:
+            for one in snapshot.unserved.values():
+                if any(member.name == name for member in one.members):
+                    raise Unavailable(f"tables[{place}]: cannot be served now: {one}")
+            raise NotFound(f"tables[{place}]: there is no active table named {name!r}")
+
+
+def check_detectable(snapshot: Snapshot, languages: Collection[str]) -> None:
+    """Raise :class:`Unavailable` in background work if tables that language detection needs are not served.
+
+    ``languages`` are those of the documents; empty if these are to be detected too.
+    """
+    pairs = [*snapshot.views, *snapshot.unserved]
+    joined = {one for pair in pairs if not set(pair).isdisjoint(languages) for one in pair}
+    for pair, unserved in snapshot.unserved.items():
+        if in_background() and not (languages and joined.isdisjoint(pair)):
+            raise Unavailable(f"a language cannot be detected now: {unserved}")

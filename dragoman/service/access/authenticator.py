@@ -18,10 +18,10 @@ from types import MappingProxyType
 import anyio
 import anyio.to_thread
 
-from dragoman.service.access.keys import SCOPES, KeyInfo, Keys, recognised
-from dragoman.service.access.rate_limit import Meter, Quota
 from dragoman.engine.core.errors import Unauthorized, Unavailable
 from dragoman.engine.settings import Settings
+from dragoman.service.access.keys import SCOPES, KeyInfo, Keys, recognised
+from dragoman.service.access.rate_limit import Meter, Quota
 from dragoman.service.storage.models import now
 
 logger = logging.getLogger("dragoman")

@@ -8,11 +8,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import StreamingResponse
 
+from dragoman.engine.core.names import ID_CHARS
+from dragoman.engine.models.batching import Cancelled
 from dragoman.files.streams import gzipped
 from dragoman.service.api.dependencies import KNOWN_PARAMETERS, RecordDep, RuntimeDep, run_among_few
 from dragoman.service.collections.bodies import collection_body, document_body, import_body
 from dragoman.service.collections.importing import Imported
-from dragoman.engine.core.names import ID_CHARS
 from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import (
     StrictRoute,
@@ -20,7 +21,6 @@ from dragoman.service.http.bodies import (
     content_gzip,
 )
 from dragoman.service.http.streaming import work_on_upload
-from dragoman.engine.models.batching import Cancelled
 from dragoman.service.schemas.collections import (
     UNINDEXED_LISTED,
     CollectionBody,

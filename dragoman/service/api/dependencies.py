@@ -11,12 +11,12 @@ import anyio
 import anyio.to_thread
 from fastapi import Depends, Request
 
+from dragoman.engine.core.errors import InvalidRequest
+from dragoman.engine.query.readers import readers_of
+from dragoman.engine.settings import Settings
 from dragoman.service.access.audit import Actor, Recording
 from dragoman.service.access.authenticator import Access, Caller
-from dragoman.engine.core.errors import InvalidRequest
-from dragoman.engine.settings import Settings
 from dragoman.service.http.errors import request_id
-from dragoman.engine.query.readers import readers_of
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.qa import QaRequest
 from dragoman.service.schemas.rerank import RerankTei, RerankV1, RerankV2

@@ -11,18 +11,18 @@ from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
+from dragoman.engine.core.names import ID_CHARS
+from dragoman.engine.core.trec import TREC_TYPE
+from dragoman.engine.query.response import TableUsed
 from dragoman.service.access.audit import Actor
 from dragoman.service.api.collections import NDJSON_TYPES
 from dragoman.service.api.dependencies import ActorDep, CallerDep, RuntimeDep
-from dragoman.engine.core.names import ID_CHARS
-from dragoman.engine.core.trec import TREC_TYPE
 from dragoman.service.http.bodies import StrictRoute, check_media_type, content_gzip
 from dragoman.service.http.streaming import work_on_upload
 from dragoman.service.jobs.line import JobType
 from dragoman.service.jobs.repository import JobInfo
 from dragoman.service.jobs.submission import NewJob
 from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.search import TableUsed
 
 router = APIRouter(prefix="/v1/jobs", route_class=StrictRoute, tags=["jobs"])
 

@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 
 from fastapi import APIRouter, Request, Response
 
+from dragoman.engine.core.errors import InvalidRequest
+from dragoman.engine.observability.tracing import span
+from dragoman.engine.rerank.request import Ranking
+from dragoman.engine.settings import Settings
 from dragoman.service.api.dependencies import RuntimeDep, SettingsDep, with_readers
 from dragoman.service.api.search import DEGRADED_HEADER
-from dragoman.engine.core.errors import InvalidRequest
-from dragoman.engine.settings import Settings
 from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
 from dragoman.service.http.waiting import wait_for_futures
-from dragoman.engine.observability.tracing import span
-from dragoman.service.rerank.request import Ranking
 from dragoman.service.rerank.response import answer_v1, answer_v2, best, check_scored, warnings
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.rerank import Rank, RerankAnswerV1, RerankAnswerV2, RerankTei, RerankV1, RerankV2
@@ -75,7 +75,9 @@ async def _ranked(
         started = time.perf_counter()
         until = time.monotonic() + settings.worker.worker_seconds
         threads: Threads = request.app.state.threads
-        begun = await threads.run(request, lambda _: runtime.rerank_requests.begin(asked, texts()), waits=True)
+        begun = await threads.run(
+            request, lambda _: runtime.rerank_requests.begin(asked.as_query(), texts()), waits=True
+        )
         try:
             await wait_for_futures(begun.pending.futures, request, until, all_of=True)
             scores = begun.pending.finish()

@@ -8,14 +8,16 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from dragoman.service.api.dependencies import RuntimeDep, SettingsDep, with_readers
+from dragoman.engine.core.answer import Degraded, as_json, fields_of
 from dragoman.engine.core.trec import TREC_TYPE, one_collection, trec_run
+from dragoman.engine.models.batching import Cancelled
+from dragoman.engine.search.response import SearchResponse
+from dragoman.service.api.dependencies import RuntimeDep, SettingsDep, with_readers
 from dragoman.service.http.admission import Threads
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id
 from dragoman.service.http.middleware import note_degraded
-from dragoman.engine.models.batching import Cancelled
-from dragoman.service.schemas.search import Degraded, SearchRequest, SearchResponse
+from dragoman.service.schemas.search import SearchRequest
 
 router = APIRouter(prefix="/v1/search", route_class=StrictRoute, tags=["search"])
 
@@ -37,18 +39,19 @@ async def search(body: SearchRequest, request: Request, runtime: RuntimeDep, set
     """Search collections in any language with a query in any language that the tables translate from."""
     identifier = request_id(request)
     body = with_readers(body, request, settings)
+    query = body.as_query()
     threads: Threads = request.app.state.threads
     if settings.log.log_queries:
         request.state.query = body.query
 
     def answer(cancelled: Cancelled) -> Response:
-        found = runtime.search.search(body, identifier, cancelled)
+        found = runtime.search.search(query, identifier, cancelled)
         note_degraded(request, found.degraded)
         # serialised here, because FastAPI would validate the response again, on another thread
-        return Response(found.model_dump_json(exclude_unset=True), media_type="application/json")
+        return Response(as_json(found), media_type="application/json")
 
     def run(cancelled: Cancelled) -> Response:
-        lines, degraded, method = runtime.search.run(body, cancelled)
+        lines, degraded, method = runtime.search.run(query, cancelled)
         note_degraded(request, degraded)
         written = trec_run(
             body.query_id or identifier, lines, f"dragoman-{method}", alone=one_collection(body.collections)
@@ -56,9 +59,9 @@ async def search(body: SearchRequest, request: Request, runtime: RuntimeDep, set
         return Response(written, media_type=TREC_TYPE, headers=_degraded_header(degraded))
 
     work = run if TREC_TYPE in request.headers.get("accept", "") else answer
-    return await threads.run(request, work, waits=runtime.search.waits(body))
+    return await threads.run(request, work, waits=runtime.search.waits(query))
 
 
 def _degraded_header(degraded: Sequence[Degraded]) -> dict[str, str]:
     """A TREC run cannot list degraded stages, so a header does."""
-    return {DEGRADED_HEADER: json.dumps([one.model_dump() for one in degraded])} if degraded else {}
+    return {DEGRADED_HEADER: json.dumps(fields_of(degraded))} if degraded else {}

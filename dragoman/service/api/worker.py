@@ -21,6 +21,11 @@ from dragoman.engine.core.errors import ServiceError, Unauthorized
 from dragoman.engine.core.limits import GIB, MIB
 from dragoman.engine.core.memory import BodyMemory, MemoryBreaker
 from dragoman.engine.core.priority import background
+from dragoman.engine.models.models import Models
+from dragoman.engine.models.scoring import LocalScoring, Pending
+from dragoman.engine.observability.gauges import WorkerState
+from dragoman.engine.observability.metrics import Metrics
+from dragoman.engine.observability.refusals import report_refusal
 from dragoman.engine.settings import Settings
 from dragoman.service.http import errors
 from dragoman.service.http.addresses import HeadAsGet
@@ -28,12 +33,7 @@ from dragoman.service.http.bodies import StrictRoute, bearer
 from dragoman.service.http.middleware import CheckedAddress, RequestContext
 from dragoman.service.http.probes import METRICS_TYPE, Health, SharedCheck, check_not_stopping
 from dragoman.service.http.waiting import wait_for_futures
-from dragoman.engine.models.models import Models
-from dragoman.engine.models.scoring import LocalScoring, Pending
 from dragoman.service.worker.wire import ModelBody, ScoreBody, ScoresBody
-from dragoman.engine.observability.gauges import WorkerState
-from dragoman.engine.observability.metrics import Metrics
-from dragoman.engine.observability.refusals import report_refusal
 
 router = APIRouter(route_class=StrictRoute, tags=["worker"])
 

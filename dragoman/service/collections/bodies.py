@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
+from dragoman.engine.core.errors import NotFound
 from dragoman.service.collections.dense.index import Coverage
 from dragoman.service.collections.dense.registry import DenseIndexes
 from dragoman.service.collections.entities import Entities
 from dragoman.service.collections.importing import Imported
 from dragoman.service.collections.service import CollectionInfo, DocumentInfo
-from dragoman.engine.core.errors import NotFound
 from dragoman.service.schemas.collections import (
     CollectionBody,
     DocumentBody,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import delete, false, select, true, tuple_
 
-from dragoman.indexes.documents import IndexedDocument
 from dragoman.engine.core.errors import NotFound
+from dragoman.indexes.documents import IndexedDocument
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection, Document
 

@@ -12,11 +12,11 @@ from typing import Any
 
 from sqlalchemy import and_, delete, false, func, insert, or_, select, true
 
-from dragoman.service.collections.entity_names import Mention, MentionField, forms, sounds_like, sounds_of
 from dragoman.engine.core.errors import ClientDisconnected, NotInstalled, ServiceError, TooManyRequests, Unavailable
 from dragoman.engine.models.gathering import gathered
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.tagging import Tagging
+from dragoman.service.collections.entity_names import Mention, MentionField, forms, sounds_like, sounds_of
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection as CollectionRow
 from dragoman.service.storage.models import Document, DocumentEntities, EntityName

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dragoman.indexes.errors import IndexFault
-from dragoman.indexes.java import jvm
 from dragoman.engine.core.errors import NotInstalled, ServiceError, Unavailable, classifies
 from dragoman.engine.core.names import without_folders
+from dragoman.indexes.errors import IndexFault
+from dragoman.indexes.java import jvm
 
 
 @classifies(IndexFault)

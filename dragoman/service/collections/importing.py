@@ -10,17 +10,17 @@ from typing import Any
 from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
 
+from dragoman.engine.core.errors import InvalidRequest, NotFound, ServiceError, classify
+from dragoman.engine.core.limits import BATCH_BYTES, BATCH_LINES
+from dragoman.engine.observability.metrics import Metrics
+from dragoman.engine.settings import Settings
 from dragoman.files.streams import Line, StreamFault, lines, unpacked
 from dragoman.indexes.documents import IndexedDocument, Row
 from dragoman.service.collections.changes import indexed_text
 from dragoman.service.collections.document_line import DocumentLine, other_form, parse_document, peeked
 from dragoman.service.collections.lucene.index import CollectionIndex
-from dragoman.engine.core.errors import InvalidRequest, NotFound, ServiceError, classify
 from dragoman.service.core.json import memory_of
-from dragoman.engine.core.limits import BATCH_BYTES, BATCH_LINES
 from dragoman.service.core.line import LineRejected
-from dragoman.engine.settings import Settings
-from dragoman.engine.observability.metrics import Metrics
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection, Document
 

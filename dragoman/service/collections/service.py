@@ -13,6 +13,11 @@ from sqlalchemy import ColumnElement, Select, and_, delete, select
 from sqlalchemy.exc import IntegrityError
 
 from dragoman.deadline import DeadlinePassed, check
+from dragoman.engine.core.errors import Conflict, InvalidRequest, NotFound, classify
+from dragoman.engine.core.names import check_name, is_name
+from dragoman.engine.models.tagging import tagger_place
+from dragoman.engine.observability.metrics import Metrics
+from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.languages import check_language
 from dragoman.service.collections.builds import IndexState
 from dragoman.service.collections.dense.registry import DenseIndexes
@@ -22,11 +27,6 @@ from dragoman.service.collections.lucene.index import CollectionIndex
 from dragoman.service.collections.lucene.registry import Indexes
 from dragoman.service.collections.texts import StoredText, stored_texts
 from dragoman.service.collections.unindexed import Unindexed, counts
-from dragoman.engine.core.errors import Conflict, InvalidRequest, NotFound, classify
-from dragoman.engine.core.names import check_name, is_name
-from dragoman.engine.settings import Settings
-from dragoman.engine.models.tagging import tagger_place
-from dragoman.engine.observability.metrics import Metrics
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection, Document, now
 

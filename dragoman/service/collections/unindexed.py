@@ -11,11 +11,11 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, delete, false, func, insert, select
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled, deadline, remaining
+from dragoman.engine.core.errors import classify
 from dragoman.indexes.documents import IndexedDocument, Row, analysed, batches
 from dragoman.indexes.errors import TooManyWords
 from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
 from dragoman.lexicon.text.tokens import Analysis
-from dragoman.engine.core.errors import classify
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Document, UnindexedDocument, now
 

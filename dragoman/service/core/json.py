@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 
 from pydantic_core import from_json
 
-from dragoman.files.streams import BOM
 from dragoman.engine.core.errors import MalformedBody, TooLarge
+from dragoman.files.streams import BOM
 
 VALUES = 250_000
 """Most values of a JSON text where no setting says otherwise."""

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from pydantic import Field, StrictStr
 
 from dragoman.engine.core.errors import MalformedBody, TooLarge
-from dragoman.service.core.json import parse
 from dragoman.engine.core.names import ID_CHARS
+from dragoman.service.core.json import parse
 from dragoman.service.core.validation import Clean
 
 LineId = Annotated[StrictStr, Field(min_length=1, max_length=ID_CHARS), Clean]

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, model_validator
 
+from dragoman.engine.core.limits import NAMES, READER_LANGUAGES
 from dragoman.lexicon.text.languages import check_language
 from dragoman.service.core.json import check_text
-from dragoman.engine.core.limits import NAMES, READER_LANGUAGES
 
 _CODE_CHARS = 100
 FIELDS = 100

@@ -18,9 +18,9 @@ from fastapi import Request
 from dragoman.deadline import DeadlinePassed, WorkCancelled, check, deadline
 from dragoman.engine.core.admission import Limit
 from dragoman.engine.core.errors import ClientDisconnected, Unavailable, classify
-from dragoman.engine.settings import Settings
 from dragoman.engine.core.turns import Turn, Turns, held
 from dragoman.engine.models.batching import Cancelled
+from dragoman.engine.settings import Settings
 
 T = TypeVar("T")
 

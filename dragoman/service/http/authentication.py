@@ -9,15 +9,15 @@ from itertools import chain
 from fastapi import APIRouter
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from dragoman.engine.core.errors import Forbidden, TooManyRequests, Unauthorized
+from dragoman.engine.observability.refusals import report_refusal
+from dragoman.engine.settings import Settings
 from dragoman.service.access.authenticator import Access, Caller
 from dragoman.service.access.keys import SCOPES, claimed_id
-from dragoman.engine.core.errors import Forbidden, TooManyRequests, Unauthorized
-from dragoman.engine.settings import Settings
 from dragoman.service.http.bodies import bearer
 from dragoman.service.http.errors import error_response
 from dragoman.service.http.same_site import READING, check_same_site
 from dragoman.service.http.visitors import Visitors
-from dragoman.engine.observability.refusals import report_refusal
 
 METRICS = "/metrics"
 LIVE = "/healthz"

@@ -11,15 +11,15 @@ from urllib.parse import unquote_to_bytes
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import AmbiguousLength, InvalidRequest, Unavailable
+from dragoman.engine.observability.logs import access, known_method, request_id
+from dragoman.engine.observability.metrics import Metrics
+from dragoman.engine.observability.tracing import request_span
 from dragoman.service.http.connections.exchange import has_two_lengths
 from dragoman.service.http.errors import error_response, unexpected
 from dragoman.service.http.plain import with_security_headers
 from dragoman.service.http.request_id import request_identifier
-from dragoman.engine.observability.logs import access, known_method, request_id
-from dragoman.engine.observability.metrics import Metrics
-from dragoman.engine.observability.tracing import request_span
-from dragoman.service.schemas.search import Degraded
 
 _LOGGED = ("key_id", "degraded", "query")
 """Attributes of the request's state that endpoints set for its log line."""

@@ -11,8 +11,8 @@ from collections import OrderedDict
 
 from starlette.types import Scope
 
-from dragoman.service.access.rate_limit import Meter, Quota
 from dragoman.engine.core.errors import TooManyRequests
+from dragoman.service.access.rate_limit import Meter, Quota
 
 _ADDRESSES = 4_096
 """Addresses that are remembered; the one that was not seen for longest is forgotten first."""

@@ -12,13 +12,13 @@ from typing import cast
 from dragoman.deadline import DeadlinePassed, deadline
 from dragoman.engine.core.errors import InternalError, NotInstalled, ServiceError, Unavailable, classify
 from dragoman.engine.core.limits import BATCH_BYTES
-from dragoman.service.core.line import LineRejected
 from dragoman.engine.core.priority import Traffic, background
 from dragoman.engine.settings import Settings
+from dragoman.engine.tables.snapshot import Snapshot
+from dragoman.service.core.line import LineRejected
 from dragoman.service.jobs.line import JobType, LineAnswers, parse_line
 from dragoman.service.jobs.repository import Answered, JobInfo, JobRepository
 from dragoman.service.jobs.submission import line_error
-from dragoman.engine.tables.snapshot import Snapshot
 
 logger = logging.getLogger("dragoman")
 

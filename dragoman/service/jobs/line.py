@@ -11,20 +11,22 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from dragoman.engine.core.answer import as_json, fields_of
 from dragoman.engine.core.errors import ServiceError
-from dragoman.service.core.line import LineId, LineRejected, parse_object
-from dragoman.engine.settings import Settings
 from dragoman.engine.core.trec import one_collection
-from dragoman.service.core.validation import Body, describe
 from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.qa.qa import QuestionAnswering
-from dragoman.service.rerank.request import RerankRequests
+from dragoman.engine.rerank.request import RerankRequests
+from dragoman.engine.search.request import Method
+from dragoman.engine.search.service import Search
+from dragoman.engine.settings import Settings
+from dragoman.engine.tables.snapshot import Snapshot
+from dragoman.service.core.line import LineId, LineRejected, parse_object
+from dragoman.service.core.validation import Body, describe
 from dragoman.service.rerank.response import answer_v1, check_scored
 from dragoman.service.schemas.qa import QaRequest
 from dragoman.service.schemas.rerank import DocumentFields, RerankV1
-from dragoman.service.schemas.search import Method, SearchRequest
-from dragoman.engine.search.service import Search
-from dragoman.engine.tables.snapshot import Snapshot
+from dragoman.service.schemas.search import SearchRequest
 
 JobType = Literal["rerank", "search", "qa"]
 _PLACED = re.compile("[0-9]+:")
@@ -102,8 +104,8 @@ class LineAnswers:
         """
         try:
             if isinstance(request, QaRequest):
-                return self._qa.default_method(request)
-            return self._search.default_method(request)
+                return self._qa.default_method(request.as_query())
+            return self._search.default_method(request.as_query())
         except ServiceError:
             return None
 
@@ -116,15 +118,16 @@ class LineAnswers:
             ServiceError: what the endpoint would answer in place of it, or the line was cancelled.
         """
         if isinstance(line.request, SearchRequest):
-            found = self._search.search(line.request, line.custom_id, cancelled, snapshot)
-            response = found.model_dump(mode="json", exclude_unset=True, exclude={"timings_ms"})
+            found = self._search.search(line.request.as_query(), line.custom_id, cancelled, snapshot)
+            response = fields_of(found)
+            del response["timings_ms"]
             return LineAnswer(_dump(response), run_names(line.request))
         if isinstance(line.request, QaRequest):
             method = line.request.method if isinstance(line.request, SettledQa) else None
-            answered = self._qa.answer(line.request, line.custom_id, cancelled, snapshot, method)
-            return LineAnswer(_dump(answered.model_dump(mode="json", exclude_unset=True)), run_names(line.request))
+            answered = self._qa.answer(line.request.as_query(), line.custom_id, cancelled, snapshot, method)
+            return LineAnswer(as_json(answered), run_names(line.request))
         request, texts = line.request, line.request.texts()
-        begun = self._rerank.begin(request, texts, snapshot)
+        begun = self._rerank.begin(request.as_query(), texts, snapshot)
         scores = begun.pending.result(time.monotonic() + self._settings.jobs.job_line_seconds, cancelled)
         ranked = begun.ranking(scores, raw=bool(request.raw_scores))
         check_scored(ranked, len(texts))

@@ -12,9 +12,9 @@ from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
 from sqlalchemy.orm import Session, defer
 
 from dragoman.engine.core.errors import Conflict, NotFound
+from dragoman.engine.tables.views import ActiveVersion
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Job, JobLine, now
-from dragoman.engine.tables.views import ActiveVersion
 
 UPLOADING, DELETED = "uploading", "deleted"
 VALIDATING, IN_PROGRESS, FINALIZING, COMPLETED = "validating", "in_progress", "finalizing", "completed"

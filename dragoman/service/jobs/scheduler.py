@@ -15,7 +15,9 @@ from threading import Event, Thread
 
 from dragoman.engine.core.errors import NotFound, classify
 from dragoman.engine.core.priority import Traffic
+from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
+from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.service.jobs.executor import JobExecutor
 from dragoman.service.jobs.line import LineAnswers
 from dragoman.service.jobs.repository import (
@@ -27,11 +29,9 @@ from dragoman.service.jobs.repository import (
     JobInfo,
     JobRepository,
 )
-from dragoman.engine.observability.metrics import Metrics
 from dragoman.service.storage.instance_lock import DatabaseTaken
 from dragoman.service.storage.models import now
 from dragoman.service.tables.service import Tables
-from dragoman.engine.tables.snapshot import Snapshot
 
 logger = logging.getLogger("dragoman")
 

@@ -13,13 +13,13 @@ from sqlalchemy import and_, or_, select
 
 from dragoman.engine.core.errors import Conflict, InvalidRequest
 from dragoman.engine.core.priority import Traffic
-from dragoman.engine.settings import Settings
 from dragoman.engine.core.trec import RunLine, trec_run
+from dragoman.engine.observability.metrics import Metrics
+from dragoman.engine.settings import Settings
 from dragoman.service.jobs.line import LineAnswers
 from dragoman.service.jobs.repository import FAILED, PENDING, UPLOADING, JobInfo, JobRepository
 from dragoman.service.jobs.scheduler import JobScheduler
 from dragoman.service.jobs.submission import JobSubmission, NewJob, line_error, own_idempotency_key
-from dragoman.engine.observability.metrics import Metrics
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Job, JobLine
 from dragoman.service.tables.service import Tables

@@ -14,21 +14,22 @@ from uuid import uuid4
 from sqlalchemy import func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from dragoman.files.streams import Line, lines, unpacked
 from dragoman.engine.core.admission import Limit
 from dragoman.engine.core.errors import Conflict, InvalidRequest, TooLarge, classify
 from dragoman.engine.core.limits import BATCH_BYTES, BATCH_LINES
-from dragoman.service.core.line import LineRejected, parse_object
+from dragoman.engine.search.request import Method
 from dragoman.engine.settings import Settings
+from dragoman.engine.tables.views import ActiveVersion
+from dragoman.files.streams import Line, lines, unpacked
+from dragoman.service.core.line import LineRejected, parse_object
 from dragoman.service.jobs.line import JobType, LineAnswers, parse_line, run_names
 from dragoman.service.jobs.repository import FAILED, PENDING, UNFINISHED, UPLOADING, VALIDATING, pins
 from dragoman.service.schemas.qa import QaRequest
 from dragoman.service.schemas.rerank import RerankV1
-from dragoman.service.schemas.search import Method, SearchRequest
+from dragoman.service.schemas.search import SearchRequest
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Job, JobLine, now
 from dragoman.service.tables.service import Tables
-from dragoman.engine.tables.views import ActiveVersion
 
 
 @dataclass(frozen=True, slots=True)

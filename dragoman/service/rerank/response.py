@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dragoman.engine.core.errors import InternalError
-from dragoman.service.rerank.request import Ranking
+from dragoman.engine.rerank.request import Ranking
 from dragoman.service.schemas.rerank import (
     ApiVersion,
     DocumentFields,

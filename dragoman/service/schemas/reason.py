@@ -5,9 +5,8 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
 from dragoman.engine.core.limits import QUERY_CHARS
+from dragoman.engine.qa.request import ReasonQuery
 from dragoman.service.core.validation import Body, LanguageCode, Names, NotBlank
-from dragoman.service.schemas.qa import AnswerDocument
-from dragoman.service.schemas.search import Degraded, ExplainedHit, Hit, QueryRead
 
 
 class ReasonRequest(Body):
@@ -32,32 +31,9 @@ class ReasonRequest(Body):
     )
     stream: StrictBool = Field(default=False, description="Whether to answer by server-sent events.")
 
-
-class Usage(BaseModel):
-    """What the request cost."""
-
-    prompt_tokens: int = Field(description="Tokens that the LLM read, with those that the bridge made.")
-    completion_tokens: int
-    total_tokens: int
-
-
-class ReasonResponse(BaseModel):
-    """What the LLM answered."""
-
-    request_id: str
-    query: QueryRead = Field(description="The question as it was understood.")
-    answer: str = Field(description="The last part of what was generated: what `The answer is` names, or a sentence.")
-    reasoning: str = Field(description="What was generated before it.")
-    documents: list[AnswerDocument] | None = Field(
-        default=None, description="The documents that were quoted, in their order, used or not; only with collections."
-    )
-    passages: list[ExplainedHit | Hit] | None = Field(
-        default=None, description="The hits that were found for the question, as in search; only with collections."
-    )
-    model: str = Field(description="The bridge that answered, and what it can do.")
-    usage: Usage
-    degraded: list[Degraded]
-    truncated: list[str] = Field(description="What was quoted only in part, what search cut, and a cut-off answer.")
+    def as_query(self) -> ReasonQuery:
+        """What the engine is asked."""
+        return ReasonQuery(**{name: getattr(self, name) for name in type(self).model_fields if name != "stream"})
 
 
 class ConfiguredReasoner(BaseModel):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PlainValidator, SkipValidation, StrictBool, StrictInt
 
-from dragoman.service.core.json import check_text, check_value
 from dragoman.engine.core.limits import DOCUMENTS, QUERY_CHARS, TEXT_CHARS
+from dragoman.engine.query.response import TableUsed
+from dragoman.engine.rerank.request import RerankQuery
+from dragoman.service.core.json import check_text, check_value
 from dragoman.service.core.validation import (
     FIELDS,
     AtFirstFault,
@@ -18,7 +21,6 @@ from dragoman.service.core.validation import (
     ReaderLanguages,
     Text,
 )
-from dragoman.service.schemas.search import TableUsed
 
 MODEL_CHARS = 1_000
 """Longest name of a model."""
@@ -54,6 +56,10 @@ class _Rerank(Body):
     raw_scores: StrictBool | None = Field(
         default=False, description="Return logits instead of probabilities, which are their sigmoids."
     )
+
+    def as_query(self) -> RerankQuery:
+        """What the engine is asked."""
+        return RerankQuery(**{part.name: getattr(self, part.name) for part in fields(RerankQuery)})
 
 
 class DocumentFields(BaseModel):

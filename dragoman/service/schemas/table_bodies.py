@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dragoman.lexicon.formats.items import Detected
 from dragoman.engine.core.numbers import significant
+from dragoman.engine.tables.lookup import Lookup
+from dragoman.lexicon.formats.items import Detected
 from dragoman.service.schemas.tables import (
     DetectedLayout,
     EntryBody,
@@ -17,7 +18,6 @@ from dragoman.service.schemas.tables import (
     Translation,
 )
 from dragoman.service.tables.contents import WrittenEntry
-from dragoman.engine.tables.lookup import Lookup
 from dragoman.service.tables.repository import TableInfo
 from dragoman.service.tables.service import Patched, Upload, Uploaded
 

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.limits import TEXT_CHARS, TEXTS
 from dragoman.service.core.validation import AtFirstFault, Body, LanguageCode, Text
-from dragoman.service.schemas.search import Degraded
 
 Passage = Annotated[Text, Field(max_length=TEXT_CHARS)]
 Texts = Annotated[list[Passage], Field(min_length=1, max_length=TEXTS), AtFirstFault]

@@ -8,6 +8,8 @@ from dragoman import deadline
 from dragoman.engine.core.errors import InvalidRequest, NotFound
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.compiled import CompiledTables, Loaded
+from dragoman.engine.tables.lookup import Lookup, TermLookup, shown
+from dragoman.engine.tables.views import ActiveVersion
 from dragoman.service.tables.contents import (
     EXPORT_FORMATS,
     Difference,
@@ -17,9 +19,7 @@ from dragoman.service.tables.contents import (
     exported,
     listed,
 )
-from dragoman.engine.tables.lookup import Lookup, TermLookup, shown
 from dragoman.service.tables.repository import TableInfo, TableRepository, VersionInfo
-from dragoman.engine.tables.views import ActiveVersion
 
 
 class TableBrowser:

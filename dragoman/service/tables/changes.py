@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from dragoman.engine.core.errors import InvalidRequest
+from dragoman.engine.core.names import check_name
+from dragoman.engine.tables.compiled import content_checksum
+from dragoman.engine.tables.views import ActiveVersion
 from dragoman.lexicon.formats.build import Normalised
 from dragoman.lexicon.formats.items import Detected, Notice, Rejection
 from dragoman.lexicon.table.compose import Kind
 from dragoman.lexicon.text.languages import check_language
-from dragoman.engine.core.errors import InvalidRequest
-from dragoman.engine.core.names import check_name
-from dragoman.engine.tables.compiled import content_checksum
 from dragoman.service.tables.reading import ReadAs
 from dragoman.service.tables.repository import Counts, NewVersion
-from dragoman.engine.tables.views import ActiveVersion
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from dragoman import deadline
+from dragoman.engine.core.errors import InvalidRequest
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.written import WrittenForms, entries_from
 from dragoman.lexicon.text.tokens import fold
-from dragoman.engine.core.errors import InvalidRequest
 from dragoman.service.storage.database import EntryRow
 from dragoman.service.tables.repository import entry_rows
 

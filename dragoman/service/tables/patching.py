@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from dragoman.engine.core.errors import InvalidRequest, TooLarge
 from dragoman.lexicon.formats.build import Normalised, normalise
 from dragoman.lexicon.formats.cells import term_of
 from dragoman.lexicon.formats.items import Limits, RawEntry, Rejected, TableFormatError, shown
@@ -12,7 +13,6 @@ from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.vocabulary import Vocabulary
 from dragoman.lexicon.table.written import WrittenForms, entry_number
 from dragoman.lexicon.text.tokens import fold_term, other_keys
-from dragoman.engine.core.errors import InvalidRequest, TooLarge
 from dragoman.service.tables.repository import entry_rows
 
 

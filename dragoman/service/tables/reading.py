@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from dragoman.engine.core.errors import InvalidRequest, TooLarge
+from dragoman.engine.settings import Settings
+from dragoman.engine.tables.odds import odds_between
 from dragoman.lexicon.formats.build import Normalised, normalise
 from dragoman.lexicon.formats.detection.encodings import allowed
 from dragoman.lexicon.formats.detection.separators import separator_named
 from dragoman.lexicon.formats.items import ROLES, SKIPPED, Choices
 from dragoman.lexicon.formats.reader import FORMATS, Limits, TableFormatError, TableTooLarge, read
-from dragoman.engine.core.errors import InvalidRequest, TooLarge
-from dragoman.engine.settings import Settings
-from dragoman.engine.tables.odds import odds_between
 
 _DECIMALS = {".": ".", ",": ",", "point": ".", "comma": ","}
 _MOST_COLUMNS = 256

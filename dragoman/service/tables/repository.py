@@ -15,14 +15,14 @@ from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from dragoman.engine.core.errors import Conflict, NotFound
+from dragoman.engine.tables.views import ActiveVersion
 from dragoman.lexicon.table.compose import Kind
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.vocabulary import Vocabulary
 from dragoman.lexicon.table.written import Written, WrittenForms
-from dragoman.engine.core.errors import Conflict, NotFound
 from dragoman.service.storage.database import EntryRow, Store, insert_entries
 from dragoman.service.storage.models import TableEntry, TableVersion, TranslationTable
-from dragoman.engine.tables.views import ActiveVersion
 
 BUILDING, READY, DELETED = "building", "ready", "deleted"
 _ENTRIES_PER_TRANSACTION = 50_000

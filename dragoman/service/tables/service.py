@@ -7,25 +7,24 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from threading import Event, Lock, Thread
 from typing import TypeVar
 
+from dragoman.engine.core.errors import Conflict, NotFound, Unavailable, classify
+from dragoman.engine.settings import Settings
+from dragoman.engine.tables.compiled import CompiledTables, content_checksum
+from dragoman.engine.tables.lookup import Lookup, TermLookup
+from dragoman.engine.tables.snapshot import Snapshot, TableRegistry
+from dragoman.engine.tables.views import ActiveVersion
 from dragoman.lexicon.formats.build import Normalised
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.table.written import WrittenForms
 from dragoman.lexicon.text.tokens import Analysis
-from dragoman.engine.core.errors import Conflict, NotFound, Unavailable, classify
-from dragoman.engine.core.priority import in_background
-from dragoman.engine.settings import Settings
 from dragoman.service.storage.database import EntryRow, Store
 from dragoman.service.tables.browsing import TableBrowser
 from dragoman.service.tables.changes import Patched, Upload, Uploaded, checked, counted, new_version
-from dragoman.engine.tables.compiled import CompiledTables, content_checksum
-from dragoman.engine.tables.lookup import Lookup, TermLookup
 from dragoman.service.tables.patching import Patch, patched
 from dragoman.service.tables.reading import read_table
 from dragoman.service.tables.repository import Counts, NewVersion, TableInfo, TableRepository, check_languages
-from dragoman.engine.tables.snapshot import Snapshot, TableRegistry
-from dragoman.engine.tables.views import ActiveVersion
 
-__all__ = ["Patched", "Tables", "Upload", "Uploaded", "check_active", "check_detectable"]
+__all__ = ["Patched", "Tables", "Upload", "Uploaded"]
 
 logger = logging.getLogger("dragoman")
 
@@ -313,25 +312,3 @@ class Tables:
         snapshot = self.registry.prepare(active)
         commit()
         self._install(snapshot, ready)
-
-
-def check_active(names: Sequence[str], snapshot: Snapshot) -> None:
-    """Raise :class:`NotFound` if a name has no active table, :class:`Unavailable` if its table is not served."""
-    for place, name in enumerate(names):
-        if name not in snapshot.names:
-            for one in snapshot.unserved.values():
-                if any(member.name == name for member in one.members):
-                    raise Unavailable(f"tables[{place}]: cannot be served now: {one}")
-            raise NotFound(f"tables[{place}]: there is no active table named {name!r}")
-
-
-def check_detectable(snapshot: Snapshot, languages: Collection[str]) -> None:
-    """Raise :class:`Unavailable` in background work if tables that language detection needs are not served.
-
-    ``languages`` are those of the documents; empty if these are to be detected too.
-    """
-    pairs = [*snapshot.views, *snapshot.unserved]
-    joined = {one for pair in pairs if not set(pair).isdisjoint(languages) for one in pair}
-    for pair, unserved in snapshot.unserved.items():
-        if in_background() and not (languages and joined.isdisjoint(pair)):
-            raise Unavailable(f"a language cannot be detected now: {unserved}")

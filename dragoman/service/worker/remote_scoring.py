@@ -18,15 +18,15 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from dragoman.ranking.about import RerankerAbout
 from dragoman.engine.core.errors import ClientDisconnected, ServiceError, TooLarge, TooManyRequests, Unavailable
 from dragoman.engine.core.turns import waiting_for_models
 from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.models import NEARLY
 from dragoman.engine.models.scoring import Pending, ScoreRequest, Scores
-from dragoman.service.worker.wire import ModelBody, ScoreBody, ScoresBody
 from dragoman.engine.observability import tracing
 from dragoman.engine.observability.logs import request_id
+from dragoman.ranking.about import RerankerAbout
+from dragoman.service.worker.wire import ModelBody, ScoreBody, ScoresBody
 
 B = TypeVar("B", bound=BaseModel)
 

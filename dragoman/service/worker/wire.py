@@ -8,13 +8,13 @@ from typing import Annotated, Any, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, NonNegativeInt, model_validator
 
-from dragoman.ranking.about import RerankerAbout
-from dragoman.ranking.attention import Direction, Links
 from dragoman.engine.core.limits import DOCUMENTS
 from dragoman.engine.core.priority import in_background
-from dragoman.service.core.validation import Body, Text
 from dragoman.engine.models.scoring import ScoreRequest, Scores
 from dragoman.engine.models.scoring import Text as ScoredText
+from dragoman.ranking.about import RerankerAbout
+from dragoman.ranking.attention import Direction, Links
+from dragoman.service.core.validation import Body, Text
 
 Span = tuple[NonNegativeInt, NonNegativeInt]
 Weight = Annotated[FiniteFloat, Field(ge=0, le=1_000_000)]

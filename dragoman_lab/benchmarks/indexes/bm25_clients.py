@@ -77,11 +77,11 @@ class Engine:
         }
 
     def _translated(self, data: Path, table: Path) -> dict[str, list[Any]]:
+        from dragoman.engine.query.translation import BM25_OF, identical
+        from dragoman.engine.settings import Settings
         from dragoman.indexes.analysis.pipeline import analysis
         from dragoman.lexicon.query import Bridge, psq, smt, untranslated
         from dragoman.lexicon.table.compose import Member, analysed, merge
-        from dragoman.engine.settings import Settings
-        from dragoman.engine.query.translation import BM25_OF, identical
         from dragoman.service.tables.reading import read_table
 
         self.parameters = BM25_OF

@@ -22,11 +22,11 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from dragoman.engine.models.text_translation import SENTENCE_LENGTH, limit_of
 from dragoman.files.atomic import atomic_file
 from dragoman.lexicon.text.passages import sentences
 from dragoman.reasoning.layalign.decoding import Stream
 from dragoman.reasoning.layalign.reasoner import Reasoner
-from dragoman.engine.models.text_translation import SENTENCE_LENGTH, limit_of
 from dragoman_lab.reasoning.examples import read_completions, read_records
 
 AT_ONCE = 32

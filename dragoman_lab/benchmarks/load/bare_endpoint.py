@@ -13,9 +13,10 @@ from pathlib import Path
 import uvicorn
 from fastapi import FastAPI
 
+from dragoman.engine.search.request import SearchQuery
+from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from dragoman.service.server import _listen
 
 
@@ -24,7 +25,7 @@ def bare_app(runtime: Runtime) -> FastAPI:
     app = FastAPI()
 
     @app.post("/v1/search", response_model_exclude_unset=True)
-    def search(body: SearchRequest) -> SearchResponse:
+    def search(body: SearchQuery) -> SearchResponse:
         return runtime.search.search(body, "")
 
     @app.get("/v1/collections")

@@ -28,9 +28,9 @@ from typing import Any, get_args
 import numpy as np
 import torch
 
+from dragoman.engine.search.request import Method
 from dragoman.ranking.about import LATE, RerankerAbout
 from dragoman.ranking.scoring import AnyScorer, load_scorer
-from dragoman.service.schemas.search import Method
 from dragoman_lab.evaluation.benchmark import paired_p
 from dragoman_lab.evaluation.candidate_sources import Judged, MartSources, prepare
 from dragoman_lab.ranking.lists import read_lists

@@ -22,11 +22,11 @@ import bm25s
 import ir_measures
 from ir_measures import AP
 
+from dragoman.engine.query.translation import BM25_OF
 from dragoman.indexes import BM25, IndexedDocument, LuceneIndex
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.query import untranslated
 from dragoman.lexicon.text.tokens import Analysis
-from dragoman.engine.query.translation import BM25_OF
 from dragoman_lab.benchmarks.retrieval.distractors import distractors
 from dragoman_lab.evaluation.test_collection import SPLITS, load_benchmark
 

@@ -36,14 +36,14 @@ from fast_psq.utils import read_inverted_index, write_inverted_index
 from fast_psq.vectorizer import PSQVectorizer
 from ir_measures import AP
 
+from dragoman.engine.query.translation import identical
+from dragoman.engine.settings import Settings
 from dragoman.indexes import BM25, IndexedDocument, LuceneIndex
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.query import Bridge, psq
 from dragoman.lexicon.table.compose import Member, analysed, merge
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import Analysis
-from dragoman.engine.settings import Settings
-from dragoman.engine.query.translation import identical
 from dragoman.service.tables.reading import read_table
 from dragoman_lab.benchmarks.retrieval.distractors import distractors
 from dragoman_lab.evaluation.test_collection import SPLITS, Benchmark, load_benchmark

@@ -17,8 +17,8 @@ from collections.abc import Iterable
 from importlib.resources import files
 from pathlib import Path
 
-from dragoman.lexicon.text.tokens import words
 from dragoman.engine.query.language import Knows, detect
+from dragoman.lexicon.text.tokens import words
 from dragoman_lab.evaluation.test_collection import SPLITS, Split, part_of
 
 Sides = dict[str, set[str]]

@@ -24,9 +24,9 @@ from typing import TypeVar
 from rich.console import Console
 from rich.table import Table as Printed
 
+from dragoman.engine.settings import Settings
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.table.compose import Member, analysed, merge
-from dragoman.engine.settings import Settings
 from dragoman.service.tables.reading import read_table
 from dragoman_lab.benchmarks.load.memory import mebibytes
 from tests.service import postgresql

@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from dragoman.backbone.loading import load_encoder
 from dragoman.backbone.sentences import SentenceEncoder
+from dragoman.engine.search.late import DEPTH
 from dragoman.indexes.dense.codes import StateCodec
 from dragoman.indexes.dense.index import DenseIndex, Embedded
 from dragoman.ranking.maxsim import MAX_RARITY, matches
-from dragoman.engine.search.late import DEPTH
 from dragoman_lab.evaluation.codebook_training import CodebookTraining, sampled_states
 from dragoman_lab.evaluation.test_collection import load_benchmark
 

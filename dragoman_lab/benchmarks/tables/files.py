@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
+from dragoman.engine.tables.odds import odds_between
 from dragoman.lexicon.formats.reader import RawEntry, TableFormatError, read
 from dragoman.lexicon.text.tokens import fold_term
-from dragoman.engine.tables.odds import odds_between
 from dragoman_lab.benchmarks.tables.generated import Case, Entries, case
 
 _NAMED = ("moses",)

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.engine.tables.odds import odds_between
 from dragoman.lexicon.formats.build import normalise
 from dragoman.lexicon.formats.detection import encodings
 from dragoman.lexicon.formats.detection.headers import read_header
 from dragoman.lexicon.formats.items import Choices, Detected, Header, Item, Notice, RawEntry, Rejection
 from dragoman.lexicon.formats.reader import TableFormatError, read
-from dragoman.engine.tables.odds import odds_between
 
 WORDS = [("house", "Haus"), ("tree", "Baum"), ("heart attack", "Herzinfarkt"), ("bridge", "Brücke"), ("knee", "Knie")]
 

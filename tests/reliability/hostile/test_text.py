@@ -14,10 +14,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dragoman.engine.query.language import detect
 from dragoman.indexes.analysis.pipeline import LONGEST_WORD, analysis
 from dragoman.lexicon.text.passages import passages
 from dragoman.lexicon.text.tokens import fold, fold_term, words
-from dragoman.engine.query.language import detect
 
 PIECES = (
     *"aAlsSIzßéİ.,'’·“\"״׳ 01٣३\u00a0\u066c．＇-_\n!?…;。",

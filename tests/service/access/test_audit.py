@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event
 
-from dragoman.service.access.audit import BEGUN, COMMAND_LINE, DONE, Actor, Audit
 from dragoman.engine.core.errors import Conflict
+from dragoman.service.access.audit import BEGUN, COMMAND_LINE, DONE, Actor, Audit
 from dragoman.service.storage.database import Store
 from tests.service.access_client import ask, identifier, keys_command, make_key
 from tests.service.api.errorbody import check_error

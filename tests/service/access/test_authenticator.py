@@ -19,8 +19,8 @@ from fastapi import APIRouter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.service.access.keys import recognised
 from dragoman.engine.core.errors import Unauthorized
+from dragoman.service.access.keys import recognised
 from dragoman.service.http.authentication import check_routes
 from tests.service import postgresql
 from tests.service.access_client import ask, authorization, identifier, keys_command, make_key

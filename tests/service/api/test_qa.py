@@ -12,10 +12,10 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from dragoman.service.app import create_app
-from dragoman.engine.settings import Settings
 from dragoman.engine.models import models
 from dragoman.engine.models.reading import spans
+from dragoman.engine.settings import Settings
+from dragoman.service.app import create_app
 from tests.service.api.errorbody import check_error
 from tests.service.backbones import tiny_reader
 from tests.service.job_client import finished, read, submit

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import time
+from dataclasses import asdict
 from threading import Thread
 
 import pytest
@@ -12,11 +13,12 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from dragoman.service.collections.dense.index import Coverage
 from dragoman.engine.core.errors import NotFound, Unavailable
+from dragoman.engine.search.request import SearchQuery
+from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
+from dragoman.service.collections.dense.index import Coverage
 from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from tests.service.modelling import GERMAN, WordEncoder, ask, reasons
 from tests.service.searching import add, crash, running
 
@@ -68,10 +70,10 @@ def test_dense_finds_across_languages_without_any_table(settings: Settings, enco
         (meant,) = titled.highlights
         assert (titled.id, meant.field, meant.start, meant.end, meant.document_term) == ("v", "title", 0, 6, "Island")
         assert titled.snippet == "Der Vulkan spuckt Asche."
-        lines, degraded, _ = runtime.search.run(SearchRequest(query="bee", query_language="en", method="dense"))
+        lines, degraded, _ = runtime.search.run(SearchQuery(query="bee", query_language="en", method="dense"))
         assert [line.id for line in lines] == ids(both)
         assert degraded == []
-        explained = ask(runtime, "bee", explain=True).hits[0].model_dump()
+        explained = asdict(ask(runtime, "bee", explain=True).hits[0])
         assert (explained["contributions"], explained["fusion"]) == ([], None)
 
 
@@ -171,7 +173,7 @@ def test_what_is_missing_when_time_is_up_is_reported(settings: Settings, encoder
         answer = ask(runtime, "volcano")
         assert ids(answer)[0] == "v"
         assert reasons(answer) == ["collection 'de': 70 of 73 documents have no embedding yet"]
-        lines, degraded, _ = runtime.search.run(SearchRequest(query="bee", query_language="en", method="dense"))
+        lines, degraded, _ = runtime.search.run(SearchQuery(query="bee", query_language="en", method="dense"))
         assert len(lines) >= 3
         assert [one.stage for one in degraded] == ["dense"]
         encoder.seconds = 0.0

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from dragoman.engine.models import batching
+from dragoman.engine.models.batches import Item
+from dragoman.engine.settings import Settings
 from dragoman.indexes.dense import index as dense_index
 from dragoman.service.collections.dense import registry as dense_registry
 from dragoman.service.collections.dense.index import Coverage
-from dragoman.engine.settings import Settings
-from dragoman.engine.models import batching
-from dragoman.engine.models.batches import Item
 from tests.service.modelling import GERMAN, WordEncoder, ask
 from tests.service.searching import add, running
 

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.models import models
+from dragoman.engine.settings import Settings
 from dragoman.service.collections import entities
 from dragoman.service.collections.entities import EntityCoverage
-from dragoman.engine.core.errors import Unavailable
-from dragoman.engine.settings import Settings
-from dragoman.engine.models import models
 from tests.service.searching import add, running
 
 pytestmark = pytest.mark.slow

@@ -12,6 +12,9 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
+from dragoman.engine.core.errors import NotFound, StorageFull, Unavailable
+from dragoman.engine.search.request import SearchQuery
+from dragoman.engine.settings import Settings
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.service.collections import builds
@@ -19,10 +22,7 @@ from dragoman.service.collections import changes as replay
 from dragoman.service.collections.builds import IndexState
 from dragoman.service.collections.lucene import index as collection_index
 from dragoman.service.collections.lucene.index import CollectionIndex
-from dragoman.engine.core.errors import NotFound, StorageFull, Unavailable
-from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.search import SearchRequest
 from dragoman.service.storage.models import Collection, Document
 from tests.service.searching import add, crash, found, running
 
@@ -150,7 +150,7 @@ def test_an_index_of_another_analysis_is_searched_while_it_is_built_anew(
     with running(slow) as runtime:
         index = runtime.collections.index_of("c")
         assert found(runtime, "c", "moja") == ["1"]
-        answer = runtime.search.search(SearchRequest(query="moja", query_language="sw", method="none"), "x")
+        answer = runtime.search.search(SearchQuery(query="moja", query_language="sw", method="none"), "x")
         assert [one.id for one in answer.hits] == ["1"]
         assert "it is of an earlier version and being built anew" in answer.degraded[0].reason
         with pytest.raises(Unavailable, match="being built"), index.writing():

@@ -12,8 +12,8 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from dragoman.backbone.pretrained import huggingface
-from dragoman.indexes.dense.file import read, read_header, write
 from dragoman.engine.settings import Settings
+from dragoman.indexes.dense.file import read, read_header, write
 from dragoman.service.runtime import Runtime
 from tests.backbone.pretrained.hub_samples import write_checkpoints
 from tests.service.collections.test_dense_index import settled

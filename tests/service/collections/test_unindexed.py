@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled, check, deadline
+from dragoman.engine.core.errors import NotFound
+from dragoman.engine.settings import Settings
 from dragoman.indexes.analysis import pipeline
 from dragoman.indexes.documents import IndexedDocument, Row
 from dragoman.indexes.java.jvm import JavaError
 from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.service.collections import unindexed
-from dragoman.engine.core.errors import NotFound
-from dragoman.engine.settings import Settings
 from tests.service.searching import add, found, running
 from tests.service.serving import wait_for
 

@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from dragoman import installation
-from dragoman.lexicon.text.languages import UnknownLanguage
 from dragoman.engine.core.errors import (
     ERRORS,
     Conflict,
@@ -19,6 +18,7 @@ from dragoman.engine.core.errors import (
     classify,
     from_status,
 )
+from dragoman.lexicon.text.languages import UnknownLanguage
 
 
 def _sqlite(code: int) -> OperationalError:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from dragoman.reasoning.layalign.decoding import Decoder
 from dragoman.engine.core.errors import InternalError
 from dragoman.engine.models.batches import Limits
 from dragoman.engine.models.batching import Worker
 from dragoman.engine.models.generation import Generate, Generation, generated
+from dragoman.reasoning.layalign.decoding import Decoder
 from tests.reasoning.layalign.test_decoding import READER, alone, streams
 from tests.reasoning.layalign.tiny import joined, llm
 

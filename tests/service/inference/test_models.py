@@ -13,11 +13,11 @@ import httpx
 import numpy as np
 import pytest
 
-from dragoman.indexes.dense.file import read_header
 from dragoman.engine.core.errors import Unavailable
-from dragoman.engine.settings import Settings
 from dragoman.engine.models.models import Models
 from dragoman.engine.observability.metrics import Metrics
+from dragoman.engine.settings import Settings
+from dragoman.indexes.dense.file import read_header
 from dragoman_lab.evaluation.benchmark import run
 from dragoman_lab.evaluation.serving import TableFile
 from dragoman_lab.evaluation.test_collection import BenchmarkError
@@ -250,14 +250,14 @@ def test_an_idle_service_imports_no_model_library(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.search import SearchRequest
+from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.settings import Settings
 import dragoman.service.app, dragoman.service.api.reading.translate
 runtime = Runtime(Settings.load(data_dir=Path(sys.argv[1])))
 runtime.start()
 runtime.collections.create("de", "de")
 runtime.collections.import_documents("de", iter([b'{"id": "1", "text": "eins"}']))
-assert runtime.search.search(SearchRequest(query="eins", query_language="de"), "id").hits
+assert runtime.search.search(SearchQuery(query="eins", query_language="de"), "id").hits
 runtime.close()
 heavy = {"torch", "transformers", "tokenizers", "faiss"} & set(sys.modules)
 assert not heavy, heavy

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from dragoman.lexicon.text.passages import PASSAGE_LENGTH
 from dragoman.engine.models.batches import Limits
 from dragoman.engine.models.batching import Worker
 from dragoman.engine.models.gathering import gathered
 from dragoman.engine.models.tagging import Tagging
+from dragoman.lexicon.text.passages import PASSAGE_LENGTH
 from dragoman.tagging.tagger import Tag
 
 read: list[str] = []

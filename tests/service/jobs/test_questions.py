@@ -13,13 +13,13 @@ import pytest
 from fastapi.testclient import TestClient
 from torch import Tensor
 
+from dragoman.engine.core.errors import Unavailable
+from dragoman.engine.models import models
+from dragoman.engine.search.dense import DenseStage
+from dragoman.engine.settings import Settings
 from dragoman.reasoning.inference import SpanScorer
 from dragoman.service.app import create_app
-from dragoman.engine.core.errors import Unavailable
-from dragoman.engine.settings import Settings
-from dragoman.engine.models import models
 from dragoman.service.jobs.executor import JobExecutor
-from dragoman.engine.search.dense import DenseStage
 from tests.service.api.errorbody import check_error
 from tests.service.backbones import tiny_reader
 from tests.service.job_client import NDJSON, finished, job, read, submit

@@ -116,7 +116,7 @@ def test_requests_go_before_the_lines_of_a_job(tmp_path: Path, scorer: LinkScore
         id = submit(runtime, rerank_lines(40))
         wait_for(lambda: bool(scorer.batches))
         asked = RerankV1(query="ash", query_language="en", document_language="de", documents=["Asche " * 9] * 3)
-        pending = runtime.rerank_requests.begin(asked, asked.texts()).pending
+        pending = runtime.rerank_requests.begin(asked.as_query(), asked.texts()).pending
         batches = len(scorer.batches)
         scorer.barrier.set()
         pending.result(time.monotonic() + 60)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from dragoman.service.collections.builds import IndexState
-from dragoman.service.collections.lucene.index import CollectionIndex
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.settings import Settings
+from dragoman.service.collections.builds import IndexState
+from dragoman.service.collections.lucene.index import CollectionIndex
 from dragoman.service.jobs.submission import NewJob
 from dragoman.service.runtime import Runtime
 from dragoman.service.storage.models import TableEntry

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from dragoman.engine.query.links import MIN_SIMILARITY, lexical_links, linked_words
+from dragoman.engine.tables.views import ActiveVersion, View
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.table.compose import Kind
 from dragoman.lexicon.table.table import Table
-from dragoman.engine.query.links import MIN_SIMILARITY, lexical_links, linked_words
-from dragoman.engine.tables.views import ActiveVersion, View
 
 
 def view(*entries: tuple[str, str], kind: Kind = "statistical") -> View:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dragoman.lexicon.query import Alternative, TermGroup, TranslatedQuery
 from dragoman.engine.query.translation import QueryName, Translated, kept_names
+from dragoman.lexicon.query import Alternative, TermGroup, TranslatedQuery
 
 TEXT = "Rice by the Sea of Japan, said Rice of Bush"
 NAMES = [QueryName(0, 4), QueryName(19, 24, by_words=False), QueryName(31, 35), QueryName(39, 43)]

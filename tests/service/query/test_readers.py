@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.lexicon.text.languages import LANGUAGES
 from dragoman.engine.core.limits import READER_LANGUAGES
 from dragoman.engine.query.readers import accepted_languages, readers_of
+from dragoman.lexicon.text.languages import LANGUAGES
 
 
 @pytest.mark.parametrize(

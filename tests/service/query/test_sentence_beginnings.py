@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dragoman.engine.query.translation import is_function_word
 from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import PlainAnalysis
-from dragoman.engine.query.translation import is_function_word
 
 
 def named(text: str, language: str, word: str) -> bool:

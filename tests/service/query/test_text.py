@@ -5,8 +5,8 @@ from __future__ import annotations
 from threading import Barrier, Thread
 from typing import Any
 
-from dragoman.lexicon.text.tokens import PlainAnalysis
 from dragoman.engine.query.text import AnalysedText
+from dragoman.lexicon.text.tokens import PlainAnalysis
 
 
 def test_a_text_is_analysed_once() -> None:

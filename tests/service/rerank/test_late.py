@@ -13,16 +13,16 @@ from fastapi.testclient import TestClient
 
 from dragoman.backbone import loading, sentences
 from dragoman.backbone.sentences import SentenceEncoder
-from dragoman.ranking import scoring
-from dragoman.service.app import create_app
 from dragoman.engine.core.errors import Unavailable
-from dragoman.engine.settings import Settings
 from dragoman.engine.models import loading as service_loading
 from dragoman.engine.models.loading import has_reranker, reranker_place
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.scoring import ScoreRequest, Text
-from dragoman.service.worker.wire import ScoreBody
 from dragoman.engine.observability.metrics import Metrics
+from dragoman.engine.settings import Settings
+from dragoman.ranking import scoring
+from dragoman.service.app import create_app
+from dragoman.service.worker.wire import ScoreBody
 from tests.service.inference.test_worker_process import Worker
 from tests.service.serving import COMMAND, server
 

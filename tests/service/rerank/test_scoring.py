@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from dragoman.indexes.analysis.pipeline import analysis
-from dragoman.ranking.about import RerankerAbout
-from dragoman.ranking.limits import readable
 from dragoman.engine.core.errors import ClientDisconnected, TooManyRequests, Unavailable
-from dragoman.engine.settings import Settings
 from dragoman.engine.models.scoring import Pending, ScoreRequest, Scores
 from dragoman.engine.query.text import AnalysedText
 from dragoman.engine.rerank.scoring import Reranking
+from dragoman.engine.settings import Settings
+from dragoman.engine.tables.snapshot import Snapshot
+from dragoman.indexes.analysis.pipeline import analysis
+from dragoman.ranking.about import RerankerAbout
+from dragoman.ranking.limits import readable
 from dragoman.service.runtime import Runtime
 from dragoman.service.tables.service import Upload
-from dragoman.engine.tables.snapshot import Snapshot
 
 pytestmark = pytest.mark.slow
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from dragoman.service.app import create_app
-from dragoman.engine.settings import Settings
 from dragoman.engine.models import loading
 from dragoman.engine.search.dense import DenseStage
+from dragoman.engine.settings import Settings
+from dragoman.service.app import create_app
 from tests.service.job_client import finished, read, submit
 from tests.service.modelling import WordEncoder, standing_in
 

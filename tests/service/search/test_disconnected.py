@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from dragoman.engine.core.errors import ClientDisconnected
+from dragoman.engine.search.request import RerankOptions, SearchQuery
 from dragoman.engine.settings import Settings
-from dragoman.service.schemas.search import SearchRequest
 from tests.service.modelling import GERMAN, LinkScorer, UpperTranslator, WordEncoder, standing_in
 from tests.service.searching import add, running
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 FIELDS: dict[str, dict[str, Any]] = {
     "query": {"method": "hybrid"},
     "passages": {"method": "hybrid"},
-    "rerank": {"method": "none", "rerank": {}},
+    "rerank": {"method": "none", "rerank": RerankOptions()},
     "snippets": {"method": "none", "translate_snippets": True},
 }
 
@@ -43,7 +43,7 @@ def test_a_search_ends_when_its_client_leaves_while_a_model_computes(
     scorer, translator = LinkScorer(), UpperTranslator()
     model = {"rerank": scorer, "snippets": translator}.get(stage, encoder)
     chosen = settings.replace(translator="upper")
-    request = SearchRequest(query="Vulkan", query_language="en", **FIELDS[stage])
+    request = SearchQuery(query="Vulkan", query_language="en", **FIELDS[stage])
     with standing_in(monkeypatch, encoder, translator, scorer), running(chosen) as runtime:
         runtime.collections.create("de", "de")
         add(runtime, "de", *GERMAN)

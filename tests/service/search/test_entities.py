@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from dragoman.service.app import create_app
 from dragoman.engine.settings import Settings
+from dragoman.service.app import create_app
 from tests.service.searching import ndjson
 
 pytestmark = pytest.mark.slow

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from dragoman.engine.core.answer import fields_of
+from dragoman.engine.search.request import SearchQuery
+from dragoman.engine.search.response import Hit
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.search import Hit, SearchRequest
 from dragoman.service.tables.service import Upload
 from tests.service.modelling import WordEncoder, ask
 from tests.service.searching import add, running
@@ -87,7 +89,7 @@ def test_glosses_come_from_the_tables_of_the_search(runtime: Runtime) -> None:
     runtime.tables.deactivate("terms")
     assert words(glossed(runtime, text), text)[0][1][0] == "volcano"
     answer = runtime.search.search(
-        SearchRequest(query="7", query_language="en", method="psq", gloss=True), "id", None, before
+        SearchQuery(query="7", query_language="en", method="psq", gloss=True), "id", None, before
     )
     assert words(answer.hits[0], text) == [("Vulkan", ["tephra"])]
 
@@ -99,7 +101,7 @@ def test_what_is_in_the_language_of_the_query_needs_no_gloss(runtime: Runtime) -
 
 def test_there_are_glosses_only_on_request(runtime: Runtime) -> None:
     hit = glossed(runtime, "Vulkan 7", gloss=False)
-    assert "gloss" not in hit.model_dump(exclude_unset=True)
+    assert "gloss" not in fields_of(hit)
     answer = ask(runtime, "7", "psq", gloss=True, explain=True)
     assert answer.hits[0].gloss
     assert answer.timings_ms.gloss is not None

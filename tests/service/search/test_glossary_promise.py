@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from dragoman.service.collections.texts import BEGINNING
 from dragoman.engine.core.errors import InvalidRequest
+from dragoman.engine.search.request import SearchQuery
+from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
+from dragoman.service.collections.texts import BEGINNING
 from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from dragoman.service.tables.patching import Patch, Removal
 from dragoman.service.tables.service import Upload
 from tests.service.searching import add, running
@@ -67,7 +68,7 @@ def runtime(settings: Settings) -> Iterator[Runtime]:
 
 
 def search(runtime: Runtime, query: str, language: str = "de") -> SearchResponse:
-    request = SearchRequest(query=query, query_language=language, method="psq", rerank=False, explain=True)
+    request = SearchQuery(query=query, query_language=language, method="psq", rerank=False, explain=True)
     return runtime.search.search(request, "x")
 
 
@@ -147,7 +148,7 @@ def test_a_japanese_hit_of_smt_has_the_evidence_of_its_score(runtime: Runtime) -
     add(runtime, "c", {"id": "one", "text": "本を読んだ。"}, {"id": "two", "text": "本を書いた。"})
     table = "read\t読む\t0.9\nbook\t本\t0.9\nwrote\t書い\t0.9\n"
     runtime.tables.upload(Upload("plain", "en", "ja", activate=True), iter([table.encode()]))
-    request = SearchRequest(query="read wrote", query_language="en", method="smt", rerank=False, explain=True)
+    request = SearchQuery(query="read wrote", query_language="en", method="smt", rerank=False, explain=True)
     hits = runtime.search.search(request, "x").hits
     assert sorted(hit.id for hit in hits) == ["one", "two"]
     for hit in hits:
@@ -205,7 +206,7 @@ def test_a_sequence_has_the_evidence_of_its_score_whatever_stands_between(
     entry = f"{first} {second}" if language == "vi" else first + second
     (word,) = filled(runtime, language, f"{second}。", [entry], "en")
     add(runtime, "c", *documents, {"id": "title", "title": first, "text": second})
-    request = SearchRequest(query=word, query_language="en", method="psq", rerank=False, explain=True, top_k=100)
+    request = SearchQuery(query=word, query_language="en", method="psq", rerank=False, explain=True, top_k=100)
     hits = runtime.search.search(request, "x").hits
     assert sorted(hit.id for hit in hits) == sorted(key for key in gaps if key.startswith("t"))
     for hit in hits:
@@ -218,14 +219,14 @@ def test_smt_says_what_it_searches_and_glosses_are_those_of_whole_words(runtime:
     add(runtime, "v", {"id": "v", "text": "Bệnh viện điều trị bệnh tim. Viện, bệnh nhân."})
     table = "hospital\tbệnh viện\npatient\tbệnh nhân\nheart attack\tnhồi máu\n"
     runtime.tables.upload(Upload("g", "en", "vi", kind="glossary", activate=True), iter([table.encode()]))
-    request = SearchRequest(query="hospital", query_language="en", method="smt", rerank=False, explain=True)
+    request = SearchQuery(query="hospital", query_language="en", method="smt", rerank=False, explain=True)
     (hit,) = runtime.search.search(request, "x").hits
     assert [one.document_term for one in hit.highlights] == ["Bệnh viện"]
-    request = SearchRequest(query="heart attack", query_language="en", method="smt", rerank=False)
+    request = SearchQuery(query="heart attack", query_language="en", method="smt", rerank=False)
     answer = runtime.search.search(request, "x")
     assert answer.translation.oov == {"vi": ["heart", "attack"]}
     assert [term.translations for term in answer.translation.terms] == [[], []]
-    request = SearchRequest(query="hospital", query_language="en", method="psq", rerank=False, gloss=True)
+    request = SearchQuery(query="hospital", query_language="en", method="psq", rerank=False, gloss=True)
     (hit,) = runtime.search.search(request, "x").hits
     shown = {hit.snippet[one.start : one.end]: one.translations for one in hit.gloss or []}
     assert shown["Bệnh viện"] == ["hospital"]
@@ -265,7 +266,7 @@ def test_fon_words_match_without_their_marks_in_smt_and_not_in_a_removal(runtime
     add(runtime, "c", {"id": "marks", "text": "Nuɖúɖù ɔ."}, {"id": "plain", "text": "Nuɖuɖu ɔ."})
     upload = Upload("words", "en", "fon", kind="glossary", activate=True)
     runtime.tables.upload(upload, iter(["food\tnuɖúɖù\near\tto\ncountry\ttò\n".encode()]))
-    request = SearchRequest(query="food", query_language="en", method="smt", rerank=False, explain=True)
+    request = SearchQuery(query="food", query_language="en", method="smt", rerank=False, explain=True)
     hits = runtime.search.search(request, "x").hits
     assert sorted(hit.id for hit in hits) == ["marks", "plain"]
     for hit in hits:

@@ -10,9 +10,9 @@ from dragoman.deadline import DeadlinePassed, deadline
 from dragoman.engine.core import stages
 from dragoman.engine.core.priority import background
 from dragoman.engine.query.text import AnalysedText
-from dragoman.service.schemas.search import SearchRequest
 from dragoman.engine.search.hits import add_hits
 from dragoman.engine.search.ranked import Retrieval
+from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.search.room import Room
 from tests.service.search.shown.test_evidence import Counted, document_of, part_of
 
@@ -21,7 +21,7 @@ TEXT = "Über dem Tal lag Asche. " * 100
 
 def retrieval(hits: int) -> Retrieval:
     analysis = Counted("de")
-    request = SearchRequest(query="Asche", explain=True)
+    request = SearchQuery(query="Asche", explain=True)
     unused: Any = None
     search = Retrieval(request, AnalysedText("Asche", "de", lambda language: analysis), unused, [], Room(4 * 1024**2))
     for _ in range(hits):

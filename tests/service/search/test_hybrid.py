@@ -6,12 +6,12 @@ import time
 
 import pytest
 
-from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.engine.core.errors import TooManyRequests, Unavailable
 from dragoman.engine.core.priority import background
-from dragoman.engine.settings import Settings
 from dragoman.engine.models.models import Encode
-from dragoman.service.schemas.search import SearchResponse
+from dragoman.engine.search.response import SearchResponse
+from dragoman.engine.settings import Settings
+from dragoman.indexes.lucene.index import LuceneIndex
 from tests.service.modelling import GERMAN, WordEncoder, ask, reasons
 from tests.service.searching import add, running
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.search import SearchResponse
 from dragoman.service.tables.service import Upload
 from tests.service.modelling import ask
 from tests.service.searching import add, running

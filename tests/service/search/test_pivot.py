@@ -8,11 +8,12 @@ import pytest
 
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.core.priority import background
+from dragoman.engine.search.request import SearchQuery
+from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
-from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.search import SearchRequest, SearchResponse
-from dragoman.service.tables.service import Upload
 from dragoman.engine.tables.snapshot import Snapshot, Unserved
+from dragoman.service.runtime import Runtime
+from dragoman.service.tables.service import Upload
 from tests.service.searching import add, running
 
 pytestmark = pytest.mark.slow
@@ -33,7 +34,7 @@ def put(runtime: Runtime, name: str, source: str, target: str, content: str, kin
 
 
 def search(runtime: Runtime, query: str, **more: object) -> SearchResponse:
-    return runtime.search.search(SearchRequest(query=query, query_language="de", explain=True, **more), "x")  # type: ignore[arg-type]
+    return runtime.search.search(SearchQuery(query=query, query_language="de", explain=True, **more), "x")  # type: ignore[arg-type]
 
 
 def test_a_query_goes_by_way_of_english(runtime: Runtime) -> None:
@@ -91,7 +92,7 @@ def test_a_table_on_the_way_that_cannot_be_served_is_reported_and_no_other_way_t
     lost = Unserved(whole.views["en", "ru"].members, "the disk is full")
     views = {pair: view for pair, view in whole.views.items() if set(pair) != {"en", "ru"}}
     ill = Snapshot(whole.versions, views, {("en", "ru"): lost})
-    request = SearchRequest(query="Haus", query_language="de")
+    request = SearchQuery(query="Haus", query_language="de")
     answer = runtime.search.search(request, "x", snapshot=ill)
     assert answer.hits == []
     assert [one.stage for one in answer.degraded] == ["translate"]
@@ -102,7 +103,7 @@ def test_a_table_on_the_way_that_cannot_be_served_is_reported_and_no_other_way_t
     backed = runtime.tables.registry.snapshot
     views |= {pair: backed.views[pair] for pair in (("de", "ru"), ("ru", "de"))}
     ill = Snapshot(backed.versions, views, {("en", "ru"): lost})
-    answer = runtime.search.search(SearchRequest(query="Vulkan Haus", query_language="de"), "x", snapshot=ill)
+    answer = runtime.search.search(SearchQuery(query="Vulkan Haus", query_language="de"), "x", snapshot=ill)
     assert [hit.id for hit in answer.hits] == ["volcano"]
     assert "the disk is full" in answer.degraded[0].reason
 
@@ -110,7 +111,7 @@ def test_a_table_on_the_way_that_cannot_be_served_is_reported_and_no_other_way_t
 def test_a_short_query_is_read_in_a_language_that_two_tables_translate(runtime: Runtime) -> None:
     put(runtime, "german", "en", "de", "house\tHaus\n")
     put(runtime, "russian", "en", "ru", "house\tдом\n")
-    answer = runtime.search.search(SearchRequest(query="Haus", query_language="fr"), "x")
+    answer = runtime.search.search(SearchQuery(query="Haus", query_language="fr"), "x")
     assert answer.hits == []
     assert [one.query_language for one in answer.suggestions] == ["de"]
 

@@ -14,15 +14,16 @@ from typing import Any
 
 import pytest
 
+from dragoman.engine.core.errors import InvalidRequest, Unavailable
+from dragoman.engine.search.dense import DenseStage
+from dragoman.engine.search.response import SearchResponse
+from dragoman.engine.settings import Settings
 from dragoman.indexes.analysis.pipeline import WordAnalysis
 from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.ranking.about import LEAST_SHARE, HybridAbout, RerankerAbout, sigmoid
 from dragoman.service.collections.service import Collections
-from dragoman.engine.core.errors import InvalidRequest, Unavailable
-from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.search import SearchRequest, SearchResponse
-from dragoman.engine.search.dense import DenseStage
+from dragoman.service.schemas.search import SearchRequest
 from dragoman.service.tables.service import Upload
 from tests.service.modelling import LinkScorer, WordEncoder, standing_in
 from tests.service.serving import wait_for
@@ -67,7 +68,7 @@ def started(settings: Settings) -> Iterator[Runtime]:
 
 def ask(runtime: Runtime, query: str = "volcano ash", **more: Any) -> SearchResponse:
     given = {"rerank": {}, "query_language": "en"} | more
-    return runtime.search.search(SearchRequest.model_validate({"query": query} | given), "id")
+    return runtime.search.search(SearchRequest.model_validate({"query": query} | given).as_query(), "id")
 
 
 def ids(answer: SearchResponse) -> list[str]:

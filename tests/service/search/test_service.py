@@ -9,10 +9,11 @@ from threading import Event, Thread
 
 import pytest
 
+from dragoman.engine.core.answer import LEFT_OUT
 from dragoman.engine.core.errors import NotFound, Unavailable
+from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.search import ExplainedHit, SearchRequest
 from dragoman.service.tables.service import Upload
 from tests.service.searching import add, running
 
@@ -76,13 +77,13 @@ def test_an_answer_rests_on_one_version_while_others_are_activated(runtime: Runt
 
 def _inconsistent(runtime: Runtime, query: str, seen: set[int]) -> str | None:
     """What in the answer disagrees with the one version that it names."""
-    request = SearchRequest(query=query, query_language="en", collections=["de"], top_k=20, explain=True)
+    request = SearchQuery(query=query, query_language="en", collections=["de"], top_k=20, explain=True)
     answer = runtime.search.search(request, "x")
     ((name, version),) = [(table.name, table.version) for table in answer.translation.tables]
     seen.add(version)
     expected = probability(version)
     for hit in answer.hits:
-        assert isinstance(hit, ExplainedHit)
+        assert hit.contributions is not LEFT_OUT
         for one in hit.highlights:
             if (one.table, one.version) != (name, version) or not math.isclose(one.probability, expected, rel_tol=1e-5):
                 return f"version {version} ({expected}): {one}"
@@ -100,11 +101,11 @@ def test_the_next_search_sees_what_was_activated(runtime: Runtime) -> None:
     put(runtime, "house\tHeim\n")
     for version, word in [(1, "Haus"), (2, "Heim"), (1, "Haus")]:
         runtime.tables.activate("words", version)
-        answer = runtime.search.search(SearchRequest(query="house", query_language="en"), "x")
+        answer = runtime.search.search(SearchQuery(query="house", query_language="en"), "x")
         assert {hit.id[:-1] for hit in answer.hits} == {word}
         assert [(used.name, used.version) for used in answer.translation.tables] == [("words", version)]
     runtime.tables.deactivate("words")
-    answer = runtime.search.search(SearchRequest(query="house", query_language="en"), "x")
+    answer = runtime.search.search(SearchQuery(query="house", query_language="en"), "x")
     assert answer.hits == []
     assert [one.stage for one in answer.degraded] == ["translate"]
 
@@ -135,17 +136,17 @@ def test_one_collection_that_cannot_be_searched_is_told_and_the_others_searched(
         return use(key)
 
     monkeypatch.setattr(runtime.indexes, "use", failing)
-    answer = runtime.search.search(SearchRequest(query="house", query_language="en"), "x")
+    answer = runtime.search.search(SearchQuery(query="house", query_language="en"), "x")
     assert {hit.collection for hit in answer.hits} == {"de"}
     assert [(one.stage, "ill" in one.reason) for one in answer.degraded] == [("first_stage", True)]
     with pytest.raises(Unavailable):
-        runtime.search.search(SearchRequest(query="house", query_language="en", collections=["ill"]), "x")
+        runtime.search.search(SearchQuery(query="house", query_language="en", collections=["ill"]), "x")
 
 
 def test_a_restricted_selection_is_compiled_once_and_forgotten_with_its_tables(runtime: Runtime) -> None:
     for name, word in [("a", "Haus"), ("b", "Heim"), ("c", "Hütte")]:
         put(runtime, f"house\t{word}\n", name=name)
-    request = SearchRequest(query="house", query_language="en", tables=["a", "c"])
+    request = SearchQuery(query="house", query_language="en", tables=["a", "c"])
     registry = runtime.tables.registry
     first = registry.select(registry.snapshot, ["a", "c"], "en", ["de"]).views["en", "de"]
     answer = runtime.search.search(request, "x")

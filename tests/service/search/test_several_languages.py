@@ -9,9 +9,9 @@ import pytest
 import regex
 from numpy.typing import NDArray
 
-from dragoman.indexes.dense.language_means import LanguageMeans
+from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
-from dragoman.service.schemas.search import SearchResponse
+from dragoman.indexes.dense.language_means import LanguageMeans
 from tests.service.modelling import SAME, WIDTH, WordEncoder, ask, standing_in
 from tests.service.searching import add, running
 

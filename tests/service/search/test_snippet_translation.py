@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dragoman.engine.core.answer import fields_of
 from dragoman.engine.core.errors import NotInstalled
 from dragoman.engine.settings import Settings
 from tests.service.modelling import UpperTranslator, WordEncoder, ask, reasons, standing_in
@@ -29,7 +30,7 @@ def test_snippets_are_translated_on_request(translating: Settings, encoder: Word
             "snippets in fr were not translated into en: source: upper does not know 'fr'; it knows de, en, sw, zh"
         ]
         assert answer.timings_ms.translate_snippets is not None
-        plain = ask(runtime, "7", method="none").hits[0].model_dump(exclude_unset=True)
+        plain = fields_of(ask(runtime, "7", method="none").hits[0])
         assert "snippet_translation" not in plain
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from dragoman.engine.search.request import SearchQuery
+from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.search import SearchRequest, SearchResponse
 from dragoman.service.tables.service import Upload
 from tests.service.searching import add, running
 
@@ -32,7 +34,7 @@ def put(runtime: Runtime, source: str, target: str, content: str) -> None:
 
 
 def search(runtime: Runtime, query: str, language: str | None = "en") -> SearchResponse:
-    request = SearchRequest(query=query, query_language=language, method="psq", rerank=False)
+    request = SearchQuery(query=query, query_language=language, method="psq", rerank=False)
     return runtime.search.search(request, "id")
 
 
@@ -82,10 +84,10 @@ def test_a_term_that_a_search_matches_is_found(runtime: Runtime) -> None:
 
 
 def suggested(runtime: Runtime, query: str, language: str | None, method: str = "psq", **options: Any) -> list[str]:
-    request = SearchRequest(query=query, query_language=language, method=method, rerank=False, **options)
+    request = SearchQuery(query=query, query_language=language, method=method, rerank=False, **options)
     answer = runtime.search.search(request, "id")
     for one in answer.suggestions:
-        again = request.model_copy(update={"query_language": one.query_language})
+        again = replace(request, query_language=one.query_language)
         assert runtime.search.search(again, "id").hits
     return [one.query_language for one in answer.suggestions]
 
@@ -96,7 +98,7 @@ def test_another_reading_of_a_word_that_is_not_found_is_suggested(runtime: Runti
     assert suggested(runtime, "volcano", "de") == ["en"]
     assert suggested(runtime, "volcano", None) in ([], ["en"])  # found, or taken as another language
     assert suggested(runtime, "volcano", "de", tables=["words"]) == ["en"]
-    (one,) = runtime.search.search(SearchRequest(query="volcano", query_language="de", rerank=False), "id").suggestions
+    (one,) = runtime.search.search(SearchQuery(query="volcano", query_language="de", rerank=False), "id").suggestions
     assert "German" in one.reason and "English" in one.reason
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dragoman.lexicon.text.tokens import PlainAnalysis
 from dragoman.engine.settings import Settings
+from dragoman.lexicon.text.tokens import PlainAnalysis
 from dragoman.service.storage.database import Store
 from dragoman.service.tables.service import Tables
 from tests.service.tables.opening import Opener

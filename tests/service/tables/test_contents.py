@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from dragoman.engine.core.errors import InvalidRequest, TooLarge
+from dragoman.engine.tables.compiled import content_checksum
 from dragoman.lexicon.formats.build import Normalised, normalise
 from dragoman.lexicon.formats.items import Choices, RawEntry
 from dragoman.lexicon.formats.reader import read
 from dragoman.lexicon.text.tokens import fold_term
-from dragoman.engine.core.errors import InvalidRequest, TooLarge
-from dragoman.engine.tables.compiled import content_checksum
 from dragoman.service.tables.contents import COLUMNS, Content, ExportFormat, difference, exported, listed
 from dragoman.service.tables.patching import Addition, Patch, Removal, patched
 from dragoman.service.tables.repository import entry_rows

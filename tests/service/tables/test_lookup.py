@@ -9,12 +9,12 @@ from threading import Event
 import pytest
 
 from dragoman.deadline import DeadlinePassed
-from dragoman.lexicon.table.table import Table
-from dragoman.lexicon.text.tokens import PlainAnalysis, Token
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.tables import lookup
 from dragoman.engine.tables.lookup import TermLookup
 from dragoman.engine.tables.views import ActiveVersion
+from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.text.tokens import PlainAnalysis, Token
 
 TABLE = Table.from_entries("en", "de", [("house", "haus", 1.0, 1.0)])
 

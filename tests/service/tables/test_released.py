@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.search import SearchRequest
 from dragoman.service.tables.service import Upload
 from tests.service.searching import add, running
 
@@ -21,7 +21,7 @@ def put(runtime: Runtime, name: str, target: str, content: str) -> None:
 
 
 def search(runtime: Runtime, query: str, **more: object) -> list[str]:
-    request = SearchRequest(query=query, query_language="de", gloss=True, explain=True, **more)  # type: ignore[arg-type]
+    request = SearchQuery(query=query, query_language="de", gloss=True, explain=True, **more)  # type: ignore[arg-type]
     return [hit.id for hit in runtime.search.search(request, "x").hits]
 
 

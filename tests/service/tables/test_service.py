@@ -14,15 +14,15 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
+from dragoman.engine.core.errors import Conflict, InvalidRequest, MalformedBody, NotFound, ServiceError, TooLarge
+from dragoman.engine.settings import Settings
+from dragoman.engine.tables.compiled import content_checksum
+from dragoman.engine.tables.lookup import MOST_SHOWN
 from dragoman.files.streams import NotGzip
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import PlainAnalysis
-from dragoman.engine.core.errors import Conflict, InvalidRequest, MalformedBody, NotFound, ServiceError, TooLarge
-from dragoman.engine.settings import Settings
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import TableEntry, TableVersion, TranslationTable
-from dragoman.engine.tables.compiled import content_checksum
-from dragoman.engine.tables.lookup import MOST_SHOWN
 from dragoman.service.tables.service import Tables, Upload, Uploaded
 from tests.service.tables.opening import Opener, put
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
+from dragoman.engine.query.translation import is_function_word
+from dragoman.engine.settings import Settings
+from dragoman.engine.tables.compiled import content_checksum
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import words
-from dragoman.engine.settings import Settings
-from dragoman.engine.query.translation import is_function_word
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import TableEntry, TableVersion
-from dragoman.engine.tables.compiled import content_checksum
 from dragoman.service.tables.patching import Addition, Patch
 from dragoman.service.tables.service import Tables
 from tests.service.tables.opening import Opener, put

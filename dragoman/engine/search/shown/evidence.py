@@ -12,15 +12,10 @@ from typing import Literal
 import regex
 
 from dragoman.deadline import check
-from dragoman.indexes.analysis.languages import has_words_among_terms
-from dragoman.indexes.explanation import explain, rarity
-from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, Alternative, TermGroup, TranslatedQuery
-from dragoman.lexicon.text.passages import SENTENCE_END, Span
-from dragoman.lexicon.text.tokens import Token
 from dragoman.engine.core.numbers import significant
 from dragoman.engine.query.translation import Translated, query_term
-from dragoman.service.schemas.search import Contribution, Highlight, MatchKind, TextField
 from dragoman.engine.search.ranked import Part, RankedDocument
+from dragoman.engine.search.response import Contribution, Highlight, MatchKind, TextField
 from dragoman.engine.search.shown.places import Key, Work, keys_of, likely_places
 from dragoman.engine.search.shown.snippets import (
     SNIPPET_LENGTH,
@@ -32,6 +27,11 @@ from dragoman.engine.search.shown.snippets import (
     sentence_window,
     value,
 )
+from dragoman.indexes.analysis.languages import has_words_among_terms
+from dragoman.indexes.explanation import explain, rarity
+from dragoman.lexicon.query import IDENTICAL, TRANSLITERATED, Alternative, TermGroup, TranslatedQuery
+from dragoman.lexicon.text.passages import SENTENCE_END, Span
+from dragoman.lexicon.text.tokens import Token
 
 _WITHOUT_TABLE: dict[int, MatchKind] = {IDENTICAL: "identical", TRANSLITERATED: "sound"}
 _SHORT = 2_000

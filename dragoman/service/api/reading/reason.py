@@ -12,19 +12,21 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
+from dragoman.engine.core.answer import as_json, fields_of
 from dragoman.engine.core.errors import NotInstalled, Unavailable
+from dragoman.engine.models.batching import Cancelled
+from dragoman.engine.models.generation import bridge_place
+from dragoman.engine.models.translating import about_bridge
+from dragoman.engine.qa.reasoning import Underway
+from dragoman.engine.qa.response import ReasonResponse
+from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.http.admission import Threads, caller_of
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.errors import request_id, unexpected
 from dragoman.service.http.middleware import note_degraded
 from dragoman.service.http.waiting import wait_for_futures
-from dragoman.engine.models.batching import Cancelled
-from dragoman.engine.models.generation import bridge_place
-from dragoman.engine.models.translating import about_bridge
-from dragoman.engine.qa.reasoning import Underway
 from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.reason import ConfiguredReasoner, ReasonRequest, ReasonResponse
+from dragoman.service.schemas.reason import ConfiguredReasoner, ReasonRequest
 
 router = APIRouter(prefix="/v1/reason", route_class=StrictRoute, tags=["reading"])
 
@@ -66,7 +68,7 @@ async def reason(body: ReasonRequest, request: Request, runtime: RuntimeDep, set
         loop.call_soon_threadsafe(pieces.put_nowait, piece)
 
     def begin(cancelled: Cancelled) -> Underway:
-        return runtime.reasoning.begin(body, identifier, cancelled, emit if body.stream else None)
+        return runtime.reasoning.begin(body.as_query(), identifier, cancelled, emit if body.stream else None)
 
     with ExitStack() as place:
         place.enter_context(runtime.reasoning.answers.place(caller_of(request)))
@@ -84,7 +86,7 @@ async def reason(body: ReasonRequest, request: Request, runtime: RuntimeDep, set
             await wait_for_futures([underway.future], request, until, advice=ADVICE)
     finally:
         underway.generation.cancelled.set()
-    return Response(underway.finished().model_dump_json(exclude_unset=True), media_type="application/json")
+    return Response(as_json(underway.finished()), media_type="application/json")
 
 
 async def _events(
@@ -96,7 +98,7 @@ async def _events(
             while (piece := await asyncio.wait_for(pieces.get(), max(0.0, until - time.monotonic()))) is not None:
                 yield _event("text", {"text": piece})
         underway.future.result()
-        yield _event("answer", underway.finished().model_dump(exclude_unset=True, mode="json"))
+        yield _event("answer", fields_of(underway.finished()))
     except TimeoutError:
         late = Unavailable(f"the model took too long; {ADVICE}, or try again")
         yield _event("error", late.body(identifier))

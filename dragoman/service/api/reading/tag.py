@@ -7,16 +7,16 @@ from dataclasses import asdict
 
 from fastapi import APIRouter, Request
 
-from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
+from dragoman.engine.core.answer import Degraded
 from dragoman.engine.core.errors import InvalidRequest, NotInstalled
-from dragoman.engine.settings import Settings
 from dragoman.engine.core.turns import on_behalf_of
+from dragoman.engine.models.tagging import TaggerTask, Tagging, tagger_model, tagger_place
+from dragoman.engine.settings import Settings
+from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.http.admission import caller_of
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.middleware import note_degraded
 from dragoman.service.http.waiting import wait_for_futures
-from dragoman.engine.models.tagging import TaggerTask, Tagging, tagger_model, tagger_place
-from dragoman.service.schemas.search import Degraded
 from dragoman.service.schemas.tag import ConfiguredTaggers, Tagged, TagRequest, TagResponse
 
 router = APIRouter(prefix="/v1/tag", route_class=StrictRoute, tags=["reading"])

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from fastapi import APIRouter, Request
 
-from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
 from dragoman.engine.core.errors import NotInstalled
 from dragoman.engine.core.names import model_name
 from dragoman.engine.core.turns import on_behalf_of
+from dragoman.engine.models.translating import ENGLISH, about_bridge, good, translator_place
+from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
 from dragoman.service.http.admission import caller_of
 from dragoman.service.http.bodies import StrictRoute
 from dragoman.service.http.waiting import wait_for_futures
-from dragoman.engine.models.translating import ENGLISH, about_bridge, good, translator_place
 from dragoman.service.schemas.translate import ConfiguredTranslator, Quality, TranslateRequest, TranslateResponse
 
 router = APIRouter(prefix="/v1/translate", route_class=StrictRoute, tags=["reading"])

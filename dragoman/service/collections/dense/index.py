@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from sqlalchemy import false, select
 from sqlalchemy.orm import Session
 
+from dragoman.engine.core.errors import NotFound, Unavailable
+from dragoman.engine.models.encoding import Embedding, EncodedQuery, EncoderInfo, PassageText
 from dragoman.indexes.dense.file import DenseHeader, OtherEncoder, read_header
 from dragoman.indexes.dense.index import DenseHit, DenseIndex, Embedded
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.lexicon.text.passages import Span, passages, sentences
-from dragoman.engine.core.errors import NotFound, Unavailable
-from dragoman.engine.models.encoding import Embedding, EncodedQuery, EncoderInfo, PassageText
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection, Document
 

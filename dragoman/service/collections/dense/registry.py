@@ -20,16 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import select
 
-from dragoman.indexes.dense.file import DenseHeader, read_header
-from dragoman.indexes.dense.index import DenseHit
-from dragoman.indexes.errors import IndexCorrupt
-from dragoman.service.collections.changes import database_generation
-from dragoman.service.collections.dense.index import Coverage, DenseCollection, Unembedded
 from dragoman.engine.core.errors import ClientDisconnected, NotFound, ServiceError, TooManyRequests, Unavailable
 from dragoman.engine.core.turns import waiting_for_models
 from dragoman.engine.models.batching import Cancelled
 from dragoman.engine.models.encoding import Embedding, EncodedQuery, EncoderInfo
 from dragoman.engine.models.models import Embed, Models
+from dragoman.indexes.dense.file import DenseHeader, read_header
+from dragoman.indexes.dense.index import DenseHit
+from dragoman.indexes.errors import IndexCorrupt
+from dragoman.service.collections.changes import database_generation
+from dragoman.service.collections.dense.index import Coverage, DenseCollection, Unembedded
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection
 

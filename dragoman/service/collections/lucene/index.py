@@ -15,6 +15,7 @@ from threading import Condition, RLock
 from uuid import uuid4
 
 from dragoman.deadline import DeadlinePassed, WorkCancelled
+from dragoman.engine.core.errors import NotFound, Unavailable, classify
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.indexes.documents import Row
 from dragoman.indexes.errors import IndexClosed, IndexCorrupt
@@ -30,7 +31,6 @@ from dragoman.service.collections.changes import (
     purge_tombstones,
 )
 from dragoman.service.collections.unindexed import Unindexed, UnindexedList, isolated, written
-from dragoman.engine.core.errors import NotFound, Unavailable, classify
 from dragoman.service.storage.database import Store
 
 logger = logging.getLogger("dragoman")

@@ -14,10 +14,10 @@ from threading import Event, Lock, Thread
 
 from sqlalchemy import select
 
+from dragoman.engine.core.errors import NotFound, classify
 from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.service.collections.builds import IndexState
 from dragoman.service.collections.lucene.index import CollectionIndex
-from dragoman.engine.core.errors import NotFound, classify
 from dragoman.service.storage.database import Store
 from dragoman.service.storage.models import Collection
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from dragoman.engine.tables.odds import odds_between
 from dragoman.files.streams import StreamFault, file_parts, lines, unpacked
 from dragoman.lexicon.formats.detection.direction import ROWS, Direction, Witness
 from dragoman.lexicon.formats.items import Rejection
-from dragoman.engine.tables.odds import odds_between
 
 MAX_LINE_BYTES = 1 << 20
 SHOWN_REJECTIONS = 20

@@ -8,6 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.engine.query.text import AnalysedText
+from dragoman.engine.query.translation import Translated
+from dragoman.engine.search.ranked import Part, RankedDocument
+from dragoman.engine.search.shown.evidence import Evidence, Shown
+from dragoman.engine.search.shown.places import Work
+from dragoman.engine.search.shown.snippets import SNIPPET_LENGTH, Matcher, best_window, inside
 from dragoman.indexes.bm25 import Ranking
 from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.explanation import Statistics, rarity
@@ -16,12 +22,6 @@ from dragoman.lexicon.text.passages import sentences
 from dragoman.lexicon.text.tokens import PlainAnalysis, Token
 from dragoman.service.collections.changes import indexed_text
 from dragoman.service.collections.texts import BEGINNING, StoredText
-from dragoman.engine.query.text import AnalysedText
-from dragoman.engine.query.translation import Translated
-from dragoman.engine.search.ranked import Part, RankedDocument
-from dragoman.engine.search.shown.evidence import Evidence, Shown
-from dragoman.engine.search.shown.places import Work
-from dragoman.engine.search.shown.snippets import SNIPPET_LENGTH, Matcher, best_window, inside
 from tests.service.search.shown.test_snippets import GLUE, WORDS
 
 NEVER = {"de": "nirgendwo", "fr": "nullepart", "el": "πουθενα", "ru": "нигде", "ar": "لامكان", "hi": "कहींनहीं"}

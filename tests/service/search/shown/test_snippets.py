@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dragoman.engine.search.shown.snippets import Match, Matcher, Window, best_window, inside, sentence_window
 from dragoman.lexicon.query import IDENTICAL, Alternative, TermGroup, TranslatedQuery
 from dragoman.lexicon.text.passages import sentences
 from dragoman.lexicon.text.tokens import PlainAnalysis, Token, fold
-from dragoman.engine.search.shown.snippets import Match, Matcher, Window, best_window, inside, sentence_window
 
 WORDS = {
     "de": "Größe Straße Bundesregierung über Äpfel Haus Klimawandel",

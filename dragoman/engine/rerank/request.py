@@ -6,36 +6,36 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, repeat
-from typing import Protocol
 
 from dragoman.deadline import checked
-from dragoman.lexicon.text.tokens import Analysis
-from dragoman.ranking.about import sigmoid
 from dragoman.engine.core.errors import InvalidRequest
 from dragoman.engine.core.priority import wait_limit
-from dragoman.engine.settings import Settings
 from dragoman.engine.models.scoring import Pending, Scores
 from dragoman.engine.query.language import FALLBACK, Detection, detect, detect_by_words
 from dragoman.engine.query.readers import readers_of
+from dragoman.engine.query.response import TableUsed
 from dragoman.engine.query.text import AnalysedText
 from dragoman.engine.query.translation import tables_used, undecided, why_untranslated
 from dragoman.engine.rerank.scoring import Reranking
-from dragoman.service.schemas.search import TableUsed
-from dragoman.service.tables.service import check_active, check_detectable
-from dragoman.engine.tables.snapshot import Snapshot, TableRegistry
+from dragoman.engine.settings import Settings
+from dragoman.engine.tables.snapshot import Snapshot, TableRegistry, check_active, check_detectable
+from dragoman.lexicon.text.tokens import Analysis
+from dragoman.ranking.about import sigmoid
 
 _SAMPLE = 300
 """Characters by which the language of a query or a document is detected."""
 
 
-class RerankRequest(Protocol):
-    """The fields that all forms of a rerank request share, except the documents."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerankQuery:
+    """What a ranking of texts is asked, except the texts."""
 
     query: str
-    query_language: str | None
-    document_language: str | None
-    tables: list[str] | None
-    reader_languages: list[str] | None
+    query_language: str | None = None
+    document_language: str | None = None
+    """That of all texts; None: detected for each."""
+    tables: Sequence[str] | None = None
+    reader_languages: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class RerankRequests:
         self._tables = tables
         self._settings = settings
 
-    def begin(self, request: RerankRequest, texts: Sequence[str], snapshot: Snapshot | None = None) -> PendingRanking:
+    def begin(self, request: RerankQuery, texts: Sequence[str], snapshot: Snapshot | None = None) -> PendingRanking:
         """Start scoring the documents with the tables of ``snapshot``, or of the current snapshot.
 
         Raises:
@@ -127,7 +127,7 @@ class RerankRequests:
 
 
 def _languages(
-    request: RerankRequest, texts: Sequence[str], snapshot: Snapshot, readers: Sequence[str]
+    request: RerankQuery, texts: Sequence[str], snapshot: Snapshot, readers: Sequence[str]
 ) -> Iterator[Detection]:
     """The language of the query and of each document, given or detected.
 
@@ -145,9 +145,7 @@ def _languages(
             yield detect_by_words(text[:_SAMPLE], readers)
 
 
-def _described(
-    request: RerankRequest, query: Detection, documents: Sequence[Detection], snapshot: Snapshot
-) -> Languages:
+def _described(request: RerankQuery, query: Detection, documents: Sequence[Detection], snapshot: Snapshot) -> Languages:
     warnings = _guesses(query, documents)
     source_note = "" if request.query_language else f" (query language: {query.language})"
     many = Counter(one.language for one in documents)
@@ -178,7 +176,7 @@ def _guesses(query: Detection, documents: Sequence[Detection]) -> list[str]:
     return warnings
 
 
-def _check(settings: Settings, request: RerankRequest, texts: Sequence[str]) -> None:
+def _check(settings: Settings, request: RerankQuery, texts: Sequence[str]) -> None:
     if len(request.query) > settings.search.query_chars:
         raise InvalidRequest(f"query: longer than {settings.search.query_chars} characters")
     if len(texts) > settings.search.rerank_documents:

@@ -1,0 +1,132 @@
+"""What the readers answer: spans of texts, judgements of statements, and what the LLM says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, Self
+
+from dragoman.engine.core.answer import Answer, Degraded, left_out
+from dragoman.engine.query.response import QueryRead
+from dragoman.engine.search.response import Gloss, Hit
+
+
+@dataclass(slots=True, kw_only=True)
+class AnswerDocument(Answer):
+    """The document that holds an answer."""
+
+    id: str
+    collection: str
+    language: str
+
+    @classmethod
+    def of(cls, hit: Hit) -> Self:
+        """The document of a hit."""
+        return cls(id=hit.id, collection=hit.collection, language=hit.language)
+
+
+@dataclass(slots=True, kw_only=True)
+class QaAnswer(Answer):
+    """An answer: ``text`` is ``[start:end]`` of the context, or of the document's text, in code points."""
+
+    text: str
+    start: int
+    end: int
+    score: float
+    """The probability that this is the answer; those of all answers and no_answer add up to 1 at most, and the rest
+    is that of another part of the text."""
+    sentence: str
+    """The sentence that holds it; several if it does not lie within one."""
+    sentence_start: int
+    """Where the sentence begins in the same text, in code points."""
+    document: AnswerDocument | None = field(default_factory=left_out)
+    """Only where documents were searched for."""
+    gloss: list[Gloss] | None = field(default_factory=left_out)
+    """Only if requested: the content words of the sentence that the tables have, in their order."""
+
+
+@dataclass(slots=True, kw_only=True)
+class QaResponse(Answer):
+    """The answers of a question, best first, which do not overlap."""
+
+    request_id: str
+    query: QueryRead
+    """The question as it was understood."""
+    answers: list[QaAnswer]
+    no_answer: float | None = field(default_factory=left_out)
+    """The probability that nothing that was read answers the question, 1 where nothing was found; left out where
+    the reader failed."""
+    model: str
+    """The reader that answered."""
+    passages: list[Hit] | None = field(default_factory=left_out)
+    """The hits that were found for the question, as in search; not with a context."""
+    degraded: list[Degraded]
+    truncated: list[str]
+    """What was read only in part, and what search cut."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Evidence(Answer):
+    """The sentence that decides a statement: ``[start:end]`` of the context, or of the document's text."""
+
+    text: str
+    start: int
+    end: int
+    document: AnswerDocument | None = field(default_factory=left_out)
+    """Only where documents were searched for."""
+    gloss: list[Gloss] | None = field(default_factory=left_out)
+    """Only if requested: the content words of the sentence that the tables have, in their order."""
+
+
+@dataclass(slots=True, kw_only=True)
+class StatementResponse(Answer):
+    """Whether a statement is true."""
+
+    request_id: str
+    query: QueryRead
+    """The statement as it was understood."""
+    label: Literal["true", "false"] | None = field(default_factory=left_out)
+    """Left out where nothing was read."""
+    probability: float | None = field(default_factory=left_out)
+    """The probability that the label is right."""
+    evidence: Evidence | None = field(default_factory=left_out)
+    """Left out where no sentence of the text decides."""
+    model: str
+    """The reader that judged."""
+    passages: list[Hit] | None = field(default_factory=left_out)
+    """The hits that were found for the statement, as in search; not with a context."""
+    degraded: list[Degraded]
+    truncated: list[str]
+    """What was read only in part, and what search cut."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Usage(Answer):
+    """What the request cost."""
+
+    prompt_tokens: int
+    """Tokens that the LLM read, with those that the bridge made."""
+    completion_tokens: int
+    total_tokens: int
+
+
+@dataclass(slots=True, kw_only=True)
+class ReasonResponse(Answer):
+    """What the LLM answered."""
+
+    request_id: str
+    query: QueryRead
+    """The question as it was understood."""
+    answer: str
+    """The last part of what was generated: what `The answer is` names, or a sentence."""
+    reasoning: str
+    """What was generated before it."""
+    documents: list[AnswerDocument] | None = field(default_factory=left_out)
+    """The documents that were quoted, in their order, used or not; only with collections."""
+    passages: list[Hit] | None = field(default_factory=left_out)
+    """The hits that were found for the question, as in search; only with collections."""
+    model: str
+    """The bridge that answered, and what it can do."""
+    usage: Usage
+    degraded: list[Degraded]
+    truncated: list[str]
+    """What was quoted only in part, what search cut, and a cut-off answer."""

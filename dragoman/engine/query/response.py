@@ -1,0 +1,59 @@
+"""What an answer says of its query: how it was understood, and how it was translated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dragoman.engine.core.answer import Answer
+
+
+@dataclass(slots=True, kw_only=True)
+class QueryRead(Answer):
+    """The query as it was understood."""
+
+    text: str
+    language: str
+    detected: bool
+    language_probability: float
+    """How sure the language is among those that were considered; 1 where the request names it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class TableUsed(Answer):
+    """A table version used for the response."""
+
+    name: str
+    version: int
+
+
+@dataclass(slots=True, kw_only=True)
+class TermTranslation(Answer):
+    """A translation of a query word."""
+
+    term: str
+    probability: float
+    """P(translation | query word)"""
+    language: str
+
+
+@dataclass(slots=True, kw_only=True)
+class QueryTerm(Answer):
+    """A word of the query with its most probable translations, at most ten per language."""
+
+    term: str
+    translations: list[TermTranslation]
+
+
+@dataclass(slots=True, kw_only=True)
+class Translation(Answer):
+    """How the query was translated."""
+
+    tables: list[TableUsed]
+    terms: list[QueryTerm]
+    oov: dict[str, list[str]]
+    """By document language, the query words that no table has for it and that are in no phrase of a glossary;
+    searched untranslated. Languages without such words are left out."""
+    names: list[str]
+    """Names in the query that stayed whole, in some language at least."""
+    ignored: list[str]
+    """Query words that are not searched in any language: stop words, and other words of the question's form."""

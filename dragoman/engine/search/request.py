@@ -1,0 +1,41 @@
+"""What a search is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Method = Literal["psq", "smt", "none", "dense", "hybrid"]
+
+
+@dataclass(frozen=True, slots=True)
+class RerankOptions:
+    """How to rerank the best hits of the first stage."""
+
+    depth: int = 50
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchQuery:
+    """A query over one or more collections, in any language that there are tables or documents in.
+
+    Of fields that are None the best known choice is made; :class:`~dragoman.service.schemas.search.SearchRequest`
+    describes them.
+    """
+
+    query: str
+    query_language: str | None = None
+    reader_languages: Sequence[str] | None = None
+    collections: Sequence[str] | None = None
+    top_k: int = 10
+    method: Method | None = None
+    tables: Sequence[str] | None = None
+    rerank: RerankOptions | Literal[False] | None = None
+    names: bool | None = None
+    """Whether names stay whole; None: in hybrid searches."""
+    entities: Sequence[str] | None = None
+    gloss: bool = False
+    explain: bool = False
+    translate_snippets: bool = False

@@ -1,0 +1,210 @@
+"""What a search answers: the hits with the evidence for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from dragoman.engine.core.answer import Answer, Degraded, left_out
+from dragoman.engine.query.response import QueryRead, Translation
+from dragoman.engine.search.request import Method
+
+TextField = Literal["title", "text"]
+MatchKind = Literal["table", "identical", "sound", "meaning"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Highlight(Answer):
+    """A part of a document that matched: ``document[field][start:end]``, in code points of that field."""
+
+    field: TextField
+    start: int
+    end: int
+    match: MatchKind
+    """How it matched. table: a table has the two words as translations; identical: the same word on both sides, up
+    to its form; sound: words that no table has and that sound alike; meaning: the sentence whose embedding is
+    nearest to the query's."""
+    document_term: str
+    query_term: str
+    """For meaning, the whole query."""
+    probability: float | None
+    """P(query term | document term); 1 for the same word on both sides; for words that sound alike, the similarity
+    of their romanisations; null for meaning."""
+    table: str | None
+    """The table with this translation; null for every other kind of match."""
+    version: int | None
+
+
+@dataclass(slots=True, kw_only=True)
+class Gloss(Answer):
+    """A content word, ``document[field][start:end]`` in code points of that field as in a highlight."""
+
+    field: TextField
+    start: int
+    end: int
+    translations: list[str]
+    """The three best at most, by P(query term | document term); the best one first."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Entity(Answer):
+    """A name in a document, ``document[field][start:end]`` in code points of that field."""
+
+    text: str
+    label: str
+    """PER, LOC, ORG or MISC."""
+    score: float
+    """The probability of the label."""
+    field: TextField
+    start: int
+    end: int
+
+
+@dataclass(slots=True, kw_only=True)
+class Scores(Answer):
+    """The score of each stage; null if the stage did not run."""
+
+    first_stage: float
+    """BM25 in the hit's collection and language; for dense, the inner product of the vectors of the query and the
+    best passage; for hybrid, the fused score."""
+    dense: float | None = field(default_factory=left_out)
+    """The inner product of the vectors of the query and the best passage, for hybrid."""
+    late: float | None = field(default_factory=left_out)
+    """How well the document's subwords match the query's, for the first 50 of hybrid: the mean of their largest
+    cosines, weighted by rarity; a word that a table links counts 0.1 more, one of a glossary in full."""
+    rerank: float | None
+    """The reranker's probability that the document answers the query, as in the rerank endpoints."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Contribution(Answer):
+    """The contribution of one query term to a first-stage score.
+
+    psq: ``score = weight * idf * tf / (tf + norm)``. smt: the weighted sum of that over the translations; tf, df and
+    idf are weighted sums too.
+    """
+
+    query_term: str
+    tf: float
+    """Expected occurrences in the document, sum of P(e|f) tf_f."""
+    df: float
+    """Expected number of documents with it, sum of P(e|f) df_f."""
+    idf: float
+    weight: float
+    """How often the term occurs in the query."""
+    score: float
+
+
+@dataclass(slots=True, kw_only=True)
+class RankedBy(Answer):
+    """A document's rank and score in one of the rankings; it adds ``weight * value`` to the hit's score.
+
+    Of hits below the first 50, without late interaction, the parts add up to ``scores.first_stage``.
+    """
+
+    rank: int | None
+    """Null for a document below the fused ranks, of which only the score counts."""
+    score: float
+    """BM25, or the inner product of the vectors."""
+    value: float
+    """The share of the highest attainable BM25 score, or the share of the cosine above that of unrelated sentences,
+    without what is common to its language; with DRAGOMAN_HYBRID_FUSION=rrf 1 / (60 + rank)."""
+    weight: float
+
+
+@dataclass(slots=True, kw_only=True)
+class Fusion(Answer):
+    """The document in each ranking; null if it has no score there."""
+
+    bm25: RankedBy | None
+    dense: RankedBy | None
+    late: RankedBy | None = field(default_factory=left_out)
+    """Late interaction; null below the first 50."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Hit(Answer):
+    """A document found."""
+
+    rank: int
+    id: str
+    collection: str
+    language: str
+    score: float
+    """The score that orders hits: its share of the highest score that any document of this collection and language
+    could reach for the query; for dense, the inner product; for hybrid, the fused score. For reranked hits: the
+    sigmoid of the weighted sum of the model's logit and the logarithm of that share; for hybrid, of its fused
+    score, calibrated to a probability; for dense, the reranker's probability. Hits below the reranked ones have
+    scaled scores in their original order."""
+    scores: Scores
+    title: str | None
+    """Only its beginning where the answer would be larger than DRAGOMAN_ANSWER_BYTES; see `truncated`."""
+    snippet: str
+    """The part of the text that matches best, verbatim; of a text of more than 20,000 characters the best of those
+    that were looked at, see `truncated`."""
+    snippet_start: int
+    """Where the snippet begins in the text, in code points."""
+    highlights: list[Highlight]
+    """All matches in the title and inside the snippet, in this order; of a word that more than 32 words of the
+    query match, the most probable 32. A hit of dense search has one of its meaning, which holds those of its words.
+    """
+    gloss: list[Gloss] | None = field(default_factory=left_out)
+    """Only if requested: the content words of the title and the snippet that the tables have, in this order. Empty
+    if the hit is in the query's language."""
+    entities: list[Entity] | None = field(default_factory=left_out)
+    """Only in collections with `entities`: the distinct names in the document, each where it stands first; null if
+    the document has not been read for names yet."""
+    snippet_translation: str | None = field(default_factory=left_out)
+    """Only if requested: the snippet in the query's language; null if it already is in that language, or if it
+    could not be translated, which `degraded` reports."""
+    contributions: list[Contribution] = field(default_factory=left_out)
+    """Only if explained: what each query term adds. Their scores add up to the BM25 score, which is
+    scores.first_stage, or fusion.bm25.score for hybrid; empty for dense."""
+    fusion: Fusion | None = field(default_factory=left_out)
+    """Only if explained, for hybrid."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Suggestion(Answer):
+    """Another reading of the query, which finds documents."""
+
+    query_language: str
+    """The query's language to search with instead."""
+    reason: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Timings(Answer):
+    """Milliseconds spent per stage."""
+
+    translate: float
+    first_stage: float
+    rerank: float
+    total: float
+    dense: float | None = field(default_factory=left_out)
+    """Dense search, if it ran: encoding, embedding and searching; part of first_stage."""
+    late: float | None = field(default_factory=left_out)
+    """Late interaction, if it ran; after first_stage."""
+    gloss: float | None = field(default_factory=left_out)
+    """Only if requested."""
+    translate_snippets: float | None = field(default_factory=left_out)
+    """Only if requested."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SearchResponse(Answer):
+    """The documents found, with the evidence for each."""
+
+    request_id: str
+    query: QueryRead
+    method: Method
+    """The method that was used."""
+    hits: list[Hit]
+    translation: Translation
+    suggestions: list[Suggestion]
+    """Where no word of a short query was found: languages in which it finds documents."""
+    degraded: list[Degraded]
+    truncated: list[str]
+    """What was read, looked at or listed in part only: of the query, of long documents by their ids, and of an
+    answer that would be too large."""
+    timings_ms: Timings
