@@ -20,7 +20,7 @@ from dragoman.files.atomic import atomic_file
 from dragoman.lexicon.table.compose import Kind
 from dragoman.service.runtime import Runtime
 from dragoman.service.server import serve
-from dragoman.service.tables.service import Upload
+from dragoman.store.tables.service import Upload
 
 LANGUAGES = {
     "ar": "Arabic",

@@ -18,7 +18,7 @@ from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, load_settings
 
 if TYPE_CHECKING:
     from dragoman.service.access.keys import KeyInfo
-    from dragoman.service.storage.database import Store
+    from dragoman.store.database import Store
 
 keys = typer.Typer(help="Create and revoke API keys, even while a server runs.", no_args_is_help=True)
 
@@ -176,8 +176,8 @@ def _database(
     """
     from dragoman.engine.core.errors import NotFound
     from dragoman.engine.settings import DATABASE
-    from dragoman.service.storage.data_dir import make_private
-    from dragoman.service.storage.database import opened_store
+    from dragoman.store.data_dir import make_private
+    from dragoman.store.database import opened_store
 
     place = load_settings(config, data_dir=data_dir, database_url=database_url).store
     made = ""

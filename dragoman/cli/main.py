@@ -239,8 +239,8 @@ def _user_error(fault: Exception) -> str | None:
     from pydantic import ValidationError
 
     from dragoman.engine.core.errors import ServiceError, classify
+    from dragoman.engine.tables.training.parallel_text import TrainingError
     from dragoman.lexicon.formats.reader import TableFormatError
-    from dragoman.service.tables.training.parallel_text import TrainingError
 
     if isinstance(fault, ValidationError):
         return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in fault.errors())

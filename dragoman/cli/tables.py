@@ -16,7 +16,7 @@ from dragoman.cli.options import ConfigFile, DatabaseUrl, DataDir, opened
 
 if TYPE_CHECKING:
     from dragoman.lexicon.formats.items import Detected
-    from dragoman.service.tables.patching import Addition
+    from dragoman.store.tables.patching import Addition
 
 table = typer.Typer(help="Train translation tables from parallel text, and import them.", no_args_is_help=True)
 
@@ -91,8 +91,8 @@ def train(
     ] = None,
 ) -> None:
     """Train a table from parallel text with a word alignment model, in both directions."""
+    from dragoman.engine.tables.training.table_training import progress_bars, train_table
     from dragoman.lexicon.alignment.training import AlignmentConfig
-    from dragoman.service.tables.training.table_training import progress_bars, train_table
 
     try:
         config = AlignmentConfig(
@@ -179,8 +179,8 @@ def import_table(
 ) -> None:
     """Import a table into the data directory. Stop a server that uses it first."""
     from dragoman.service.access.audit import COMMAND_LINE, Actor
-    from dragoman.service.tables.reading import ReadAs
-    from dragoman.service.tables.service import Upload
+    from dragoman.store.tables.service import Upload
+    from dragoman.store.tables.table_reader import ReadAs
 
     upload = Upload(
         name=name,
@@ -275,7 +275,7 @@ def patch_table(
     Stop a server that uses the data directory first.
     """
     from dragoman.service.access.audit import COMMAND_LINE, Actor
-    from dragoman.service.tables.patching import Patch, Removal
+    from dragoman.store.tables.patching import Patch, Removal
 
     removals = []
     for one in remove or ():
@@ -298,7 +298,7 @@ def patch_table(
 
 
 def _addition(text: str) -> Addition:
-    from dragoman.service.tables.patching import Addition
+    from dragoman.store.tables.patching import Addition
 
     source, _, rest = text.partition("=")
     target, _, probability = rest.partition("=")

@@ -27,18 +27,18 @@ from dragoman.engine.settings.settings import all_fields
 from dragoman.indexes.java import jvm
 from dragoman.service.collections.bodies import collection_body, document_body, import_body
 from dragoman.service.collections.service import CollectionInfo
-from dragoman.service.core.validation import describe
+from dragoman.service.qa.schemas import QaRequest
 from dragoman.service.rerank.response import answer_v1, check_scored
+from dragoman.service.rerank.schemas import RerankV1
 from dragoman.service.runtime import Runtime
 from dragoman.service.schemas.collections import NewCollection
-from dragoman.service.schemas.qa import QaRequest
-from dragoman.service.schemas.rerank import RerankV1
-from dragoman.service.schemas.search import SearchRequest
-from dragoman.service.schemas.table_bodies import table_body, term_body, uploaded_body
-from dragoman.service.schemas.tag import TagRequest
-from dragoman.service.schemas.translate import Quality, TranslateRequest, TranslateResponse
-from dragoman.service.tables.reading import ReadAs
-from dragoman.service.tables.service import Upload
+from dragoman.service.search.schemas import SearchRequest
+from dragoman.service.tables.bodies import table_body, term_body, uploaded_body
+from dragoman.service.tagging.schemas import TagRequest
+from dragoman.service.translation.schemas import Quality, TranslateRequest, TranslateResponse
+from dragoman.store.tables.service import Upload
+from dragoman.store.tables.table_reader import ReadAs
+from dragoman.store.validation import describe
 
 T = TypeVar("T")
 Body = TypeVar("Body", bound=BaseModel)

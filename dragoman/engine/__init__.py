@@ -1,1 +1,1 @@
-""""""
+"""What searches, ranks and reads: plain dataclasses in and out, without HTTP and without a database."""

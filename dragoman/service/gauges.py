@@ -14,7 +14,7 @@ from dragoman.engine.observability.metrics import gauge
 from dragoman.engine.tables.snapshot import TableRegistry
 from dragoman.service.collections.lucene.registry import Indexes
 from dragoman.service.collections.unindexed import counts
-from dragoman.service.storage.database import Store
+from dragoman.store.database import Store
 
 _PROBE_SECONDS = 3.0
 

@@ -34,9 +34,9 @@ from dragoman.service.collections.service import Collections
 from dragoman.service.gauges import ServiceState
 from dragoman.service.jobs.line import LineAnswers
 from dragoman.service.jobs.service import Jobs
-from dragoman.service.storage.data_dir import DataDirectory
-from dragoman.service.storage.database import Store
-from dragoman.service.tables.service import Tables
+from dragoman.store.data_dir import DataDirectory
+from dragoman.store.database import Store
+from dragoman.store.tables.service import Tables
 
 
 class Runtime:

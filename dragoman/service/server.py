@@ -159,7 +159,7 @@ def serve_worker(settings: Settings, ready: Callable[[str], None] | None = None)
         )
 
     def make() -> Application:
-        from dragoman.service.api.worker import create_worker_app
+        from dragoman.service.worker.endpoints import create_worker_app
 
         return create_worker_app(settings)
 
@@ -217,8 +217,8 @@ def _has_key(settings: Settings) -> bool:
     if settings.store.database_url is None and not (settings.store.data_dir / DATABASE).exists():
         return False
     from dragoman.service.access.keys import Keys
-    from dragoman.service.storage.database import existing_store
-    from dragoman.service.storage.models import ApiKey, now
+    from dragoman.store.database import existing_store
+    from dragoman.store.models import ApiKey, now
 
     with existing_store(settings.store.url) as store:  # not migrated: a start that is refused must not change it
         return store.has_table(ApiKey) and any(key.usable(now()) for key in Keys(store).all())

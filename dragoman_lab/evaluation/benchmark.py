@@ -23,7 +23,7 @@ from scipy.stats import ttest_rel
 
 from dragoman.engine.core.trec import RunLine, trec_run
 from dragoman.engine.search.service import MODEL_METHODS
-from dragoman.service.tables.service import Tables
+from dragoman.store.tables.service import Tables
 from dragoman_lab.evaluation.client import SearchClient, wait_for_embeddings
 from dragoman_lab.evaluation.serving import TableFile, serve_temporarily
 from dragoman_lab.evaluation.test_collection import Benchmark, BenchmarkError, Keep, Split, load_benchmark

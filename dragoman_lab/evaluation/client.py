@@ -19,7 +19,7 @@ import httpx
 from rich.progress import Progress
 
 from dragoman.engine.core.trec import TREC_TYPE
-from dragoman.service.api.search import DEGRADED_HEADER
+from dragoman.service.search.endpoints import DEGRADED_HEADER
 from dragoman_lab.evaluation.serving import TableFile, checked, post, serve_temporarily
 from dragoman_lab.evaluation.test_collection import BenchmarkError
 

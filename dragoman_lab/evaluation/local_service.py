@@ -13,7 +13,7 @@ from dragoman.engine.search.request import Method, SearchQuery
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.views import View
 from dragoman.service.runtime import Runtime
-from dragoman.service.tables.service import Upload
+from dragoman.store.tables.service import Upload
 from dragoman_lab.evaluation.serving import TableFile
 
 

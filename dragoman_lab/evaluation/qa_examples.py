@@ -17,7 +17,7 @@ from dragoman.files.streams import file_parts
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import content_terms
-from dragoman.service.tables.reading import read_table
+from dragoman.store.tables.table_reader import read_table
 from dragoman_lab.backbone.config import ConfigError
 from dragoman_lab.evaluation.cloze_examples import clozes, files_with
 from dragoman_lab.evaluation.test_collection import json_lines, part_of

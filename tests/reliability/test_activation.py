@@ -21,8 +21,8 @@ from sqlalchemy.orm import Session
 
 from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.tokens import PlainAnalysis
-from dragoman.service.storage.database import Store
-from dragoman.service.tables.service import Tables, Upload
+from dragoman.store.database import Store
+from dragoman.store.tables.service import Tables, Upload
 from tests.service.searching import ndjson
 from tests.service.serving import server
 

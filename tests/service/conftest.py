@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from dragoman.engine.settings import Settings
-from dragoman.service.storage.database import Store
+from dragoman.store.database import Store
 from tests.service import postgresql
 from tests.service.modelling import UpperTranslator, WordEncoder, standing_in
 

@@ -25,7 +25,7 @@ _CONTEXT.set_forkserver_preload(
         "dragoman.cli.main",
         "dragoman.service.server",
         "dragoman.service.app",
-        "dragoman.service.api.worker",
+        "dragoman.service.worker.endpoints",
         "tests.service.standing_in",
         "dragoman.ranking.scoring",  # torch and transformers: seconds of computing for each process that scores
         "tests.service.preloaded",

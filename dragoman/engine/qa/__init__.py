@@ -1,1 +1,1 @@
-"""Reading of texts: questions answered from a context or from the documents of collections."""
+"""Reading: questions answered and statements judged, by a context or by the documents of collections."""

@@ -1,1 +1,1 @@
-""""""
+"""Reranking: texts scored for a query along the links of the active tables."""

@@ -21,7 +21,7 @@ class RerankOptions:
 class SearchQuery:
     """A query over one or more collections, in any language that there are tables or documents in.
 
-    Of fields that are None the best known choice is made; :class:`~dragoman.service.schemas.search.SearchRequest`
+    Of fields that are None the best known choice is made; :class:`~dragoman.service.search.schemas.SearchRequest`
     describes them.
     """
 

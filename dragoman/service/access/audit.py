@@ -19,8 +19,8 @@ from threading import Lock
 from sqlalchemy import select, update
 
 from dragoman.engine.core.errors import InternalError, classify
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import AuditEntry
+from dragoman.store.database import Store
+from dragoman.store.models import AuditEntry
 
 logger = logging.getLogger("dragoman")
 

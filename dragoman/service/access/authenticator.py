@@ -22,7 +22,7 @@ from dragoman.engine.core.errors import Unauthorized, Unavailable
 from dragoman.engine.settings import Settings
 from dragoman.service.access.keys import SCOPES, KeyInfo, Keys, recognised
 from dragoman.service.access.rate_limit import Meter, Quota
-from dragoman.service.storage.models import now
+from dragoman.store.models import now
 
 logger = logging.getLogger("dragoman")
 

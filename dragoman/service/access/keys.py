@@ -15,8 +15,8 @@ from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
 from dragoman.engine.core.errors import Conflict, InvalidRequest, NotFound, Unauthorized
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import ApiKey, now
+from dragoman.store.database import Store
+from dragoman.store.models import ApiKey, now
 
 Scope = Literal["search", "jobs", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)

@@ -1,1 +1,1 @@
-"""The endpoints, one module per resource, and the routers of the two applications."""
+"""What all endpoints share: dependencies, the list of routers, documentation, health, the page."""

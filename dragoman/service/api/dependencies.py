@@ -17,10 +17,10 @@ from dragoman.engine.settings import Settings
 from dragoman.service.access.audit import Actor, Recording
 from dragoman.service.access.authenticator import Access, Caller
 from dragoman.service.http.errors import request_id
+from dragoman.service.qa.schemas import QaRequest
+from dragoman.service.rerank.schemas import RerankTei, RerankV1, RerankV2
 from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.qa import QaRequest
-from dragoman.service.schemas.rerank import RerankTei, RerankV1, RerankV2
-from dragoman.service.schemas.search import SearchRequest
+from dragoman.service.search.schemas import SearchRequest
 
 _Result = TypeVar("_Result")
 _Asking = TypeVar("_Asking", bound="SearchRequest | QaRequest | RerankV1 | RerankV2 | RerankTei")

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 
-from dragoman.service.api import collections, health, jobs, keys, page, rerank, search, tables
-from dragoman.service.api.reading import qa, reason, tag, translate
+from dragoman.service.access.endpoints import router as access
+from dragoman.service.api import collections, health, page
+from dragoman.service.jobs.endpoints import router as jobs
+from dragoman.service.qa.endpoints import router as qa
+from dragoman.service.reasoning.endpoints import router as reasoning
+from dragoman.service.rerank.endpoints import router as rerank
+from dragoman.service.search.endpoints import router as search
+from dragoman.service.tables.endpoints import router as tables
+from dragoman.service.tagging.endpoints import router as tagging
+from dragoman.service.translation.endpoints import router as translation
 
 ROUTERS: tuple[APIRouter, ...] = (
     collections.router,
-    tables.router,
-    search.router,
-    rerank.router,
-    qa.router,
-    reason.router,
-    tag.router,
-    jobs.router,
-    translate.router,
-    keys.router,
+    tables,
+    search,
+    rerank,
+    qa,
+    reasoning,
+    tagging,
+    jobs,
+    translation,
+    access,
     health.router,
     page.router,
 )

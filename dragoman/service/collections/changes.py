@@ -9,8 +9,8 @@ from sqlalchemy import delete, false, select, true, tuple_
 
 from dragoman.engine.core.errors import NotFound
 from dragoman.indexes.documents import IndexedDocument
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import Collection, Document
+from dragoman.store.database import Store
+from dragoman.store.models import Collection, Document
 
 BATCH = 500
 BATCH_CHARS = 4_000_000

@@ -22,10 +22,10 @@ from pydantic import (
     ValidationError,
 )
 
+from dragoman.engine.core.json import check_value, count_values
 from dragoman.files.streams import BOM
-from dragoman.service.core.json import check_value, count_values
-from dragoman.service.core.line import LineId, LineRejected, parse_object
-from dragoman.service.core.validation import Body, Clean, LanguageCode, NotBlank, describe
+from dragoman.store.line import LineId, LineRejected, parse_object
+from dragoman.store.validation import Body, Clean, LanguageCode, NotBlank, describe
 
 TITLE_CHARS = 10_000
 """Longest title, characters."""

@@ -17,9 +17,9 @@ from dragoman.engine.models.gathering import gathered
 from dragoman.engine.models.models import Models
 from dragoman.engine.models.tagging import Tagging
 from dragoman.service.collections.entity_names import Mention, MentionField, forms, sounds_like, sounds_of
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import Collection as CollectionRow
-from dragoman.service.storage.models import Document, DocumentEntities, EntityName
+from dragoman.store.database import Store
+from dragoman.store.models import Collection as CollectionRow
+from dragoman.store.models import Document, DocumentEntities, EntityName
 
 logger = logging.getLogger("dragoman")
 

@@ -11,6 +11,7 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.orm import Session
 
 from dragoman.engine.core.errors import InvalidRequest, NotFound, ServiceError, classify
+from dragoman.engine.core.json import memory_of
 from dragoman.engine.core.limits import BATCH_BYTES, BATCH_LINES
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
@@ -19,10 +20,9 @@ from dragoman.indexes.documents import IndexedDocument, Row
 from dragoman.service.collections.changes import indexed_text
 from dragoman.service.collections.document_line import DocumentLine, other_form, parse_document, peeked
 from dragoman.service.collections.lucene.index import CollectionIndex
-from dragoman.service.core.json import memory_of
-from dragoman.service.core.line import LineRejected
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import Collection, Document
+from dragoman.store.database import Store
+from dragoman.store.line import LineRejected
+from dragoman.store.models import Collection, Document
 
 
 @dataclass(frozen=True, slots=True)

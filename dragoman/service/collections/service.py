@@ -27,8 +27,8 @@ from dragoman.service.collections.lucene.index import CollectionIndex
 from dragoman.service.collections.lucene.registry import Indexes
 from dragoman.service.collections.texts import StoredText, stored_texts
 from dragoman.service.collections.unindexed import Unindexed, counts
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import Collection, Document, now
+from dragoman.store.database import Store
+from dragoman.store.models import Collection, Document, now
 
 logger = logging.getLogger("dragoman")
 

@@ -9,8 +9,8 @@ from typing import TypeVar
 from sqlalchemy import ColumnElement, func, select
 
 from dragoman.deadline import check
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import Document
+from dragoman.store.database import Store
+from dragoman.store.models import Document
 
 BEGINNING = 20_000
 """How much is read of the text of each document, in code points; a longer one is read in parts."""

@@ -16,8 +16,8 @@ from dragoman.indexes.documents import IndexedDocument, Row, analysed, batches
 from dragoman.indexes.errors import TooManyWords
 from dragoman.indexes.java.jvm import JavaError, JvmUnavailable
 from dragoman.lexicon.text.tokens import Analysis
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import Document, UnindexedDocument, now
+from dragoman.store.database import Store
+from dragoman.store.models import Document, UnindexedDocument, now
 
 logger = logging.getLogger("dragoman")
 

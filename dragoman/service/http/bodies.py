@@ -15,11 +15,11 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.types import Scope
 
 from dragoman.engine.core.errors import InvalidRequest, ServiceError, UnsupportedMedia
+from dragoman.engine.core.json import count_values_at_most, memory_of, parse
 from dragoman.engine.core.memory import BodyMemory
 from dragoman.engine.settings import Settings
-from dragoman.service.core.json import count_values_at_most, memory_of, parse
-from dragoman.service.core.validation import describe
 from dragoman.service.http.streaming import BodyStream
+from dragoman.store.validation import describe
 
 _READ_AT_ONCE = 64 * 1024
 _VALUES_AT_ONCE = 500

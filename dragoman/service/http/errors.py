@@ -23,8 +23,8 @@ from dragoman.engine.core.errors import (
     classify,
     from_status,
 )
-from dragoman.service.core.validation import describe
 from dragoman.service.http.addresses import AS_GET
+from dragoman.store.validation import describe
 
 logger = logging.getLogger("dragoman")
 

@@ -21,12 +21,12 @@ from dragoman.engine.search.request import Method
 from dragoman.engine.search.service import Search
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot
-from dragoman.service.core.line import LineId, LineRejected, parse_object
-from dragoman.service.core.validation import Body, describe
+from dragoman.service.qa.schemas import QaRequest
 from dragoman.service.rerank.response import answer_v1, check_scored
-from dragoman.service.schemas.qa import QaRequest
-from dragoman.service.schemas.rerank import DocumentFields, RerankV1
-from dragoman.service.schemas.search import SearchRequest
+from dragoman.service.rerank.schemas import DocumentFields, RerankV1
+from dragoman.service.search.schemas import SearchRequest
+from dragoman.store.line import LineId, LineRejected, parse_object
+from dragoman.store.validation import Body, describe
 
 JobType = Literal["rerank", "search", "qa"]
 _PLACED = re.compile("[0-9]+:")

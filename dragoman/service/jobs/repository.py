@@ -13,8 +13,8 @@ from sqlalchemy.orm import Session, defer
 
 from dragoman.engine.core.errors import Conflict, NotFound
 from dragoman.engine.tables.views import ActiveVersion
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import Job, JobLine, now
+from dragoman.store.database import Store
+from dragoman.store.models import Job, JobLine, now
 
 UPLOADING, DELETED = "uploading", "deleted"
 VALIDATING, IN_PROGRESS, FINALIZING, COMPLETED = "validating", "in_progress", "finalizing", "completed"

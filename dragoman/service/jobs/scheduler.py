@@ -29,9 +29,9 @@ from dragoman.service.jobs.repository import (
     JobInfo,
     JobRepository,
 )
-from dragoman.service.storage.instance_lock import DatabaseTaken
-from dragoman.service.storage.models import now
-from dragoman.service.tables.service import Tables
+from dragoman.store.instance_lock import DatabaseTaken
+from dragoman.store.models import now
+from dragoman.store.tables.service import Tables
 
 logger = logging.getLogger("dragoman")
 

@@ -20,9 +20,9 @@ from dragoman.service.jobs.line import LineAnswers
 from dragoman.service.jobs.repository import FAILED, PENDING, UPLOADING, JobInfo, JobRepository
 from dragoman.service.jobs.scheduler import JobScheduler
 from dragoman.service.jobs.submission import JobSubmission, NewJob, line_error, own_idempotency_key
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import Job, JobLine
-from dragoman.service.tables.service import Tables
+from dragoman.store.database import Store
+from dragoman.store.models import Job, JobLine
+from dragoman.store.tables.service import Tables
 
 _KEY = re.compile(r"[!-~]{1,255}", re.ASCII)
 _TAG = re.compile(r"[!-~]{1,64}", re.ASCII)

@@ -21,15 +21,15 @@ from dragoman.engine.search.request import Method
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.views import ActiveVersion
 from dragoman.files.streams import Line, lines, unpacked
-from dragoman.service.core.line import LineRejected, parse_object
 from dragoman.service.jobs.line import JobType, LineAnswers, parse_line, run_names
 from dragoman.service.jobs.repository import FAILED, PENDING, UNFINISHED, UPLOADING, VALIDATING, pins
-from dragoman.service.schemas.qa import QaRequest
-from dragoman.service.schemas.rerank import RerankV1
-from dragoman.service.schemas.search import SearchRequest
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import Job, JobLine, now
-from dragoman.service.tables.service import Tables
+from dragoman.service.qa.schemas import QaRequest
+from dragoman.service.rerank.schemas import RerankV1
+from dragoman.service.search.schemas import SearchRequest
+from dragoman.store.database import Store
+from dragoman.store.line import LineRejected, parse_object
+from dragoman.store.models import Job, JobLine, now
+from dragoman.store.tables.service import Tables
 
 
 @dataclass(frozen=True, slots=True)

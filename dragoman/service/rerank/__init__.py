@@ -1,1 +1,1 @@
-"""Reranking of given documents: the request, the scores, and the response in the format of each client."""
+"""HTTP of reranking given documents, in the format of each client."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dragoman.engine.core.errors import InternalError
 from dragoman.engine.rerank.request import Ranking
-from dragoman.service.schemas.rerank import (
+from dragoman.service.rerank.schemas import (
     ApiVersion,
     DocumentFields,
     DocumentReturned,

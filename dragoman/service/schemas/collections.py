@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 
 from dragoman.engine.core.names import check_name
-from dragoman.service.core.validation import Body, LanguageCode, Text
+from dragoman.store.validation import Body, LanguageCode, Text
 
 UNINDEXED_LISTED = 1000
 """Documents that one list of unindexed ones has."""

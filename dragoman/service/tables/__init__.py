@@ -1,1 +1,1 @@
-"""Translation tables: uploaded, versioned, activated and rolled back. A search uses one snapshot of them."""
+"""HTTP of translation tables: upload, versions, activation, entries."""

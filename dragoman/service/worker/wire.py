@@ -14,7 +14,7 @@ from dragoman.engine.models.scoring import ScoreRequest, Scores
 from dragoman.engine.models.scoring import Text as ScoredText
 from dragoman.ranking.about import RerankerAbout
 from dragoman.ranking.attention import Direction, Links
-from dragoman.service.core.validation import Body, Text
+from dragoman.store.validation import Body, Text
 
 Span = tuple[NonNegativeInt, NonNegativeInt]
 Weight = Annotated[FiniteFloat, Field(ge=0, le=1_000_000)]

@@ -82,7 +82,7 @@ class Engine:
         from dragoman.indexes.analysis.pipeline import analysis
         from dragoman.lexicon.query import Bridge, psq, smt, untranslated
         from dragoman.lexicon.table.compose import Member, analysed, merge
-        from dragoman.service.tables.reading import read_table
+        from dragoman.store.tables.table_reader import read_table
 
         self.parameters = BM25_OF
         german, english = analysis("de"), analysis("en")

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dragoman.engine.tables.training.table_training import progress_bars, train_table
 from dragoman.lexicon.alignment.training import AlignmentConfig, SentencePair, train
-from dragoman.service.tables.training.table_training import progress_bars, train_table
 
 
 @dataclass(frozen=True, slots=True)

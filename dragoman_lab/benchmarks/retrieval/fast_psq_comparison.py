@@ -44,7 +44,7 @@ from dragoman.lexicon.query import Bridge, psq
 from dragoman.lexicon.table.compose import Member, analysed, merge
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import Analysis
-from dragoman.service.tables.reading import read_table
+from dragoman.store.tables.table_reader import read_table
 from dragoman_lab.benchmarks.retrieval.distractors import distractors
 from dragoman_lab.evaluation.test_collection import SPLITS, Benchmark, load_benchmark
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from dragoman.service.tables.training.table_training import train_table
+from dragoman.engine.tables.training.table_training import train_table
 from dragoman_lab.evaluation import benchmark as evaluation
 from dragoman_lab.evaluation.serving import TableFile, serve_temporarily
 from dragoman_lab.evaluation.test_collection import SPLITS, Split, load_benchmark

@@ -27,7 +27,7 @@ from rich.table import Table as Printed
 from dragoman.engine.settings import Settings
 from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.lexicon.table.compose import Member, analysed, merge
-from dragoman.service.tables.reading import read_table
+from dragoman.store.tables.table_reader import read_table
 from dragoman_lab.benchmarks.load.memory import mebibytes
 from tests.service import postgresql
 from tests.service.serving import Server, server

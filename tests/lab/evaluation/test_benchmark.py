@@ -7,7 +7,7 @@ import pytest
 
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
-from dragoman.service.tables.service import Upload
+from dragoman.store.tables.service import Upload
 from dragoman_lab.evaluation.benchmark import Evaluation, active_tables, choice, run
 from dragoman_lab.evaluation.serving import TableFile
 from dragoman_lab.evaluation.test_collection import BenchmarkError, load_benchmark

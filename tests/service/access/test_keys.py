@@ -13,8 +13,8 @@ from dragoman.engine.core.errors import Conflict, Unauthorized
 from dragoman.engine.settings import Settings
 from dragoman.service.access.authenticator import Access
 from dragoman.service.access.keys import KeyInfo, Keys, NewKey, claimed_id, recognised
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import now
+from dragoman.store.database import Store
+from dragoman.store.models import now
 from tests.service.access_client import identifier, keys_command, make_key
 from tests.service.serving import dragoman
 

@@ -23,7 +23,7 @@ from dragoman.service.collections.builds import IndexState
 from dragoman.service.collections.lucene import index as collection_index
 from dragoman.service.collections.lucene.index import CollectionIndex
 from dragoman.service.runtime import Runtime
-from dragoman.service.storage.models import Collection, Document
+from dragoman.store.models import Collection, Document
 from tests.service.searching import add, crash, found, running
 
 pytestmark = pytest.mark.slow

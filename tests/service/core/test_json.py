@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman.engine.core.errors import MalformedBody, TooLarge
-from dragoman.service.core.json import check_depth, check_text, check_value, count_values, parse
+from dragoman.engine.core.json import check_depth, check_text, check_value, count_values, parse
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -115,7 +115,7 @@ def test_as_many_values_as_are_allowed_are_read(value):
 @given(st.text(alphabet='\\",:[]{}ab', max_size=30), st.integers(1, 40))
 def test_what_strings_hold_is_not_counted(text, part):
     value = {text: [text, {text + "x": text}]}
-    with mock.patch("dragoman.service.core.json._PART_BYTES", part):
+    with mock.patch("dragoman.engine.core.json._PART_BYTES", part):
         assert parse(json.dumps(value).encode(), 64, values=14) == value
 
 

@@ -252,7 +252,7 @@ from pathlib import Path
 from dragoman.service.runtime import Runtime
 from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.settings import Settings
-import dragoman.service.app, dragoman.service.api.reading.translate
+import dragoman.service.app, dragoman.service.translation.endpoints
 runtime = Runtime(Settings.load(data_dir=Path(sys.argv[1])))
 runtime.start()
 runtime.collections.create("de", "de")

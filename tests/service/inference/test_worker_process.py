@@ -321,7 +321,7 @@ def test_a_worker_imports_neither_database_nor_java_nor_language_detection() -> 
 import sys
 from starlette.testclient import TestClient
 from dragoman.service import server
-from dragoman.service.api.worker import create_worker_app
+from dragoman.service.worker.endpoints import create_worker_app
 from dragoman.cli import main
 from dragoman.engine.settings import Settings
 with TestClient(create_worker_app(Settings.load())) as client:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.engine.settings import Settings
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.instance_lock import DatabaseClaim, mark_connections, retry_while_taken
+from dragoman.store.database import Store
+from dragoman.store.instance_lock import DatabaseClaim, mark_connections, retry_while_taken
 from tests.service import job_client, postgresql
 from tests.service.job_client import rerank_lines
 from tests.service.jobs.test_service import finished, scorer, service, submit

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dragoman.engine.qa.request import QaQuery
 from dragoman.engine.search.request import SearchQuery
 from dragoman.service.jobs.line import run_names
-from dragoman.service.schemas.rerank import RerankV1
+from dragoman.service.rerank.schemas import RerankV1
 
 
 def names(documents: list[Any]) -> list[str]:

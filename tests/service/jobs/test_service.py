@@ -20,10 +20,10 @@ from dragoman.engine.settings import Settings
 from dragoman.service.jobs import repository, scheduler, submission
 from dragoman.service.jobs.repository import JobInfo
 from dragoman.service.jobs.submission import NewJob
+from dragoman.service.rerank.schemas import RerankV1
 from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.rerank import RerankV1
-from dragoman.service.storage.models import Job, JobLine, now
-from dragoman.service.tables.service import Upload
+from dragoman.store.models import Job, JobLine, now
+from dragoman.store.tables.service import Upload
 from tests.service.job_client import FINISHED, TABLE, body, rerank_lines
 from tests.service.modelling import LinkScorer, WordEncoder, standing_in
 from tests.service.searching import running

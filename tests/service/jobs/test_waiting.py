@@ -14,9 +14,9 @@ from dragoman.service.collections.builds import IndexState
 from dragoman.service.collections.lucene.index import CollectionIndex
 from dragoman.service.jobs.submission import NewJob
 from dragoman.service.runtime import Runtime
-from dragoman.service.storage.models import TableEntry
-from dragoman.service.tables import service as tables
-from dragoman.service.tables.service import Upload
+from dragoman.store.models import TableEntry
+from dragoman.store.tables import service as tables
+from dragoman.store.tables.service import Upload
 from tests.service.job_client import TABLE, body, rerank_lines
 from tests.service.jobs.test_service import finished, read, scorer, scores, service, submit, upload_table
 from tests.service.modelling import LinkScorer

@@ -17,7 +17,7 @@ from dragoman.indexes.analysis.pipeline import analysis
 from dragoman.ranking.about import RerankerAbout
 from dragoman.ranking.limits import readable
 from dragoman.service.runtime import Runtime
-from dragoman.service.tables.service import Upload
+from dragoman.store.tables.service import Upload
 
 pytestmark = pytest.mark.slow
 

@@ -12,8 +12,8 @@ from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
 from dragoman.service.collections.texts import BEGINNING
 from dragoman.service.runtime import Runtime
-from dragoman.service.tables.patching import Patch, Removal
-from dragoman.service.tables.service import Upload
+from dragoman.store.tables.patching import Patch, Removal
+from dragoman.store.tables.service import Upload
 from tests.service.searching import add, running
 
 pytestmark = pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
-from dragoman.service.tables.service import Upload
+from dragoman.store.tables.service import Upload
 from tests.service.modelling import ask
 from tests.service.searching import add, running
 

@@ -13,7 +13,7 @@ from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot, Unserved
 from dragoman.service.runtime import Runtime
-from dragoman.service.tables.service import Upload
+from dragoman.store.tables.service import Upload
 from tests.service.searching import add, running
 
 pytestmark = pytest.mark.slow

@@ -23,8 +23,8 @@ from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.ranking.about import LEAST_SHARE, HybridAbout, RerankerAbout, sigmoid
 from dragoman.service.collections.service import Collections
 from dragoman.service.runtime import Runtime
-from dragoman.service.schemas.search import SearchRequest
-from dragoman.service.tables.service import Upload
+from dragoman.service.search.schemas import SearchRequest
+from dragoman.store.tables.service import Upload
 from tests.service.modelling import LinkScorer, WordEncoder, standing_in
 from tests.service.serving import wait_for
 

@@ -14,7 +14,7 @@ from dragoman.engine.core.errors import NotFound, Unavailable
 from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
-from dragoman.service.tables.service import Upload
+from dragoman.store.tables.service import Upload
 from tests.service.searching import add, running
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.search.response import SearchResponse
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
-from dragoman.service.tables.service import Upload
+from dragoman.store.tables.service import Upload
 from tests.service.searching import add, running
 
 pytestmark = pytest.mark.slow

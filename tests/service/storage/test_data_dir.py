@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dragoman.engine.core.errors import Conflict, Unavailable
-from dragoman.service.storage import data_dir
-from dragoman.service.storage.data_dir import DataDirectory
+from dragoman.store import data_dir
+from dragoman.store.data_dir import DataDirectory
 from tests.service.serving import dragoman, server
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]

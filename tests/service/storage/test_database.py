@@ -16,9 +16,9 @@ from sqlalchemy import func, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 from dragoman.engine.core.errors import Unavailable
-from dragoman.service.storage.database import HEAD, Store, insert_entries
-from dragoman.service.storage.models import Base, Collection, Document, TableEntry, TableVersion, TranslationTable
-from dragoman.service.storage.upgrading import MIGRATIONS
+from dragoman.store.database import HEAD, Store, insert_entries
+from dragoman.store.models import Base, Collection, Document, TableEntry, TableVersion, TranslationTable
+from dragoman.store.upgrading import MIGRATIONS
 
 pytestmark = pytest.mark.slow
 

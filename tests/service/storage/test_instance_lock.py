@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import select
 
 from dragoman.engine.settings import Settings
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.instance_lock import DatabaseTaken
-from dragoman.service.storage.models import Collection, ServiceInstance
+from dragoman.store.database import Store
+from dragoman.store.instance_lock import DatabaseTaken
+from dragoman.store.models import Collection, ServiceInstance
 from tests.service import postgresql
 from tests.service.serving import dragoman, server
 

@@ -8,8 +8,8 @@ import pytest
 from alembic import command
 from alembic.config import Config
 
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.upgrading import MIGRATIONS
+from dragoman.store.database import Store
+from dragoman.store.upgrading import MIGRATIONS
 from tests.service.job_client import (
     NDJSON,
     body,

@@ -6,8 +6,8 @@ import pytest
 
 from dragoman.engine.settings import Settings
 from dragoman.lexicon.text.tokens import PlainAnalysis
-from dragoman.service.storage.database import Store
-from dragoman.service.tables.service import Tables
+from dragoman.store.database import Store
+from dragoman.store.tables.service import Tables
 from tests.service.tables.opening import Opener
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dragoman.service.tables.reading import ReadAs
-from dragoman.service.tables.service import Tables, Upload, Uploaded
+from dragoman.store.tables.service import Tables, Upload, Uploaded
+from dragoman.store.tables.table_reader import ReadAs
 
 Opener = Callable[[], Tables]
 

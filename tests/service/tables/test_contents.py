@@ -15,9 +15,9 @@ from dragoman.lexicon.formats.build import Normalised, normalise
 from dragoman.lexicon.formats.items import Choices, RawEntry
 from dragoman.lexicon.formats.reader import read
 from dragoman.lexicon.text.tokens import fold_term
-from dragoman.service.tables.contents import COLUMNS, Content, ExportFormat, difference, exported, listed
-from dragoman.service.tables.patching import Addition, Patch, Removal, patched
-from dragoman.service.tables.repository import entry_rows
+from dragoman.store.tables.contents import COLUMNS, Content, ExportFormat, difference, exported, listed
+from dragoman.store.tables.patching import Addition, Patch, Removal, patched
+from dragoman.store.tables.repository import entry_rows
 
 Pair = tuple[str, str]
 

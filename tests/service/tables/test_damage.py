@@ -12,8 +12,8 @@ from sqlalchemy import text
 
 from dragoman.engine.core.errors import Unavailable
 from dragoman.engine.settings import Settings
-from dragoman.service.tables import service as tables
-from dragoman.service.tables.service import Upload
+from dragoman.store.tables import service as tables
+from dragoman.store.tables.service import Upload
 from tests.service.api.errorbody import check_error
 from tests.service.searching import ndjson, running
 from tests.service.serving import Server, server, wait_for

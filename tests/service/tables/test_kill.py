@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import select
 
 from dragoman.engine.settings import Settings
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import TableEntry, TableVersion
+from dragoman.store.database import Store
+from dragoman.store.models import TableEntry, TableVersion
 from tests.service.searching import ndjson
 from tests.service.serving import Server
 

@@ -10,7 +10,7 @@ import pytest
 from dragoman.engine.search.request import SearchQuery
 from dragoman.engine.settings import Settings
 from dragoman.service.runtime import Runtime
-from dragoman.service.tables.service import Upload
+from dragoman.store.tables.service import Upload
 from tests.service.searching import add, running
 
 pytestmark = pytest.mark.slow

@@ -21,9 +21,9 @@ from dragoman.engine.tables.lookup import MOST_SHOWN
 from dragoman.files.streams import NotGzip
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.tokens import PlainAnalysis
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import TableEntry, TableVersion, TranslationTable
-from dragoman.service.tables.service import Tables, Upload, Uploaded
+from dragoman.store.database import Store
+from dragoman.store.models import TableEntry, TableVersion, TranslationTable
+from dragoman.store.tables.service import Tables, Upload, Uploaded
 from tests.service.tables.opening import Opener, put
 
 pytestmark = pytest.mark.slow

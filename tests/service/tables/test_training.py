@@ -16,16 +16,16 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from dragoman.lexicon.alignment.training import AlignmentConfig
-from dragoman.lexicon.formats.reader import Rejection
-from dragoman.lexicon.text.languages import UnknownLanguage
-from dragoman.service.tables.training.parallel_text import MAX_LINE_BYTES
-from dragoman.service.tables.training.table_training import (
+from dragoman.engine.tables.training.parallel_text import MAX_LINE_BYTES
+from dragoman.engine.tables.training.table_training import (
     TrainingError,
     TrainingReport,
     progress_bars,
     train_table,
 )
+from dragoman.lexicon.alignment.training import AlignmentConfig
+from dragoman.lexicon.formats.reader import Rejection
+from dragoman.lexicon.text.languages import UnknownLanguage
 
 pytestmark = [pytest.mark.slow, pytest.mark.kill]
 
@@ -262,7 +262,7 @@ def test_failed_write_leaves_the_old_table(tmp_path: Path, monkeypatch: pytest.M
 SLOW_WRITER = """
 import os, sys, time
 from pathlib import Path
-from dragoman.service.tables.training.table_training import train_table
+from dragoman.engine.tables.training.table_training import train_table
 def wait(number):
     print("written", flush=True)
     time.sleep(600)

@@ -11,10 +11,10 @@ from dragoman.engine.tables.compiled import content_checksum
 from dragoman.lexicon.table.table import Table
 from dragoman.lexicon.text.function_words import folded_function_words
 from dragoman.lexicon.text.tokens import words
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import TableEntry, TableVersion
-from dragoman.service.tables.patching import Addition, Patch
-from dragoman.service.tables.service import Tables
+from dragoman.store.database import Store
+from dragoman.store.models import TableEntry, TableVersion
+from dragoman.store.tables.patching import Addition, Patch
+from dragoman.store.tables.service import Tables
 from tests.service.tables.opening import Opener, put
 
 pytestmark = pytest.mark.slow

@@ -25,8 +25,8 @@ from dragoman.indexes.dense.file import DenseHeader, OtherEncoder, read_header
 from dragoman.indexes.dense.index import DenseHit, DenseIndex, Embedded
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.lexicon.text.passages import Span, passages, sentences
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import Collection, Document
+from dragoman.store.database import Store
+from dragoman.store.models import Collection, Document
 
 logger = logging.getLogger("dragoman")
 

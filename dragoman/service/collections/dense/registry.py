@@ -30,8 +30,8 @@ from dragoman.indexes.dense.index import DenseHit
 from dragoman.indexes.errors import IndexCorrupt
 from dragoman.service.collections.changes import database_generation
 from dragoman.service.collections.dense.index import Coverage, DenseCollection, Unembedded
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import Collection
+from dragoman.store.database import Store
+from dragoman.store.models import Collection
 
 logger = logging.getLogger("dragoman")
 

@@ -31,7 +31,7 @@ from dragoman.service.collections.changes import (
     purge_tombstones,
 )
 from dragoman.service.collections.unindexed import Unindexed, UnindexedList, isolated, written
-from dragoman.service.storage.database import Store
+from dragoman.store.database import Store
 
 logger = logging.getLogger("dragoman")
 

@@ -18,8 +18,8 @@ from dragoman.engine.core.errors import NotFound, classify
 from dragoman.indexes.lucene.index import LuceneIndex
 from dragoman.service.collections.builds import IndexState
 from dragoman.service.collections.lucene.index import CollectionIndex
-from dragoman.service.storage.database import Store
-from dragoman.service.storage.models import Collection
+from dragoman.store.database import Store
+from dragoman.store.models import Collection
 
 logger = logging.getLogger("dragoman")
 

@@ -1,1 +1,0 @@
-"""Addresses that read texts: questions, reasoning and translation."""

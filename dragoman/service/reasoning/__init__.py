@@ -1,0 +1,1 @@
+"""HTTP of questions for the LLM."""

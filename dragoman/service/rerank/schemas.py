@@ -1,0 +1,268 @@
+"""Request and response bodies of the rerank endpoints: Cohere v1 (and Jina), Cohere v2, and TEI."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, PlainValidator, SkipValidation, StrictBool, StrictInt
+
+from dragoman.engine.core.json import check_text, check_value
+from dragoman.engine.core.limits import DOCUMENTS, QUERY_CHARS, TEXT_CHARS
+from dragoman.engine.query.response import TableUsed
+from dragoman.engine.rerank.request import RerankQuery
+from dragoman.store.validation import (
+    FIELDS,
+    AtFirstFault,
+    Body,
+    LanguageCode,
+    Names,
+    NotBlank,
+    ReaderLanguages,
+    Text,
+)
+
+MODEL_CHARS = 1_000
+"""Longest name of a model."""
+DOCUMENT_FIELDS = 1_000
+"""Most fields of a document."""
+
+_Query = Annotated[
+    NotBlank,
+    Field(min_length=1, max_length=QUERY_CHARS, description="The query's text.", examples=["volcano eruption and ash"]),
+]
+_TopN = Annotated[
+    Annotated[StrictInt, Field(ge=0)] | None, Field(description="How many of the best to return; null or 0: all.")
+]
+
+
+class _Rerank(Body):
+    """The fields shared by all forms. Unknown fields are ignored, because clients of other services send them."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    query: _Query
+    query_language: LanguageCode | None = Field(default=None, description="ISO 639-1 code; detected when left out.")
+    document_language: LanguageCode | None = Field(
+        default=None, description="ISO 639-1 code of all documents; detected for each when left out."
+    )
+    reader_languages: ReaderLanguages | None = Field(
+        default=None,
+        description="Languages of those who ask: a short text that may be in one of them or in another language is"
+        " taken for theirs. When left out, DRAGOMAN_READER_LANGUAGES or else the header Accept-Language.",
+        examples=[["en"]],
+    )
+    tables: Names | None = Field(default=None, description="Active translation tables to use; all when left out.")
+    raw_scores: StrictBool | None = Field(
+        default=False, description="Return logits instead of probabilities, which are their sigmoids."
+    )
+
+    def as_query(self) -> RerankQuery:
+        """What the engine is asked."""
+        return RerankQuery(**{part.name: getattr(self, part.name) for part in fields(RerankQuery)})
+
+
+class DocumentFields(BaseModel):
+    """A document given as fields."""
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"maxProperties": DOCUMENT_FIELDS})
+
+    text: SkipValidation[Annotated[str, Field(max_length=TEXT_CHARS)] | None] = None
+
+
+def _document(value: Any) -> str | DocumentFields:
+    """A document with valid field names; the values are checked later, where a message can name the field.
+
+    Raises:
+        ValueError: it is neither a text nor an object, or a field's name is not valid text.
+    """
+    if isinstance(value, str):
+        if len(value) > TEXT_CHARS:
+            raise ValueError(f"must have at most {TEXT_CHARS} characters")
+        return check_text(value)
+    if not isinstance(value, dict):
+        raise ValueError("must be a text or an object with a text")
+    if len(value) > DOCUMENT_FIELDS:
+        raise ValueError(f"has {len(value)} fields; at most {DOCUMENT_FIELDS} are allowed")
+    try:
+        check_value(list(value))
+    except ValueError as fault:
+        raise ValueError(f"a field's name {fault}") from fault
+    return DocumentFields.model_validate(value)
+
+
+_Passage = Annotated[Text, Field(max_length=TEXT_CHARS)]
+_Document = Annotated[str | DocumentFields, PlainValidator(_document, json_schema_input_type=_Passage | DocumentFields)]
+_Documents = Annotated[list[_Document], Field(min_length=1, max_length=DOCUMENTS), AtFirstFault]
+_Passages = Annotated[list[_Passage], Field(min_length=1, max_length=DOCUMENTS), AtFirstFault]
+
+
+_FieldName = Annotated[Text, Field(max_length=1_000)]
+
+
+class RerankV1(_Rerank):
+    """Cohere v1 and Jina."""
+
+    model: Text | None = Field(
+        default=None,
+        max_length=MODEL_CHARS,
+        description="Any name is accepted; `model` in the response is the one that scored.",
+    )
+    documents: _Documents
+    top_n: _TopN = None
+    return_documents: StrictBool | None = False
+    rank_fields: Annotated[list[_FieldName], AtFirstFault] | None = Field(
+        default=None,
+        max_length=FIELDS,
+        description="Fields to score of documents that are objects, joined by newlines; default: text.",
+    )
+
+    def texts(self) -> list[str]:
+        """The documents' texts.
+
+        Raises:
+            ValueError: a document has no such field, or the field is not text; or a field is named twice.
+        """
+        if len(set(self.rank_fields or ())) < len(self.rank_fields or ()):
+            raise ValueError("rank_fields: names a field twice")
+        return [self._text(number, one) for number, one in enumerate(self.documents)]
+
+    def _text(self, number: int, document: str | DocumentFields) -> str:
+        if isinstance(document, str):
+            return document
+        known: dict[str, Any] = document.model_dump(exclude_unset=True)
+        _check_fields(number, known)
+        parts = []
+        for name in self.rank_fields or ["text"]:
+            if not isinstance(value := known.get(name), str):
+                raise ValueError(f"documents[{number}].{name}: must be a text")
+            if len(value) > TEXT_CHARS:
+                raise ValueError(f"documents[{number}].{name}: must have at most {TEXT_CHARS} characters")
+            parts.append(value)
+        return "\n".join(parts)
+
+
+def _check_fields(number: int, known: dict[str, Any]) -> None:
+    """Check the fields of a document.
+
+    Raises:
+        ValueError: a value cannot be returned as JSON, or ``text`` is not text.
+    """
+    for name, value in known.items():
+        try:
+            check_value(value)
+        except ValueError as fault:
+            raise ValueError(f"documents[{number}].{name}: {fault}") from fault
+    if not isinstance(known.get("text"), str | None):
+        raise ValueError(f"documents[{number}].text: must be a text")
+
+
+class RerankV2(_Rerank):
+    """Cohere v2."""
+
+    model: Text | None = Field(default=None, max_length=MODEL_CHARS)
+    documents: _Passages
+    top_n: _TopN = None
+
+
+class RerankTei(_Rerank):
+    """TEI."""
+
+    texts: _Passages
+    return_text: StrictBool | None = False
+    top_n: _TopN = None
+
+
+class DocumentReturned(BaseModel):
+    """A document as sent: its text, or its fields."""
+
+    model_config = ConfigDict(extra="allow")
+
+    text: str | None = None
+
+
+class Result(BaseModel):
+    """A document in the ranking; `index` is its position in the request."""
+
+    index: int
+    relevance_score: float
+    document: DocumentReturned | None = None
+    language: str | None = Field(
+        default=None, description="The document's detected language; left out if it is given or only assumed."
+    )
+
+
+class Failed(BaseModel):
+    """A document that could not be scored."""
+
+    index: int
+    reason: str
+
+
+class ApiVersion(BaseModel):
+    version: str
+
+
+class BilledUnits(BaseModel):
+    search_units: int = 1
+
+
+class QueryTaken(BaseModel):
+    """The query's language, given or detected; `warnings` says if it is only assumed."""
+
+    language: str
+    detected: bool
+    language_probability: float = Field(
+        description="How sure the language is among those that were considered; 1 where the request names it."
+    )
+
+
+class TablesConsulted(BaseModel):
+    """The table versions between the query's language and the documents' languages."""
+
+    tables: list[TableUsed]
+
+
+class Meta(BaseModel):
+    """The fields that Cohere's clients read."""
+
+    api_version: ApiVersion
+    billed_units: BilledUnits = BilledUnits()
+    warnings: list[str] | None = Field(default=None, description="What differs from the request.")
+    query: QueryTaken
+    translation: TablesConsulted
+
+
+class Usage(BaseModel):
+    """The fields that Jina's clients read."""
+
+    total_tokens: NonNegativeInt = Field(description="Subwords read; the query counts once per passage.")
+
+
+class _Answer(BaseModel):
+    id: str = Field(description="The request's id.")
+    results: list[Result] = Field(description="Best first; ties in the order of the request.")
+    meta: Meta
+    failed: list[Failed] | None = Field(
+        default=None, description="Documents that could not be scored; left out if none."
+    )
+    truncated: list[int] | None = Field(
+        default=None, description="Documents of which only the first 800 subwords were read; left out if none."
+    )
+
+
+class RerankAnswerV1(_Answer):
+    model: str
+    usage: Usage
+
+
+class RerankAnswerV2(_Answer):
+    pass
+
+
+class Rank(BaseModel):
+    """TEI's result."""
+
+    index: int
+    score: float
+    text: str | None = None

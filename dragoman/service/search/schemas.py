@@ -1,0 +1,141 @@
+"""Request and response bodies of ``POST /v1/search``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    ConfigDict,
+    Discriminator,
+    Field,
+    StrictBool,
+    StrictInt,
+    Tag,
+    field_validator,
+)
+
+from dragoman.engine.core.limits import QUERY_CHARS
+from dragoman.engine.search import request
+from dragoman.engine.search.request import SearchQuery
+from dragoman.store.validation import (
+    AtFirstFault,
+    Body,
+    LanguageCode,
+    Name,
+    Names,
+    NotBlank,
+    ReaderLanguages,
+    Text,
+)
+
+Method = Literal["psq", "smt", "none", "dense", "hybrid"]
+TextField = Literal["title", "text"]
+MatchKind = Literal["table", "identical", "sound", "meaning"]
+
+
+class _Request(Body):
+    model_config = ConfigDict(extra="forbid")
+
+
+class RerankOptions(_Request):
+    """How to rerank the best hits of the first stage."""
+
+    depth: StrictInt = Field(default=50, ge=1, description="How many hits to rerank, by default up to 1,000.")
+    model: Name | None = None
+
+
+def _kind(rerank: Any) -> str:
+    return "off" if rerank is False else "RerankOptions"
+
+
+_Rerank = Annotated[
+    Annotated[RerankOptions, Tag("RerankOptions")] | Annotated[Literal[False], Tag("off")], Discriminator(_kind)
+]
+
+
+class SearchRequest(_Request):
+    """A query over one or more collections, in any language that the service has tables or documents in."""
+
+    query: NotBlank = Field(
+        min_length=1,
+        max_length=QUERY_CHARS,
+        description="The query's text, by default up to 10,000 characters. Lucene syntax has no effect.",
+        examples=["volcano eruption and ash"],
+    )
+    query_language: LanguageCode | None = Field(
+        default=None, description="ISO 639-1 code; detected when left out.", examples=["en"]
+    )
+    reader_languages: ReaderLanguages | None = Field(
+        default=None,
+        description="Languages of those who ask: a short text that may be in one of them or in another language is"
+        " taken for theirs. When left out, DRAGOMAN_READER_LANGUAGES or else the header Accept-Language.",
+        examples=[["en"]],
+    )
+    collections: Names | None = Field(
+        default=None, description="Collections to search, by default up to 100; all of them when left out."
+    )
+    top_k: StrictInt = Field(default=10, ge=1, description="How many hits, by default up to 1,000.")
+    method: Method | None = Field(
+        default=None,
+        description="psq: probabilistic structured queries; smt: the ten best translations of each term, weighted;"
+        " none: the untranslated query; dense: passages whose sentence embeddings are nearest to the query's;"
+        " hybrid: psq and dense, by a convex combination of their scores. When left out, hybrid where the embeddings of"
+        " all searched collections are complete, else psq.",
+    )
+    tables: Names | None = Field(
+        default=None, description="Active translation tables to use; all of them when left out."
+    )
+    rerank: _Rerank | None = Field(
+        default=None,
+        description="How to rerank; false turns it off. When left out, hits of psq, smt and none are reranked, at most"
+        " 50 and as many as DRAGOMAN_RERANK_BUDGET_MS allows, unless all of them are in the query's language or in"
+        " language pairs for which the reranker was measured not to help. Hits of dense and hybrid are not reranked"
+        " then, and none are if DRAGOMAN_RERANK=never is set or there is no reranker.",
+    )
+    names: StrictBool = Field(
+        default=True,
+        description="Whether names in the query stay whole: where a table has all of one, and those of persons where"
+        " their words match by form and sound. Names are looked for in hybrid searches, and in those of psq that say"
+        " true here.",
+    )
+    entities: Annotated[list[Name], Field(min_length=1, max_length=100), AtFirstFault] | None = Field(
+        default=None,
+        description="Only documents that hold all of these names: as written, as a table translates the whole name from"
+        " the query's language, or alike in sound in another script. Of collections made with `entities`; without"
+        " `collections`, of those alone.",
+        examples=[["Angela Merkel"]],
+    )
+    gloss: StrictBool = Field(
+        default=False,
+        description="Add to each hit the translations of its words into the query's language, from the active tables.",
+    )
+    explain: StrictBool = Field(
+        default=False, description="Add to each hit the contribution of each query term to its score."
+    )
+    translate_snippets: StrictBool = Field(
+        default=False,
+        description="Add to each hit its snippet in the query's language; 503 unless `DRAGOMAN_TRANSLATOR` names a"
+        " translator.",
+    )
+    query_id: Text | None = Field(
+        default=None,
+        min_length=1,
+        max_length=200,
+        description="The topic's id in a TREC run; default: the request's id.",
+    )
+
+    def as_query(self) -> SearchQuery:
+        """What the engine is asked."""
+        asked = {name: getattr(self, name) for name in type(self).model_fields if name != "query_id"}
+        options = asked["rerank"]
+        if isinstance(options, RerankOptions):
+            asked["rerank"] = request.RerankOptions(options.depth, options.model)
+        asked["names"] = self.names if "names" in self.model_fields_set else None
+        return SearchQuery(**asked)
+
+    @field_validator("rerank", mode="before")
+    @classmethod
+    def _options(cls, rerank: Any) -> Any:
+        if rerank is not None and rerank is not False and not isinstance(rerank, dict | RerankOptions):
+            raise ValueError("must be an object, false or left out")
+        return rerank

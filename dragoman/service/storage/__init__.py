@@ -1,5 +1,0 @@
-"""The database and the data directory: models, migrations, sessions, and the lock that keeps a second instance out."""
-
-from dragoman.service.storage import faults
-
-__all__ = ["faults"]

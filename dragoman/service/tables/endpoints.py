@@ -1,0 +1,252 @@
+"""``/v1/tables``: translation tables, their versions and entries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from dragoman.lexicon.formats.reader import Format
+from dragoman.lexicon.table.compose import Kind
+from dragoman.service.api.dependencies import KNOWN_PARAMETERS, CallerDep, RecordDep, RuntimeDep, run_among_few
+from dragoman.service.http.bodies import StrictRoute, content_gzip
+from dragoman.service.http.streaming import work_on_upload
+from dragoman.service.tables.bodies import entry_body, patched_body, table_body, term_body, uploaded_body
+from dragoman.service.tables.schemas import (
+    ChangedEntry,
+    ListedTermBody,
+    TableBody,
+    TableDiff,
+    TableList,
+    TablePatch,
+    TablePatched,
+    TableUploaded,
+    TermBody,
+    TermList,
+)
+from dragoman.store.tables.contents import ExportFormat
+from dragoman.store.tables.patching import Addition, Patch, Removal
+from dragoman.store.tables.service import Upload, Uploaded
+from dragoman.store.tables.table_reader import ReadAs
+from dragoman.store.validation import LanguageCode, Text
+
+router = APIRouter(prefix="/v1/tables", route_class=StrictRoute, tags=["translation tables"])
+
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "description": "The table file, plain or gzip.",
+        "content": {
+            "text/tab-separated-values": {"schema": {"type": "string"}},
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+        },
+    }
+}
+
+TableName = Annotated[str, Path(description="The table's name.")]
+OptionalVersion = Annotated[
+    int | None, Query(ge=1, le=2**31 - 1, description="Number of the version; default: the active one.")
+]
+Cursor = Annotated[str | None, Query(max_length=20_000, description="The `next` of the page before.")]
+Limit = Annotated[int, Query(ge=1, le=10_000, description="Most entries of a page.")]
+_EXPORT_TYPES: dict[ExportFormat, str] = {
+    "tsv": "text/tab-separated-values",
+    "csv": "text/csv",
+    "jsonl": "application/x-ndjson",
+}
+_EXPORT: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "One entry a line, ordered by source term; tsv and csv begin with a header.",
+        "content": {type: {"schema": {"type": "string"}} for type in _EXPORT_TYPES.values()},
+    }
+}
+Version = Annotated[int, Path(ge=1, le=2**31 - 1, description="Number of the version.")]
+
+
+@router.put("/{name}", status_code=201, openapi_extra=_BODY, dependencies=[KNOWN_PARAMETERS])
+async def upload_table(
+    name: TableName,
+    request: Request,
+    runtime: RuntimeDep,
+    caller: CallerDep,
+    record: RecordDep,
+    source: Annotated[LanguageCode, Query(description="ISO 639-1 code of the source terms' language.")],
+    target: Annotated[LanguageCode, Query(description="ISO 639-1 code of the target terms' language.")],
+    format: Annotated[Format, Query(description="The format of the file; auto: what it shows.")] = "auto",
+    encoding: Annotated[
+        str | None, Query(max_length=40, description="The file's encoding, such as utf-8; default: what it shows.")
+    ] = None,
+    separator: Annotated[
+        str | None,
+        Query(
+            max_length=40,
+            description="What separates the columns: tab, comma, semicolon, pipe, space or a character; default: what"
+            " the file shows.",
+        ),
+    ] = None,
+    decimal: Annotated[
+        str | None, Query(max_length=40, description="The decimal mark, . or ,; default: what the numbers show.")
+    ] = None,
+    columns: Annotated[
+        str | None,
+        Query(
+            max_length=4000,
+            description="What each column is, separated by commas: source, target, probability, inverse_probability, or"
+            " - where it is ignored; default: what the header or the cells show.",
+        ),
+    ] = None,
+    header: Annotated[
+        bool | None, Query(description="Whether the first line names the columns; default: what it shows.")
+    ] = None,
+    kind: Annotated[Kind, Query(description="A glossary outranks statistical tables.")] = "statistical",
+    weight: Annotated[
+        float, Query(gt=0, le=1000, allow_inf_nan=False, description="Weight among active tables of one kind.")
+    ] = 1.0,
+    activate: Annotated[bool, Query(description="Use this version in searches from now on.")] = False,
+    dry_run: Annotated[bool, Query(description="Check the file and store nothing.")] = False,
+) -> TableUploaded:
+    """Upload a table as a new version, streamed. Versions of a table are numbered from 1.
+
+    An invalid line is rejected with its number and the reason; the other lines are stored. A fault of the whole file
+    is an error that names the line, and nothing is stored; so is a file whose every line is rejected, and one that
+    could be read in two ways: the error then names the parameter that says in which.
+    """
+    gzip = content_gzip(request)
+    created_by = None if caller.key_id is None else caller.name
+    read_as = ReadAs(format, encoding, separator, decimal, columns, header)
+    upload = Upload(name, source, target, read_as, kind, weight, activate, dry_run, created_by)
+
+    def work(parts: Iterator[bytes]) -> Uploaded:
+        if dry_run:
+            return runtime.tables.upload(upload, parts, gzip)
+        with record("table.upload", name) as recording:
+            done = runtime.tables.upload(upload, parts, gzip)
+            recording.object = f"{name}/{done.version}"
+            return done
+
+    return uploaded_body(upload, await work_on_upload(request, work))
+
+
+@router.get("")
+def list_tables(runtime: RuntimeDep) -> TableList:
+    """All tables, by name."""
+    return TableList(tables=[table_body(info) for info in runtime.tables.all()])
+
+
+@router.get("/{name}")
+def get_table(name: TableName, runtime: RuntimeDep) -> TableBody:
+    """One table with all its versions."""
+    return table_body(runtime.tables.get(name))
+
+
+@router.post("/{name}/versions/{version}/activate")
+def activate_version(name: TableName, version: Version, runtime: RuntimeDep, record: RecordDep) -> TableBody:
+    """Make a version, newer or older, the active one that searches use."""
+    with record("table.activate", f"{name}/{version}"):
+        return table_body(runtime.tables.activate(name, version))
+
+
+@router.post("/{name}/deactivate")
+def deactivate_table(name: TableName, runtime: RuntimeDep, record: RecordDep) -> TableBody:
+    """Deactivate a table, so that searches no longer use it."""
+    with record("table.deactivate", name):
+        return table_body(runtime.tables.deactivate(name))
+
+
+@router.delete("/{name}/versions/{version}", status_code=204, response_class=Response)
+def delete_version(name: TableName, version: Version, runtime: RuntimeDep, record: RecordDep) -> None:
+    """Delete a version; 409 while it is active."""
+    with record("table.delete", f"{name}/{version}"):
+        runtime.tables.delete(name, version)
+
+
+@router.patch("/{name}", dependencies=[KNOWN_PARAMETERS])
+def patch_table(
+    name: TableName, patch: TablePatch, runtime: RuntimeDep, caller: CallerDep, record: RecordDep
+) -> TablePatched:
+    """Make a new version from the active one, or the newest if none is active, and activate it if that one is active.
+
+    Removals come first. One that the table does not have is an error, and so is an entry without a searchable word;
+    then nothing changes. A version without any probability is shared anew; else entries that stay keep theirs.
+    """
+    created_by = None if caller.key_id is None else caller.name
+    changes = Patch(
+        [Addition(one.source.strip(), one.target.strip(), one.probability) for one in patch.add],
+        [Removal(one.source.strip(), None if one.target is None else one.target.strip()) for one in patch.remove],
+    )
+    with record("table.patch", name) as recording:
+        done = runtime.tables.patch(name, changes, created_by)
+        recording.object = f"{name}/{done.version}"
+    return patched_body(done)
+
+
+@router.get(
+    "/{name}/versions/{version}/export",
+    response_class=StreamingResponse,
+    responses=_EXPORT,
+    dependencies=[KNOWN_PARAMETERS],
+)
+def export_version(
+    name: TableName,
+    version: Version,
+    runtime: RuntimeDep,
+    format: Annotated[ExportFormat, Query(description="The format of the file.")] = "tsv",
+) -> StreamingResponse:
+    """The entries of a version as they were written, streamed; an upload of the file gives the same entries."""
+    return StreamingResponse(runtime.tables.browse.export(name, version, format), media_type=_EXPORT_TYPES[format])
+
+
+@router.get("/{name}/versions/{version}/diff/{other}", dependencies=[KNOWN_PARAMETERS])
+def compare_versions(
+    name: TableName,
+    version: Version,
+    other: Annotated[int, Path(ge=1, le=2**31 - 1, description="Number of the version to compare with.")],
+    runtime: RuntimeDep,
+    cursor: Cursor = None,
+    limit: Limit = 1000,
+) -> TableDiff:
+    """The entries that the second version has and the first has not, the other way round, and those that changed."""
+    found = runtime.tables.browse.diff(name, version, other, cursor, limit)
+    return TableDiff(
+        added=[entry_body(one) for one in found.added],
+        removed=[entry_body(one) for one in found.removed],
+        changed=[ChangedEntry(before=entry_body(old), after=entry_body(new)) for old, new in found.changed],
+        next=found.next,
+    )
+
+
+@router.get("/{name}/terms", dependencies=[KNOWN_PARAMETERS])
+def list_terms(
+    name: TableName,
+    runtime: RuntimeDep,
+    prefix: Annotated[Text, Query(max_length=1000, description="How the terms begin, in any case.")] = "",
+    version: OptionalVersion = None,
+    side: Annotated[Literal["source", "target"], Query(description="The side to list.")] = "source",
+    cursor: Cursor = None,
+    limit: Limit = 1000,
+) -> TermList:
+    """The terms of a table version, in the order of their folded forms."""
+    number, found = runtime.tables.browse.terms(name, version, side == "target", prefix, cursor, limit)
+    terms = [ListedTermBody(term=one.term, folded=one.folded, translations=one.translations) for one in found.terms]
+    return TermList(version=number, language=found.language, terms=terms, next=found.next)
+
+
+@router.get("/{name}/terms/{term:whole}")
+async def look_up_term(
+    name: TableName,
+    term: Annotated[Text, Path(max_length=1000, description="A term of either language, percent-encoded.")],
+    runtime: RuntimeDep,
+    version: OptionalVersion = None,
+    side: Annotated[
+        Literal["source", "target"] | None,
+        Query(description="The side to look up; default: the source side, then the target side."),
+    ] = None,
+) -> TermBody:
+    """The translations of a term in a table version.
+
+    A term that the version lacks is found by its index terms, as in a search: "beekeepers" finds "beekeeper".
+    """
+    inverse = None if side is None else side == "target"
+    return term_body(term, await run_among_few(lambda: runtime.tables.look_up(name, term, version, inverse)))

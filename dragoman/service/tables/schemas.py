@@ -1,0 +1,226 @@
+"""What the translation table endpoints answer."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from dragoman.lexicon.table.compose import Kind
+from dragoman.store.validation import AtFirstFault, Body, NotBlank
+
+TERM_CHARS = 1000
+PATCH_ENTRIES = 10_000
+"""Most entries that one request adds, and most that it removes."""
+
+
+class RejectedLine(BaseModel):
+    """A line of an uploaded file that gave no entry, and why."""
+
+    line: int
+    reason: str
+
+
+class LineWarning(BaseModel):
+    """Something in an uploaded file that was passed over, or read as what it may not be."""
+
+    line: int
+    reason: str
+
+
+class DetectedLayout(BaseModel):
+    """How an uploaded file was read: what it shows itself, and what the request says of it."""
+
+    format: str
+    encoding: str | None = Field(description="null for spreadsheets and for XML, which names its own.")
+    separator: str | None = Field(description="What separates the columns; null for a format without columns of text.")
+    decimal: str | None = Field(description="The decimal mark; null where no number shows one.")
+    columns: list[str | None] | None = Field(
+        description="What each column is: source, target, probability, inverse_probability; null: ignored."
+    )
+    languages: list[str | None] = Field(
+        description="The language of each column; without columns, of terms and translations in the file's order."
+    )
+
+
+class TableUploaded(BaseModel):
+    """A table version as it was stored; with ``dry_run``, as it would be."""
+
+    name: str
+    source: str
+    target: str
+    version: int
+    checksum: str = Field(description="SHA-256 of the normalised entries: same content, same checksum.")
+    source_terms: int
+    entries: int
+    rejected: list[RejectedLine] = Field(description="The first 1,000 rejected lines.")
+    rejected_total: int
+    warnings: list[LineWarning] = Field(description="The first 1,000 warnings.")
+    warnings_total: int
+    detected: DetectedLayout
+    pruned: int = Field(description="Entries dropped because both probabilities were below the threshold.")
+    active: bool
+    header: list[str] | None = Field(description="The columns that the file's header names; null if it has none.")
+    kind: Kind
+    weight: float
+    dry_run: bool
+
+
+class TableVersion(BaseModel):
+    """One uploaded version of a table."""
+
+    version: int
+    active: bool
+    checksum: str
+    kind: Kind = Field(description="A glossary outranks statistical tables where both are active.")
+    weight: float = Field(description="Weight among active tables of the same kind.")
+    format: str
+    source_terms: int
+    entries: int
+    rejected: int
+    pruned: int
+    written_forms: bool = Field(
+        description="Whether its entries are kept as they were written; older versions have them as folded."
+    )
+    created_at: datetime
+    created_by: str | None
+
+
+class TableBody(BaseModel):
+    """A table with all its versions, oldest first."""
+
+    name: str
+    source: str
+    target: str
+    active_version: int | None
+    versions: list[TableVersion]
+
+
+class TableList(BaseModel):
+    """All tables, by name."""
+
+    tables: list[TableBody]
+
+
+class Translation(BaseModel):
+    """A translation of the term that was looked up."""
+
+    term: str = Field(description="As it was written in the upload.")
+    probability: float = Field(description="P(this translation | the term looked up)")
+    inverse_probability: float = Field(description="P(the term looked up | this translation)")
+
+
+_Term = Annotated[NotBlank, Field(max_length=TERM_CHARS)]
+_Chance = Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
+
+
+class NewEntry(Body):
+    """An entry to add; one whose terms fold to the same is replaced."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    source: _Term
+    target: _Term
+    probability: _Chance | None = Field(None, description="P(target | source); its share if left out.")
+
+
+class OldEntry(Body):
+    """An entry to remove; without a target, all entries of the source term."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    source: _Term
+    target: _Term | None = None
+
+
+class TablePatch(Body):
+    """What to remove from a table, and what to add afterwards."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    add: Annotated[list[NewEntry], Field(max_length=PATCH_ENTRIES), AtFirstFault] = Field(default_factory=list)
+    remove: Annotated[list[OldEntry], Field(max_length=PATCH_ENTRIES), AtFirstFault] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _check_not_empty(self) -> TablePatch:
+        if not self.add and not self.remove:
+            raise ValueError("add or remove at least one entry")
+        return self
+
+
+class TablePatched(BaseModel):
+    """The version that a patch made."""
+
+    name: str
+    source: str
+    target: str
+    version: int
+    base_version: int = Field(description="The version that was patched: the active one, or the newest if none was.")
+    checksum: str
+    source_terms: int
+    entries: int
+    added: int = Field(description="Entries of the request, of which some may have replaced others.")
+    removed: int = Field(description="Entries that were there and were to be removed.")
+    pruned: int
+    active: bool
+    kind: Kind
+    weight: float
+
+
+class ListedTermBody(BaseModel):
+    """A term of a table version."""
+
+    term: str = Field(description="As it was written first.")
+    folded: str
+    translations: int
+
+
+class TermList(BaseModel):
+    """Some terms of one side of a table version, in the order of their folded forms."""
+
+    version: int
+    language: str
+    terms: list[ListedTermBody]
+    next: str | None = Field(description="The cursor of the next page; null on the last one.")
+
+
+class EntryBody(BaseModel):
+    """One entry as it was written."""
+
+    source: str
+    target: str
+    probability: float = Field(description="P(target | source)")
+    inverse_probability: float = Field(description="P(source | target)")
+
+
+class ChangedEntry(BaseModel):
+    """One entry with other probabilities, or written otherwise."""
+
+    before: EntryBody
+    after: EntryBody
+
+
+class TableDiff(BaseModel):
+    """Entries that differ between two versions of a table, in the order of their folded terms."""
+
+    added: list[EntryBody] = Field(description="Entries that only the second version has.")
+    removed: list[EntryBody] = Field(description="Entries that only the first version has.")
+    changed: list[ChangedEntry]
+    next: str | None = Field(description="The cursor of the next page; null on the last one.")
+
+
+class TermBody(BaseModel):
+    """What one table version knows about a term."""
+
+    term: str
+    folded: str = Field(description="The term as the table is keyed: lower case, without diacritics and so on.")
+    language: str = Field(description="The language whose side of the table the term was found on.")
+    version: int
+    matched: list[str] = Field(
+        description="The table's terms found, as written: the term itself, or those that a search takes for the same."
+    )
+    translations: list[Translation] = Field(
+        description="Most probable first, at most 1,000; empty for an unknown term."
+    )
+    translations_total: int = Field(description="How many there are, shown or not.")

@@ -1,0 +1,1 @@
+"""HTTP of names and parts of speech."""

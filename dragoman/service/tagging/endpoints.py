@@ -1,0 +1,80 @@
+"""``/v1/tag``."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+
+from fastapi import APIRouter, Request
+
+from dragoman.engine.core.answer import Degraded
+from dragoman.engine.core.errors import InvalidRequest, NotInstalled
+from dragoman.engine.core.turns import on_behalf_of
+from dragoman.engine.models.tagging import TaggerTask, Tagging, tagger_model, tagger_place
+from dragoman.engine.settings import Settings
+from dragoman.service.api.dependencies import RuntimeDep, SettingsDep
+from dragoman.service.http.admission import caller_of
+from dragoman.service.http.bodies import StrictRoute
+from dragoman.service.http.middleware import note_degraded
+from dragoman.service.http.waiting import wait_for_futures
+from dragoman.service.tagging.schemas import ConfiguredTaggers, Tagged, TagRequest, TagResponse
+
+router = APIRouter(prefix="/v1/tag", route_class=StrictRoute, tags=["reading"])
+
+
+@router.get("", response_model_exclude_unset=True)
+async def taggers(settings: SettingsDep) -> ConfiguredTaggers:
+    """Whether names and parts of speech can be found, and by what; nothing is loaded."""
+    found: dict[str, str | None] = {}
+    advice = None
+    tasks: tuple[TaggerTask, ...] = ("ner", "pos")
+    for task in tasks:
+        try:
+            found[task] = tagger_place(settings, task).name
+        except NotInstalled as fault:
+            found[task], advice = None, str(fault)
+    return ConfiguredTaggers(**found) if advice is None else ConfiguredTaggers(**found, advice=advice)
+
+
+@router.post("", response_model_exclude_none=True)
+async def tag(body: TagRequest, request: Request, runtime: RuntimeDep, settings: SettingsDep) -> TagResponse:
+    """Find names, or parts of speech, in texts of any languages. 503 where there is no tagger."""
+    tagger_place(settings, body.task)
+    _check(body.texts, settings)
+    until = time.monotonic() + settings.worker.worker_seconds
+    model = tagger_model(body.task)
+    info = runtime.models.loaded(model)
+    if info is None:
+        futures = runtime.models.load(model)
+        await wait_for_futures(futures, request, until)
+        info = futures[0].result()
+    with on_behalf_of(caller_of(request)):
+        underway = Tagging(runtime.models.worker, body.task, body.texts)
+    await wait_for_futures(underway.futures, request, until)
+    degraded = _unlearned(body.language, info.languages, info.name)
+    note_degraded(request, degraded)
+    return TagResponse(
+        results=[[Tagged(**asdict(one)) for one in tags] for tags in underway.results()],
+        model=info.name,
+        degraded=degraded or None,
+    )
+
+
+def _check(texts: list[str], settings: Settings) -> None:
+    """
+    Raises:
+        InvalidRequest: the texts exceed the limits of one request.
+    """
+    if len(texts) > settings.tagging.tag_texts:
+        raise InvalidRequest(f"texts: {len(texts)} of them; at most {settings.tagging.tag_texts} are allowed")
+    if (chars := sum(map(len, texts))) > settings.tagging.tag_chars:
+        raise InvalidRequest(
+            f"texts: {chars} characters together; at most {settings.tagging.tag_chars} are allowed in a request"
+        )
+
+
+def _unlearned(language: str | None, learned: frozenset[str], name: str) -> list[Degraded]:
+    if language is None or not learned or language in learned:
+        return []
+    known = ", ".join(sorted(learned))
+    return [Degraded(stage="tag", reason=f"{name} learned from {known}, and not from {language!r}")]

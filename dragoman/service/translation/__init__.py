@@ -1,0 +1,1 @@
+"""HTTP of translated texts."""

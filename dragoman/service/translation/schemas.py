@@ -1,0 +1,75 @@
+"""Request and response bodies of ``/v1/translate``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from dragoman.engine.core.limits import TEXT_CHARS, TEXTS
+from dragoman.store.validation import AtFirstFault, Body, LanguageCode, Text
+
+Passage = Annotated[Text, Field(max_length=TEXT_CHARS)]
+Texts = Annotated[list[Passage], Field(min_length=1, max_length=TEXTS), AtFirstFault]
+
+
+class TranslateRequest(Body):
+    """One or more texts, and the languages to translate from and into."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: Passage | None = Field(default=None, description="One text; use texts for several.")
+    texts: Texts | None = Field(default=None, description="Several texts, by default up to 100.")
+    source: LanguageCode = Field(description="ISO 639-1 code of the texts' language.", examples=["de"])
+    target: LanguageCode = Field(description="ISO 639-1 code of the language to translate into.", examples=["en"])
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.text is None) == (self.texts is None):
+            raise ValueError("give either text or texts" + ("" if self.text is None else ", not both"))
+        return self
+
+    @property
+    def all(self) -> list[str]:
+        """The texts, from either field."""
+        return [self.text] if self.text is not None else list(self.texts or ())
+
+
+class Quality(BaseModel):
+    """How well a translator translates from a language."""
+
+    chrf: float = Field(description="chrF, 0 to 100, of its translations against those of people.")
+    measured_on: str = Field(description="The texts that were translated.")
+
+    @classmethod
+    def of(cls, measured: Mapping[str, float], source: str, measured_on: str) -> Self | None:
+        """What was measured of a language, if it was."""
+        return cls(chrf=measured[source], measured_on=measured_on) if source in measured else None
+
+
+class ConfiguredTranslator(BaseModel):
+    """The translator of this service."""
+
+    model: str | None = Field(description="Its folder or name; null if the service has none and does not translate.")
+    target: str | None = Field(default=None, description="The only language that it translates into, if there is one.")
+    sources: dict[str, Quality | None] | None = Field(
+        default=None,
+        description="The languages that it translates into `target`, with its quality where that was measured.",
+    )
+    advice: str | None = Field(default=None, description="How to get a translator, if there is none.")
+
+
+class TranslateResponse(BaseModel):
+    """The translations, in the order of the texts."""
+
+    texts: list[str]
+    model: str = Field(description="The translator that made them.")
+    quality: Quality | None = Field(
+        default=None, description="How well it translates from this language; left out where that was not measured."
+    )
+    truncated: list[int] | None = Field(
+        default=None,
+        description="Positions, from 0, of texts with a sentence that was cut off because its translation did not end;"
+        " left out if there is none.",
+    )

@@ -1,0 +1,1 @@
+"""Translation tables: uploaded, versioned, activated and rolled back in the database."""

@@ -1,0 +1,133 @@
+"""Reads versions of tables, active or not: look-ups, lists of terms, exports and comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dragoman import deadline
+from dragoman.engine.core.errors import InvalidRequest, NotFound
+from dragoman.engine.settings import Settings
+from dragoman.engine.tables.compiled import CompiledTables, Loaded
+from dragoman.engine.tables.lookup import Lookup, TermLookup, shown
+from dragoman.engine.tables.views import ActiveVersion
+from dragoman.store.tables.contents import (
+    EXPORT_FORMATS,
+    Difference,
+    ExportFormat,
+    Terms,
+    difference,
+    exported,
+    listed,
+)
+from dragoman.store.tables.repository import TableInfo, TableRepository, VersionInfo
+
+
+class TableBrowser:
+    """The versions of all tables, from their compiled files. Every method may be called from any thread."""
+
+    def __init__(self, store: TableRepository, files: CompiledTables, terms: TermLookup, settings: Settings) -> None:
+        self._store = store
+        self._files = files
+        self._terms = terms
+        self._seconds = settings.requests.request_seconds
+
+    def get(self, name: str) -> TableInfo:
+        """One table.
+
+        Raises:
+            NotFound: there is none of this name.
+        """
+        found = self._store.tables(name)
+        if not found:
+            raise NotFound(f"there is no translation table named {name[:64]!r}")
+        return found[0]
+
+    def look_up(self, name: str, term: str, version: int | None = None, inverse: bool | None = None) -> Lookup:
+        """The entries of a version (by default the active one) for a term, which is folded first, as they were written.
+
+        If the version lacks the term, the answer has the entries of those of its terms that have the same index terms,
+        as a search has. ``inverse`` says that the term is in the table's target language. By default the source side is
+        searched first, then the target side. The first search by index terms analyses all terms of a side.
+
+        Raises:
+            NotFound: no such table or version, or none is active.
+        """
+        chosen = self._chosen(name, version)
+        table, written = self.content(chosen)
+        sides = [table, table.inverse()] if inverse is None else [table.inverse() if inverse else table]
+        return shown(self._terms.find(chosen, sides, term), table, written)
+
+    def terms(
+        self, name: str, version: int | None, inverse: bool, prefix: str, cursor: str | None, limit: int
+    ) -> tuple[int, Terms]:
+        """The number of a version (by default the active one), and some terms of one of its sides.
+
+        Raises:
+            NotFound: no such table or version, or none is active.
+            InvalidRequest: a cursor of something else.
+        """
+        chosen = self._chosen(name, version)
+        return chosen.version, listed(self.content(chosen), inverse, prefix, cursor, limit)
+
+    def export(self, name: str, version: int | None, format: str) -> Iterator[bytes]:
+        """The entries of a version (by default the active one) as they were written, as a file that an upload takes.
+
+        Raises:
+            InvalidRequest: an unknown format.
+            NotFound: no such table or version.
+        """
+        known: dict[str, ExportFormat] = {one: one for one in EXPORT_FORMATS}
+        if format not in known:
+            raise InvalidRequest(f"format: {format[:40]!r} is unknown; choose one of {', '.join(EXPORT_FORMATS)}")
+        chosen = self._chosen(name, version)
+        return exported(self.content(chosen), known[format], self.info(chosen).probabilities)
+
+    def diff(self, name: str, before: int, after: int, cursor: str | None, limit: int) -> Difference:
+        """Some of the entries that differ between two versions of a table.
+
+        Raises:
+            NotFound: no such table or version.
+            InvalidRequest: a cursor of something else.
+            DeadlinePassed: it takes too long.
+        """
+        old, new = (self._chosen(name, version) for version in (before, after))
+        forms = self.info(old).written_forms and self.info(new).written_forms
+        with deadline.deadline(self._seconds):
+            return difference(self.content(old), self.content(new), forms, cursor, limit)
+
+    def content(self, version: ActiveVersion) -> Loaded:
+        """The table of a version, in the direction it was uploaded in, and how its entries were written."""
+        return self._files.table(version), self._files.written(version)
+
+    def info(self, version: ActiveVersion) -> VersionInfo:
+        """What is stored about a version.
+
+        Raises:
+            NotFound: it has been deleted.
+        """
+        for one in self.get(version.name).versions:
+            if one.version == version.version:
+                return one
+        raise NotFound(f"table '{version.name}' has no version {version.version}")
+
+    def one(self, ready: Sequence[ActiveVersion], name: str, version: int) -> ActiveVersion:
+        """The version of this number.
+
+        Raises:
+            NotFound: no such table or version.
+        """
+        for one in ready:
+            if one.name == name and one.version == version:
+                return one
+        self.get(name)
+        raise NotFound(f"table '{name}' has no version {version}")
+
+    def _chosen(self, name: str, version: int | None) -> ActiveVersion:
+        ready, active = self._store.ready()
+        if version is not None:
+            return self.one(ready, name, version)
+        for one in active:
+            if one.name == name:
+                return one
+        self.get(name)
+        raise NotFound(f"table '{name}' has no active version: name one with ?version=")

@@ -1,0 +1,213 @@
+"""What versions of tables hold, as it was written: exported, listed by term, and compared with each other."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal, get_args
+
+import numpy as np
+
+from dragoman import deadline
+from dragoman.engine.core.errors import InvalidRequest
+from dragoman.lexicon.table.table import Table
+from dragoman.lexicon.table.written import WrittenForms, entries_from
+from dragoman.lexicon.text.tokens import fold
+from dragoman.store.database import EntryRow
+from dragoman.store.tables.repository import entry_rows
+
+ExportFormat = Literal["tsv", "csv", "jsonl"]
+EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
+COLUMNS = ("source", "target", "probability", "inverse_probability")
+_ROWS = 1_000
+_CHECKED_EVERY = 4_096
+
+Content = tuple[Table, WrittenForms]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenEntry:
+    """One entry as it was written."""
+
+    source: str
+    target: str
+    probability: float
+    """P(target | source)"""
+    inverse_probability: float
+    """P(source | target)"""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTerm:
+    """A term of a version, and how many entries it has."""
+
+    term: str
+    folded: str
+    translations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Some terms of one side of a version, in the order of their folded forms."""
+
+    language: str
+    terms: list[ListedTerm]
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Some of the entries that differ between two versions, in the order of the folded terms."""
+
+    added: list[WrittenEntry]
+    removed: list[WrittenEntry]
+    changed: list[tuple[WrittenEntry, WrittenEntry]]
+    """Before and after."""
+    next: str | None
+
+
+def exported(content: Content, format: ExportFormat, probabilities: bool) -> Iterator[bytes]:
+    """The entries of a version as a file that an upload takes, in blocks; columns have a header.
+
+    ``probabilities`` is whether any was given at the upload: if none was, none is written.
+    """
+    rows = entry_rows(*content)
+    columns = len(COLUMNS) if probabilities else 2
+    line = _LINES[format]
+    if format != "jsonl":
+        yield line(COLUMNS[:columns]).encode()
+    while block := list(islice(rows, _ROWS)):
+        yield "".join([line(_fields(row)[:columns]) for row in block]).encode()
+
+
+def _fields(row: EntryRow) -> tuple[str, ...]:
+    source, target, p_ts, p_st, *written = row
+    return written[0] or source, written[1] or target, _number(p_ts), _number(p_st)
+
+
+def _number(probability: float) -> str:
+    """The shortest text of a number that is stored with 32 bits."""
+    return str(np.float32(probability))
+
+
+def _tsv(fields: tuple[str, ...]) -> str:
+    return "\t".join(fields) + "\n"
+
+
+def _csv(fields: tuple[str, ...]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerow(fields)
+    return stream.getvalue()
+
+
+def _jsonl(fields: tuple[str, ...]) -> str:
+    values = [json.dumps(field, ensure_ascii=False) for field in fields[:2]] + list(fields[2:])
+    return "{" + ", ".join(f'"{name}": {value}' for name, value in zip(COLUMNS, values, strict=False)) + "}\n"
+
+
+_LINES: dict[ExportFormat, Callable[[tuple[str, ...]], str]] = {"tsv": _tsv, "csv": _csv, "jsonl": _jsonl}
+
+
+def listed(content: Content, inverse: bool, prefix: str, cursor: str | None, limit: int) -> Terms:
+    """The terms of the source side, or with ``inverse`` of the target side, whose folded form begins with ``prefix``.
+
+    Raises:
+        InvalidRequest: a cursor of something else.
+    """
+    table, written = content
+    language = table.target if inverse else table.source
+    terms = table.targets if inverse else table.sources
+    begin = fold(prefix.strip(), language)
+    first = terms.place(begin)
+    if cursor is not None:
+        (after,) = _place(cursor, 1)
+        first = max(first, terms.place(after) + (after in terms))
+    found: list[ListedTerm] = []
+    for number in range(first, min(first + limit + 1, len(terms))):
+        folded = terms[number]
+        if not folded.startswith(begin):
+            break
+        found.append(_listed(table, written, inverse, number, folded))
+    more = len(found) > limit
+    return Terms(language, found[:limit], _cursor(found[limit - 1].folded) if more else None)
+
+
+def _listed(table: Table, written: WrittenForms, inverse: bool, number: int, folded: str) -> ListedTerm:
+    side = table.by_target if inverse else table.by_source
+    first, last = side.indptr[number : number + 2].tolist()
+    pair = (table.sources[int(side.ids[first])], folded) if inverse else (folded, table.targets[int(side.ids[first])])
+    forms = written.of_pair(table, *pair)
+    return ListedTerm(folded if forms is None else forms[int(inverse)], folded, last - first)
+
+
+def difference(before: Content, after: Content, forms: bool, cursor: str | None, limit: int) -> Difference:
+    """The first ``limit`` differences between two versions after those that ``cursor`` ends.
+
+    ``forms`` says whether a term that is written otherwise is a difference.
+
+    Raises:
+        InvalidRequest: a cursor of something else.
+        DeadlinePassed: it takes too long.
+    """
+    start = None if cursor is None else _place(cursor, 2)
+    rows = [entry_rows(*one, entries_from(one[0], *start) if start else 0) for one in (before, after)]
+    found = Difference([], [], [], None)
+    last: tuple[str, str] | None = None
+    for number, (old, new) in enumerate(_aligned(*rows)):
+        if number % _CHECKED_EVERY == 0:
+            deadline.check()
+        if old is not None and new is not None and old[:4] == new[:4] and (not forms or old[4:] == new[4:]):
+            continue
+        if len(found.added) + len(found.removed) + len(found.changed) == limit and last is not None:
+            return Difference(found.added, found.removed, found.changed, _cursor(*last))
+        if old is not None and new is not None:
+            found.changed.append((_entry(old), _entry(new)))
+        elif new is not None:
+            found.added.append(_entry(new))
+        elif old is not None:
+            found.removed.append(_entry(old))
+        row = old or new
+        last = None if row is None else row[:2]
+    return found
+
+
+def _aligned(
+    before: Iterator[EntryRow], after: Iterator[EntryRow]
+) -> Iterator[tuple[EntryRow | None, EntryRow | None]]:
+    """The entries of two versions side by side, by their folded terms."""
+    old, new = next(before, None), next(after, None)
+    while old is not None or new is not None:
+        if new is None or (old is not None and old[:2] < new[:2]):
+            yield old, None
+            old = next(before, None)
+        elif old is None or new[:2] < old[:2]:
+            yield None, new
+            new = next(after, None)
+        else:
+            yield old, new
+            old, new = next(before, None), next(after, None)
+
+
+def _entry(row: EntryRow) -> WrittenEntry:
+    source, target, p_ts, p_st, *written = row
+    return WrittenEntry(written[0] or source, written[1] or target, p_ts, p_st)
+
+
+def _cursor(*terms: str) -> str:
+    return base64.urlsafe_b64encode(json.dumps(terms).encode()).decode()
+
+
+def _place(cursor: str, count: int) -> list[str]:
+    try:
+        terms = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        if isinstance(terms, list) and len(terms) == count and all(isinstance(term, str) for term in terms):
+            return terms
+    except (binascii.Error, ValueError, RecursionError):
+        pass
+    raise InvalidRequest("cursor: not one that an answer of this endpoint gave")

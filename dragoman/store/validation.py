@@ -1,0 +1,97 @@
+"""Types that requests and the lines of uploads share, and pydantic's errors as one line that names the fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, model_validator
+
+from dragoman.engine.core.json import check_text
+from dragoman.engine.core.limits import NAMES, READER_LANGUAGES
+from dragoman.lexicon.text.languages import check_language
+
+_CODE_CHARS = 100
+FIELDS = 100
+"""Most fields of an object that a caller sends."""
+
+
+class Body(BaseModel):
+    """What a caller sends: at most 100 fields, as each one that is unknown is an error or a warning."""
+
+    model_config = ConfigDict(json_schema_extra={"maxProperties": FIELDS})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _count_fields(cls, value: Any) -> Any:
+        if isinstance(value, dict) and len(value) > FIELDS:
+            raise ValueError(f"has {len(value)} fields; at most {FIELDS} are allowed")
+        return value
+
+
+def _check_not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
+
+
+def _check_code(code: str) -> str:
+    return check_language(code if len(code) <= _CODE_CHARS else code[:_CODE_CHARS] + "...")
+
+
+Clean = BeforeValidator(lambda value: check_text(value) if isinstance(value, str) else value)
+"""Text without NUL and without lone surrogates: what the database and the index can hold."""
+
+Text = Annotated[StrictStr, Clean]
+NotBlank = Annotated[Text, AfterValidator(_check_not_blank)]
+LanguageCode = Annotated[StrictStr, AfterValidator(_check_code), Field(max_length=_CODE_CHARS)]
+AtFirstFault = Field(fail_fast=True)
+"""For every list that a caller sends: its validation ends at the first element that is wrong."""
+ReaderLanguages = Annotated[list[LanguageCode], Field(min_length=1, max_length=READER_LANGUAGES), AtFirstFault]
+
+Name = Annotated[Text, Field(min_length=1, max_length=200)]
+Names = Annotated[list[Name], Field(min_length=1, max_length=NAMES), AtFirstFault]
+
+
+_REPORTED = 5
+_PLACES = {
+    "body": "",
+    "query": "query parameter ",
+    "path": "path parameter ",
+    "header": "header ",
+}
+_ALTERNATIVES = frozenset({"RerankOptions"})
+"""Names that pydantic adds to the path of a field with several alternatives; callers do not know them."""
+
+
+def describe(errors: Sequence[Any]) -> str:
+    """One line for all validation errors, each with its field."""
+    shown = [_describe_one(error) for error in errors[:_REPORTED]]
+    if len(errors) > _REPORTED:
+        shown.append(f"and {len(errors) - _REPORTED} more")
+    return "; ".join(shown)
+
+
+def _describe_one(error: Any) -> str:
+    place, *path = error["loc"] or ("body",)
+    message = _message(error)
+    if place not in _PLACES:
+        place, path = "body", [place, *path]
+    field = ""
+    for step in path:
+        if step in _ALTERNATIVES:
+            continue
+        field += f"[{step}]" if isinstance(step, int) else f".{step}" if field else str(step)
+    field = field if field.isprintable() else ascii(field)
+    if len(field) > 200:
+        field = field[:200] + "..."
+    if not field:
+        return f"{place}: {message}"
+    return f"{_PLACES[place]}{field}: {message}"
+
+
+def _message(error: Any) -> str:
+    text = error["type"] == "string_too_long" or (error["type"] == "too_long" and error["ctx"]["field_type"] == "Value")
+    if text:  # pydantic's own words for a text whose length it checks after another check speak of items
+        return f"longer than {error['ctx']['max_length']} characters"
+    return str(error["msg"]).removeprefix("Value error, ")
