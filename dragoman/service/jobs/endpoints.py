@@ -20,9 +20,9 @@ from dragoman.service.api.dependencies import ActorDep, CallerDep, RuntimeDep
 from dragoman.service.http.bodies import StrictRoute, check_media_type, content_gzip
 from dragoman.service.http.streaming import work_on_upload
 from dragoman.service.jobs.line import JobType
-from dragoman.service.jobs.repository import JobInfo
 from dragoman.service.jobs.submission import NewJob
 from dragoman.service.runtime import Runtime
+from dragoman.store.jobs import JobInfo
 
 router = APIRouter(prefix="/v1/jobs", route_class=StrictRoute, tags=["jobs"])
 

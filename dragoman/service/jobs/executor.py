@@ -16,8 +16,8 @@ from dragoman.engine.core.priority import Traffic, background
 from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.service.jobs.line import JobType, LineAnswers, parse_line
-from dragoman.service.jobs.repository import Answered, JobInfo, JobRepository
 from dragoman.service.jobs.submission import line_error
+from dragoman.store.jobs import Answered, JobInfo, JobRepository
 from dragoman.store.line import LineRejected
 
 logger = logging.getLogger("dragoman")

@@ -20,7 +20,8 @@ from dragoman.engine.settings import Settings
 from dragoman.engine.tables.snapshot import Snapshot
 from dragoman.service.jobs.executor import JobExecutor
 from dragoman.service.jobs.line import LineAnswers
-from dragoman.service.jobs.repository import (
+from dragoman.store.instance_lock import DatabaseTaken
+from dragoman.store.jobs import (
     CANCELLED,
     CANCELLING,
     COMPLETED,
@@ -29,7 +30,6 @@ from dragoman.service.jobs.repository import (
     JobInfo,
     JobRepository,
 )
-from dragoman.store.instance_lock import DatabaseTaken
 from dragoman.store.models import now
 from dragoman.store.tables.service import Tables
 

@@ -17,10 +17,10 @@ from dragoman.engine.core.trec import RunLine, trec_run
 from dragoman.engine.observability.metrics import Metrics
 from dragoman.engine.settings import Settings
 from dragoman.service.jobs.line import LineAnswers
-from dragoman.service.jobs.repository import FAILED, PENDING, UPLOADING, JobInfo, JobRepository
 from dragoman.service.jobs.scheduler import JobScheduler
 from dragoman.service.jobs.submission import JobSubmission, NewJob, line_error, own_idempotency_key
 from dragoman.store.database import Store
+from dragoman.store.jobs import FAILED, PENDING, UPLOADING, JobInfo, JobRepository
 from dragoman.store.models import Job, JobLine
 from dragoman.store.tables.service import Tables
 

@@ -22,11 +22,11 @@ from dragoman.engine.settings import Settings
 from dragoman.engine.tables.views import ActiveVersion
 from dragoman.files.streams import Line, lines, unpacked
 from dragoman.service.jobs.line import JobType, LineAnswers, parse_line, run_names
-from dragoman.service.jobs.repository import FAILED, PENDING, UNFINISHED, UPLOADING, VALIDATING, pins
 from dragoman.service.qa.schemas import QaRequest
 from dragoman.service.rerank.schemas import RerankV1
 from dragoman.service.search.schemas import SearchRequest
 from dragoman.store.database import Store
+from dragoman.store.jobs import FAILED, PENDING, UNFINISHED, UPLOADING, VALIDATING, pins
 from dragoman.store.line import LineRejected, parse_object
 from dragoman.store.models import Job, JobLine, now
 from dragoman.store.tables.service import Tables

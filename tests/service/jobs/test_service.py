@@ -18,10 +18,10 @@ from dragoman.engine.core.errors import Conflict, TooLarge, TooManyRequests
 from dragoman.engine.core.priority import Traffic, background, in_background, wait_limit
 from dragoman.engine.settings import Settings
 from dragoman.service.jobs import repository, scheduler, submission
-from dragoman.service.jobs.repository import JobInfo
 from dragoman.service.jobs.submission import NewJob
 from dragoman.service.rerank.schemas import RerankV1
 from dragoman.service.runtime import Runtime
+from dragoman.store.jobs import JobInfo
 from dragoman.store.models import Job, JobLine, now
 from dragoman.store.tables.service import Upload
 from tests.service.job_client import FINISHED, TABLE, body, rerank_lines
