@@ -17,10 +17,11 @@ from sqlalchemy import func, select, update
 from dragoman.engine.core.errors import Conflict, TooLarge, TooManyRequests
 from dragoman.engine.core.priority import Traffic, background, in_background, wait_limit
 from dragoman.engine.settings import Settings
-from dragoman.service.jobs import repository, scheduler, submission
+from dragoman.service.jobs import scheduler, submission
 from dragoman.service.jobs.submission import NewJob
 from dragoman.service.rerank.schemas import RerankV1
 from dragoman.service.runtime import Runtime
+from dragoman.store import jobs as repository
 from dragoman.store.jobs import JobInfo
 from dragoman.store.models import Job, JobLine, now
 from dragoman.store.tables.service import Upload
