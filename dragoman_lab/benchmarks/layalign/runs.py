@@ -11,7 +11,7 @@ from typing import Any
 
 from dragoman.backbone.checkpoints import CONFIG, read_json
 from dragoman.reasoning.layalign.reasoner import TEXT
-from dragoman_lab.benchmarks.reasoning.statement_runs import Say, finished, rhythm
+from dragoman_lab.benchmarks.reasoning.statement_runs import Say, finish_training, rhythm
 from dragoman_lab.evaluation.bridge_examples import BridgeSources, prepare_bridge
 from dragoman_lab.reasoning.layalign import LayAlignTraining, train_layalign
 
@@ -82,7 +82,7 @@ def first_stage(plan: Plan, method: Method, seed: int, say: Say) -> Path:
         table["word_steps"] = plan.word_steps
     config = _config(plan, method, "translation", plan.steps, seed, table)
     prepare_examples(plan, "translation", config)
-    return finished(config, plan.output / "translation" / _name(method, seed), train_layalign, say).parent
+    return finish_training(config, plan.output / "translation" / _name(method, seed), train_layalign, say).parent
 
 
 def train_method(plan: Plan, name: str, seed: int, say: Say) -> Path:
@@ -97,7 +97,7 @@ def train_method(plan: Plan, name: str, seed: int, say: Say) -> Path:
         table["start"] = str(start)
     config = _config(plan, method, "task", plan.task_steps, seed, table)
     prepare_examples(plan, "task", config)
-    return finished(config, plan.output / "task" / f"{name}-{seed}", train_layalign, say)
+    return finish_training(config, plan.output / "task" / f"{name}-{seed}", train_layalign, say)
 
 
 def prepare_examples(plan: Plan, stage: str, config: LayAlignTraining) -> None:

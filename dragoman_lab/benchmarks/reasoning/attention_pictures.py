@@ -68,8 +68,10 @@ def likeness_picture(titles: Sequence[str], layers: Sequence[Sequence[float]], p
     axes.set_yticks(range(len(titles)), titles)
     axes.set_xlabel("layer")
     for y, row in enumerate(layers):
-        for x, value in enumerate(row):
-            axes.text(x, y, f"{value:.2f}", ha="center", va="center", color="white" if value < 0.6 else "black")
+        for x, correlation in enumerate(row):
+            axes.text(
+                x, y, f"{correlation:.2f}", ha="center", va="center", color="white" if correlation < 0.6 else "black"
+            )
     figure.colorbar(image)
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
