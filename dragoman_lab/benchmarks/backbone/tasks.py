@@ -76,8 +76,8 @@ def read_tagged(encoder: Encoder, path: Path, tags: dict[str, int]) -> list[Tagg
         ids = [subword for part in parts for subword in part]
         positions = [position for position, part in enumerate(parts) if part]
         if len(ids) <= encoder.room:
-            numbers = [tags.setdefault(labels[position], len(tags)) for position in positions]
-            done.append(Tagged(ids, [int(firsts[position]) for position in positions], numbers))
+            tag_ids = [tags.setdefault(labels[position], len(tags)) for position in positions]
+            done.append(Tagged(ids, [int(firsts[position]) for position in positions], tag_ids))
     return done
 
 
@@ -201,7 +201,7 @@ def main() -> None:
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     encoder = load_encoder(options.encoder)
-    trained = [language for language in known_languages(options.encoder) if language != "en"]
+    trained = [language for language in training_languages(options.encoder) if language != "en"]
     done: dict[str, Any] = {"retrieval": retrieval(encoder, options.data, trained, options.layer)}
     if not options.no_tagging:
         done["tagging"] = tag_from_english(encoder, options.data, steps=400, seed=1)
@@ -216,7 +216,7 @@ def main() -> None:
     print(table)  # noqa: T201
 
 
-def known_languages(name_or_path: str) -> list[str]:
+def training_languages(name_or_path: str) -> list[str]:
     """The training languages of a VECO folder."""
     return list(json.loads((Path(name_or_path) / "config.json").read_text(encoding="utf-8"))["languages"])
 

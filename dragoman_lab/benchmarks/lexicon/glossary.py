@@ -31,7 +31,7 @@ import httpx
 from rich.console import Console
 from rich.table import Table
 
-from dragoman_lab.benchmarks.lexicon.words import Accident, Chosen, Sentences, accidents, chosen_words, invent_term
+from dragoman_lab.benchmarks.lexicon.words import Accident, Chosen, Sentences, accidents, choose_words, invent_term
 from dragoman_lab.evaluation.client import SearchClient
 from dragoman_lab.evaluation.serving import checked, post, serve_temporarily
 
@@ -119,7 +119,7 @@ def measure(
     return result
 
 
-def matched_by_accident(asked: SearchClient, pairs: Mapping[str, Accident]) -> list[Accident]:
+def match_by_accident(asked: SearchClient, pairs: Mapping[str, Accident]) -> list[Accident]:
     """The pairs whose sentence is found by its substring, with psq."""
     matched: list[Accident] = []
     for language in sorted({pair.language for pair in pairs.values()}):
@@ -139,7 +139,7 @@ def matched_by_accident(asked: SearchClient, pairs: Mapping[str, Accident]) -> l
     return matched
 
 
-def drawn_accidents(languages: Sequence[Sentences], count: int, draw: random.Random, split: str) -> list[Accident]:
+def draw_accidents(languages: Sequence[Sentences], count: int, draw: random.Random, split: str) -> list[Accident]:
     """Pairs of a word and an accidental substring, from one language after the other while they have some."""
     sources: list[Iterator[Accident]] = [accidents(sentences, draw, split) for sentences in languages]  # type: ignore[arg-type]
     draw.shuffle(sources)
@@ -187,7 +187,7 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
         for language_sentences in sentences:
             asked = SearchClient(client, embeddings="default" in arguments.methods)
             word_draw = random.Random(f"{arguments.seed} {language_sentences.language}")
-            chosen = chosen_words(language_sentences, arguments.words, word_draw, arguments.split, arguments.icu)
+            chosen = choose_words(language_sentences, arguments.words, word_draw, arguments.split, arguments.icu)
             words = {invent_term(draw, taken): word for word in chosen}
             results.append(measure(asked, language_sentences, words, arguments.methods))
             asked.close()
@@ -203,10 +203,10 @@ def run(arguments: argparse.Namespace, console: Console) -> None:
                     console.print(f"missed {result.language} {method} {kind} {word}", markup=False, highlight=False)
         pairs = {
             invent_term(draw, taken): pair
-            for pair in drawn_accidents(sentences, arguments.accidents, draw, arguments.split)
+            for pair in draw_accidents(sentences, arguments.accidents, draw, arguments.split)
         }
         asked = SearchClient(client, embeddings=False)
-        matched = matched_by_accident(asked, pairs) if pairs else []
+        matched = match_by_accident(asked, pairs) if pairs else []
     by_language = Counter(pair.language for pair in matched)
     drawn = Counter(pair.language for pair in pairs.values())
     shares = ", ".join(f"{language} {times} of {drawn[language]}" for language, times in sorted(by_language.items()))

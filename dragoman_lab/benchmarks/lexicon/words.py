@@ -174,7 +174,7 @@ def parts_of(word: str, dictionary: Container[str]) -> set[str]:
     return parts
 
 
-def chosen_words(
+def choose_words(
     sentences: Sentences, count: int, draw: random.Random, split: Split = "test", icu: bool = False
 ) -> list[Chosen]:
     """Distinct words of sentences, at random; without spaces, every second one is a part of a word."""

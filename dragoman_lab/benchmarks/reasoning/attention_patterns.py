@@ -239,10 +239,10 @@ def pictures(setting: str, methods: dict[str, Any], shown: dict[str, tuple[Seen,
     titles = [METHODS[method].title for method in methods]
     maps_picture(
         titles,
-        [[observation.maps.mean(0) for observation in two] for two in shown.values()],
+        [[observation.maps.mean(0) for observation in pair] for pair in shown.values()],
         folder / f"maps-{setting}.png",
     )
-    patterns = [[observation.pattern for observation in two] for two in shown.values()]
+    patterns = [[observation.pattern for observation in pair] for pair in shown.values()]
     patterns_picture(titles, patterns, folder / f"patterns-{setting}.png")
     layers = [figures["correlation"]["by_layer"] for figures in methods.values()]
     likeness_picture(titles, layers, folder / f"likeness-{setting}.png")

@@ -48,9 +48,9 @@ def _side_by_side(
     pyplot = _pyplot()
     shape = {"squeeze": False, "layout": "constrained"}
     figure, grid = pyplot.subplots(len(rows), 2, figsize=(2 * size[0], len(rows) * size[1]), **shape)
-    for title, row, two in zip(titles, rows, grid, strict=True):
+    for title, row, panels in zip(titles, rows, grid, strict=True):
         most = max(float(values.max()) for values in row)
-        for name, values, axes in zip(COLUMNS, row, two, strict=True):
+        for name, values, axes in zip(COLUMNS, row, panels, strict=True):
             image = axes.imshow(values, vmin=0, vmax=most, aspect="auto")
             axes.set_title(f"{title}, {name}")
             label(axes, values)

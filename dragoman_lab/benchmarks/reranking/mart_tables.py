@@ -102,7 +102,7 @@ def main() -> None:
         for variant in arguments.variants.split(","):
             trained = TRAINED.get(variant, variant)
             folder = arguments.output / f"{trained.replace(' ', '-')}-{seed}"
-            trained_by(MartTraining.parse(apply_changes(table, changes(trained, table)) | {"seed": seed}), folder)
+            train_variant(MartTraining.parse(apply_changes(table, changes(trained, table)) | {"seed": seed}), folder)
             done.setdefault(variant, []).append(measure_precisions(folder, SUFFIXES.get(variant, ""), arguments))
             (arguments.output / "summary.md").write_text(summary(done, others), encoding="utf-8")
     print(summary(done, others))  # noqa: T201
@@ -122,7 +122,7 @@ def check_lists(parser: argparse.ArgumentParser, arguments: argparse.Namespace) 
                 parser.error(f"--{option}: {variant_folder} lacks the lists {missing[0]}")
 
 
-def trained_by(settings: MartTraining, folder: Path) -> None:
+def train_variant(settings: MartTraining, folder: Path) -> None:
     """Train, unless the folder has a model; one of another configuration is refused."""
     if (folder / "report.json").exists():
         claim(settings, folder, resume=True)

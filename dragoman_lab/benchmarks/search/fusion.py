@@ -89,7 +89,7 @@ def _average_precision(scores: Floats, relevant: NDArray[np.bool_]) -> float:
     return float((np.arange(1, len(places) + 1) / places).sum() / relevant.sum())
 
 
-def left_out(table: dict[Direction, dict[float, float]]) -> list[str]:
+def leave_one_language_out(table: dict[Direction, dict[float, float]]) -> list[str]:
     """For each language beside English, the weight chosen without its directions."""
     lines = []
     for language in sorted({language for direction in table for language in direction} - {"en"}):
@@ -138,7 +138,7 @@ def main() -> None:
         for weight in (0.0, *WEIGHTS, 1.0):
             values = [by_weight[weight] for by_weight in table.values()]
             print(name, weight, *(f"{score:.4f}" for score in values), f"{np.mean(values):.4f}")  # noqa: T201
-        print(*left_out(table), sep="\n")  # noqa: T201
+        print(*leave_one_language_out(table), sep="\n")  # noqa: T201
 
 
 if __name__ == "__main__":

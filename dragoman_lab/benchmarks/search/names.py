@@ -19,7 +19,7 @@ import numpy as np
 
 from dragoman.files.atomic import atomic_file
 from dragoman_lab.benchmarks.search.measuring import MEASURE, System, measure
-from dragoman_lab.benchmarks.search.quality import chosen_languages, tables_of, tasks
+from dragoman_lab.benchmarks.search.quality import choose_languages, tables_of, tasks
 from dragoman_lab.evaluation.benchmark import paired_p
 from dragoman_lab.evaluation.client import SearchClient, searching
 from dragoman_lab.evaluation.serving import post
@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--split", choices=SPLITS, default="tune")
     parser.add_argument("--methods", default=",".join(METHODS))
     arguments = parser.parse_args()
-    languages = chosen_languages(arguments.languages, "xquad_r")
+    languages = choose_languages(arguments.languages, "xquad_r")
     methods = arguments.methods.split(",")
     tables = tables_of(arguments.data, languages, arguments.work, permissive=False)
     arguments.output.mkdir(parents=True, exist_ok=True)

@@ -54,7 +54,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.url and not arguments.work:
         parser.error("--work is required without --url")
-    languages = chosen_languages(arguments.languages, arguments.benchmark)
+    languages = choose_languages(arguments.languages, arguments.benchmark)
     chosen = systems(arguments.systems, arguments.method, arguments.rerank)
     tables = [] if arguments.url else tables_of(arguments.data, languages, arguments.work, arguments.permissive)
     rows = []
@@ -73,7 +73,7 @@ def main() -> None:
     print(text)  # noqa: T201
 
 
-def chosen_languages(names: str | None, benchmark: str) -> list[str]:
+def choose_languages(names: str | None, benchmark: str) -> list[str]:
     """The languages beside English."""
     if names == "all" and benchmark == "xquad_r":
         return list(XQUAD)

@@ -44,10 +44,10 @@ def outcome(seed: int, index: int) -> Outcome:
     languages = generated_case.source, generated_case.target
     format = generated_case.choices["format"] if generated_case.choices["format"] in _NAMED else "auto"
     try:
-        items = list(read([generated_case.content], format, languages=languages, odds=odds_between(*languages)))
+        records = list(read([generated_case.content], format, languages=languages, odds=odds_between(*languages)))
     except TableFormatError as fault:
         return Outcome(index, generated_case, "refused", str(fault))
-    entries = [entry for entry in items if isinstance(entry, RawEntry)]
+    entries = [entry for entry in records if isinstance(entry, RawEntry)]
     entries_read: Entries = {
         (entry.source, entry.target, entry.p_ts)
         for entry in entries
